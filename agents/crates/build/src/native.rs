@@ -39,11 +39,12 @@ pub(crate) async fn make(
     reuse::begin(workshop, &base, plan, &chosen).await?;
     let place = |task: &Task| if task.in_app { &folder } else { &base };
     let mut restored = reuse::restore(workshop, plan).await?;
-    let scripts = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.scripts);
-    for task in scripts.iter().filter(|_| restored) {
+    let instead = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.commands);
+    for task in instead.iter().filter(|_| restored) {
         run(workshop, place(task), task, &chosen.environment, true).await?;
     }
-    if restored && !scripts.is_empty() {
+    let updates = plan.reuse.as_ref().is_some_and(|reuse| reuse.environment.is_some());
+    if restored && !instead.is_empty() && !updates {
         restored = reuse::are_unchanged(workshop).await?;
     }
     for task in plan.install.iter().filter(|_| !restored) {

@@ -123,8 +123,9 @@ fn written(plan: &Plan) -> String {
     });
     line("keeps", caches.collect::<Vec<_>>().join(", "));
     if let Some(reuse) = &plan.reuse {
-        let scripts = reuse.scripts.iter().map(|task| shown(&task.command)).collect::<Vec<_>>().join(", ");
-        line("reuses", format!("node_modules{}", if scripts.is_empty() { "" } else { ", then runs " }) + &scripts);
+        let commands = reuse.commands.iter().map(|task| shown(&task.command)).collect::<Vec<_>>().join(", ");
+        let folders = reuse.environment.as_deref().unwrap_or("node_modules");
+        line("reuses", format!("{folders}{}", if commands.is_empty() { "" } else { ", then runs " }) + &commands);
     }
     line("cache", plan.lock_file.clone().unwrap_or_default());
     for sentence in &plan.sentences {

@@ -124,7 +124,7 @@ fn reuse(manager: &Manager, workspace: &Workspace<'_>, package: &Package) -> Opt
             ..Task::default()
         })
         .collect();
-    (tasks.is_empty() || !workspace.member()).then_some(Reuse { scripts: tasks })
+    (tasks.is_empty() || !workspace.member()).then_some(Reuse { environment: None, commands: tasks })
 }
 
 fn finish(mut plan: Plan, start: Start, manager: &Manager) -> Plan {

@@ -175,11 +175,14 @@ impl Cache {
     }
 }
 
-/// Reuse of installed dependencies, which are all folders `node_modules`.
+/// Reuse of installed dependencies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reuse {
-    /// Scripts of the app itself that its package manager runs with each install.
-    pub scripts: Vec<Task>,
+    /// Virtual environment that holds them, below the packed folder; `None`: all folders `node_modules`.
+    pub environment: Option<String>,
+    /// Commands instead of `install`: scripts of the app itself that its package manager runs with each install, or those that
+    /// update the environment.
+    pub commands: Vec<Task>,
 }
 
 /// Command of a plan.

@@ -37,6 +37,7 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     plan.say(format!("Found {} in {} ({}).", server.found, look.shown, project.file));
     installer.describe(&mut plan);
     plan.install = installer.tasks(&project, &server.adds);
+    plan.reuse = installer.reuse(&plan.install);
     plan.build = server.build;
     plan.start = server.start;
     plan.sentences.extend(server.remarks);

@@ -18,7 +18,7 @@ use super::tools::Chosen;
 use crate::BuildError;
 use crate::as_user::as_user;
 use crate::command::Workshop;
-use fingerprint::{Install, Unusable, install_key, settings_key};
+use fingerprint::{Install, Unusable, environment_key, install_key, settings_key};
 pub(crate) use kept::Kept;
 use kept::Keys;
 
@@ -45,13 +45,19 @@ pub(super) async fn begin(
     let commands = format!("{:?}", plan.install);
     let kept = blocking(workshop.options.user, move || {
         let settings = settings_key(&settings);
+        let environment = reuse.as_ref().and_then(|reuse| reuse.environment.clone());
         let install = reuse.map(|reuse| {
-            let packages_with_scripts = usize::from(!reuse.scripts.is_empty());
-            install_key(&Install { source: &source, packages_with_scripts, commands }, &settings)
+            let packages_with_scripts = usize::from(!reuse.commands.is_empty());
+            let install = Install { source: &source, packages_with_scripts, commands };
+            if reuse.environment.is_some() {
+                environment_key(&install, &settings)
+            } else {
+                install_key(&install, &settings)
+            }
         });
         // An unreadable file means that dependencies are installed again.
         let keys = Keys { install: install.and_then(Result::ok).flatten(), settings };
-        Kept::begin((&all, &own), &home, &base, &caches, &keys)
+        Kept::begin((&all, &own), &home, &base, &caches, environment.as_deref(), &keys)
     });
     workshop.kept = Some(kept.await.map_err(BuildError::server("looking for what the last build kept"))?);
     Ok(())
@@ -96,10 +102,13 @@ pub(super) async fn restore(workshop: &mut Workshop<'_>, plan: &Plan) -> Result<
     let restored = restored.map_err(BuildError::server("moving kept dependencies into the app"))?;
     if restored {
         let lock = plan.lock_file.as_deref().unwrap_or("lock file");
-        workshop.say(
-            Step::Build,
-            format!("Uses the dependencies of the last build: {lock} and all that an install reads are the same."),
-        );
+        let words = match plan.reuse.as_ref().and_then(|reuse| reuse.environment.as_ref()) {
+            Some(folder) => format!("Updates {folder} of the last build, whose requirements were the same."),
+            None => {
+                format!("Uses the dependencies of the last build: {lock} and all that an install reads are the same.")
+            }
+        };
+        workshop.say(Step::Build, words);
     }
     Ok(restored)
 }

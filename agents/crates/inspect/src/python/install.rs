@@ -2,7 +2,7 @@
 
 use super::ENVIRONMENT;
 use super::project::Project;
-use crate::{Files, Plan, Task};
+use crate::{Files, Plan, Reuse, Task};
 
 /// Older packages import its `pkg_resources` without naming it, because environments used to have it. Requirements may take a
 /// newer one.
@@ -127,6 +127,22 @@ impl Installer {
             task.with("UV_PYTHON_DOWNLOADS", "never").with("UV_LINK_MODE", "copy").with("VIRTUAL_ENV", ENVIRONMENT)
         };
         tasks.into_iter().map(give).collect()
+    }
+
+    /// Allows the reuse of the environment, where the tool brings one up to date as if it were new.
+    pub(super) fn reuse(&self, tasks: &[Task]) -> Option<Reuse> {
+        if !matches!(self.kind, Kind::Uv | Kind::Requirements) {
+            return None;
+        }
+        let makes = |task: &&Task| task.command.get(1).is_some_and(|verb| verb == "venv");
+        let commands = tasks.iter().filter(|task| !makes(task)).cloned().map(|mut task| {
+            // `uv sync` does so anyway.
+            if let Some(at) = task.command.iter().position(|word| word == "install") {
+                task.command.insert(at + 1, "--upgrade".to_owned());
+            }
+            task
+        });
+        Some(Reuse { environment: Some(ENVIRONMENT.to_owned()), commands: commands.collect() })
     }
 
     /// True if Poetry would find the package that the project is.

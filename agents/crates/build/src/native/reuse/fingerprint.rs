@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{Context, SHA256, digest};
+use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 use fairlead_inspect::Cache;
 use serde_json::{Map, Value};
 
@@ -69,10 +69,13 @@ const INDEPENDENT: [&str; 23] = [
     "vue-demi",
     "workerd",
 ];
+/// Endings of files that say what a virtual environment holds, or that those include.
+const ENVIRONMENT_INPUTS: [&str; 5] = ["cfg", "in", "lock", "toml", "txt"];
 /// Maximum size of all inputs of an install together.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
 /// Inputs of an install.
+#[derive(Clone)]
 pub(super) struct Install<'a> {
     /// Folder of the repository.
     pub(super) source: &'a Path,
@@ -123,6 +126,48 @@ pub(super) fn install_key(install: &Install<'_>, settings: &str) -> io::Result<O
     if !is_whole || !is_known || with_scripts != install.packages_with_scripts {
         return Ok(None);
     }
+    Ok(Some(key(install, settings, inputs)))
+}
+
+/// Digest of all that may say what a virtual environment holds; `None` if a requirement is a folder or an address, whose content may
+/// change without a change of its version.
+pub(super) fn environment_key(install: &Install<'_>, settings: &str) -> io::Result<Option<String>> {
+    let (mut inputs, mut is_known, mut bytes_left) = (Vec::new(), true, INPUT_BYTES_MAX);
+    let is_whole = visit(install.source, |below, kind| {
+        let name = below.file_name().unwrap_or_default().to_string_lossy();
+        if kind.is_dir() {
+            return Ok(name != ".git" && name != MODULES);
+        }
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        if !ENVIRONMENT_INPUTS.contains(&ending) && name != "setup.py" {
+            return Ok(true);
+        }
+        let Some(text) = read(&install.source.join(below), bytes_left)? else {
+            is_known = false;
+            return Ok(true);
+        };
+        bytes_left -= text.len() as u64;
+        let text_of = String::from_utf8_lossy(&text);
+        is_known &= match ending {
+            "txt" | "in" => !text_of.lines().any(|line| is_local_requirement(line.trim())),
+            "lock" => !["source = { directory", "source = { path", "source = { git", "source = { url"]
+                .iter()
+                .any(|source| text_of.contains(source)),
+            _ => true,
+        };
+        inputs.push((below.to_owned(), digest(&SHA256, &text)));
+        Ok(true)
+    })?;
+    Ok((is_whole && is_known).then(|| key(install, settings, inputs)))
+}
+
+/// True for a line of a requirements file that names a folder, a file or an address instead of a version.
+fn is_local_requirement(line: &str) -> bool {
+    let starts = ["-e", "--editable", ".", "/"].iter().any(|start| line.starts_with(start));
+    starts || ["file:", "git+", "hg+", "svn+", "bzr+", " @ "].iter().any(|part| line.contains(part))
+}
+
+fn key(install: &Install<'_>, settings: &str, mut inputs: Vec<(PathBuf, Digest)>) -> String {
     inputs.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut hash = Context::new(&SHA256);
     add(&mut hash, settings.as_bytes());
@@ -131,7 +176,7 @@ pub(super) fn install_key(install: &Install<'_>, settings: &str) -> io::Result<O
         add(&mut hash, path.as_os_str().as_bytes());
         add(&mut hash, content.as_ref());
     }
-    Ok(Some(short(hash)))
+    short(hash)
 }
 
 fn has_install_script(package: &Map<String, Value>) -> bool {

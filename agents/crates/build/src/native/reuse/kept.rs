@@ -25,12 +25,14 @@ pub(crate) struct Kept {
     /// Place of the tools' folders in the cache.
     caches_kept: PathBuf,
     dependencies: Option<Dependencies>,
+    /// Virtual environment that holds the dependencies; `None`: all folders `node_modules`.
+    environment: Option<PathBuf>,
 }
 
 #[derive(Debug)]
 struct Dependencies {
     kept: PathBuf,
-    /// Folders `node_modules` below the packed folder, and what they were after the install.
+    /// Folders of dependencies below the packed folder, and what they were after the install.
     installed: Option<(Vec<PathBuf>, Result<Snapshot, Unusable>)>,
 }
 
@@ -49,6 +51,7 @@ impl Kept {
         home: &Path,
         base: &Path,
         caches: &[Cache],
+        environment: Option<&str>,
         keys: &Keys,
     ) -> io::Result<Self> {
         let aside = home.join(ASIDE);
@@ -56,6 +59,7 @@ impl Kept {
         let kept = Self {
             base: base.to_owned(),
             aside,
+            environment: environment.map(PathBuf::from),
             caches: caches.to_owned(),
             caches_kept: own.join(format!("{CACHES}{}", keys.settings)),
             dependencies: keys
@@ -83,7 +87,7 @@ impl Kept {
         if !is_folder(kept) {
             return Ok(false);
         }
-        let found = modules(kept)?.unwrap_or_default();
+        let found = self.folders_in(kept)?.unwrap_or_default();
         let fits = |folder: &PathBuf| {
             let parent = folder.parent().unwrap_or(Path::new(""));
             is_real(&self.base, parent) && fs::symlink_metadata(self.base.join(folder)).is_err()
@@ -93,7 +97,10 @@ impl Kept {
         let moved = candidates.iter().take_while(moves).count();
         self.put_aside(kept)?;
         if moved == found.len() {
-            self.installed()?;
+            // An environment is updated before it is what an install leaves.
+            if self.environment.is_none() {
+                self.installed()?;
+            }
             return Ok(moved > 0);
         }
         for folder in &found[..moved] {
@@ -121,12 +128,23 @@ impl Kept {
 
     /// Remembers what the install left, unless these are the dependencies of a former install.
     pub(super) fn installed(&mut self) -> io::Result<()> {
-        if let Some(dependencies) = self.dependencies.as_mut().filter(|dependencies| dependencies.installed.is_none()) {
-            let Some(found) = modules(&self.base)?.filter(|found| !found.is_empty()) else { return Ok(()) };
-            let snapshot = Snapshot::of(&self.base, &found, &self.caches)?;
+        if self.dependencies.as_ref().is_none_or(|dependencies| dependencies.installed.is_some()) {
+            return Ok(());
+        }
+        let Some(found) = self.folders_in(&self.base)?.filter(|found| !found.is_empty()) else { return Ok(()) };
+        let snapshot = Snapshot::of(&self.base, &found, &self.caches)?;
+        if let Some(dependencies) = &mut self.dependencies {
             dependencies.installed = Some((found, snapshot));
         }
         Ok(())
+    }
+
+    /// Lists the folders of dependencies below a folder; `None`: too many entries.
+    fn folders_in(&self, base: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+        match &self.environment {
+            Some(folder) => Ok(Some(if is_real(base, folder) { vec![folder.clone()] } else { Vec::new() })),
+            None => modules(base),
+        }
     }
 
     /// Moves the kept folders of tools to where these look for them.

@@ -5,7 +5,7 @@ use fairlead_inspect::Cache;
 use fairlead_model::{Secret, SecretDelivery};
 use rustix::fs::{CWD, FileType, Mode};
 
-use super::fingerprint::{Install, Snapshot, Unusable, install_key};
+use super::fingerprint::{Install, Snapshot, Unusable, environment_key, install_key};
 use super::kept::{Kept, Keys};
 use super::secrets_digest;
 
@@ -121,6 +121,34 @@ fn dependencies_whose_install_may_read_the_app_are_unusable() {
     assert_eq!(snapshot().unwrap_err(), Unusable::InstallScript(client.into()), "too large to be parsed");
 }
 
+#[test]
+fn an_environment_has_a_key_while_all_its_requirements_have_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    let install = Install { source: dir.path(), packages_with_scripts: 0, commands: "uv sync".to_owned() };
+    let key = |settings: &str| environment_key(&install, settings).unwrap();
+    write(dir.path(), &[("requirements.txt", "django==5.2\n-r base.in"), ("base.in", "gunicorn"), ("app.py", "1")]);
+    let first = key("python@3.13.1").unwrap();
+    write(dir.path(), &[("app.py", "2"), ("README.md", "-e .")]);
+    assert_eq!(key("python@3.13.1").unwrap(), first);
+    assert_ne!(key("python@3.13.2").unwrap(), first);
+    for (name, text) in [("base.in", "gunicorn>23"), ("sub/pyproject.toml", ""), ("uv.lock", ""), ("setup.py", "")] {
+        let before = key("").unwrap();
+        write(dir.path(), &[(name, text)]);
+        assert_ne!(key("").unwrap(), before, "{name}");
+    }
+    for (name, text) in [
+        ("requirements.txt", "  -e ."),
+        ("requirements.txt", "./vendor/a"),
+        ("requirements.txt", "a @ https://example.com/a.whl"),
+        ("base.in", "git+https://example.com/a@main"),
+        ("uv.lock", "source = { directory = \"../a\" }"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), &[(name, text)]);
+        assert_eq!(environment_key(&Install { source: dir.path(), ..install.clone() }, "").unwrap(), None, "{text}");
+    }
+}
+
 /// Builds of one app and its cache.
 struct Builds {
     dir: tempfile::TempDir,
@@ -142,7 +170,7 @@ impl Builds {
         fs::create_dir(&home).unwrap();
         let keys = Keys { settings: settings.into(), install: Some(install.into()) };
         let all = self.dir.path().join("cache");
-        (Kept::begin((&all, &all.join("own")), &home, &base, &self.caches, &keys).unwrap(), base)
+        (Kept::begin((&all, &all.join("own")), &home, &base, &self.caches, None, &keys).unwrap(), base)
     }
 
     fn install(&self, kept: &mut Kept, base: &Path) {
@@ -259,6 +287,37 @@ fn dependencies_that_the_app_leaves_behind_are_kept_too() {
     let (mut kept, base) = builds.begin("second", "settings", "install");
     assert!(kept.restore_dependencies().unwrap());
     assert!(base.join("node_modules/a/index.js").exists());
+}
+
+#[test]
+fn an_environment_is_kept_as_its_update_left_it() {
+    let builds = Builds::new();
+    let begin = |name: &str| {
+        let (base, home) = (builds.dir.path().join(name), builds.dir.path().join(format!("{name}-home")));
+        [&base, &home].map(|folder| fs::create_dir(folder).unwrap());
+        let all = builds.dir.path().join("cache");
+        let keys = Keys { settings: "settings".into(), install: Some("install".into()) };
+        (Kept::begin((&all, &all.join("own")), &home, &base, &[], Some(".venv"), &keys).unwrap(), base)
+    };
+    let (mut kept, base) = begin("first");
+    assert!(!kept.restore_dependencies().unwrap());
+    write(&base, &[(".venv/lib/a.py", "1"), (".venv/lib/b.py", ""), ("node_modules/a/index.js", "")]);
+    kept.installed().unwrap();
+    write(&base, &[(".venv/lib/__pycache__/a.pyc", "")]);
+    assert_eq!(Builds::end(kept), None);
+    let (mut kept, base) = begin("second");
+    assert!(kept.restore_dependencies().unwrap());
+    assert!(!base.join("node_modules").exists() && !base.join(".venv/lib/__pycache__").exists());
+    // The update installs a newer version.
+    write(&base, &[(".venv/lib/a.py", "2")]);
+    kept.installed().unwrap();
+    assert_eq!(Builds::end(kept), None);
+    let (mut kept, base) = begin("third");
+    assert!(kept.restore_dependencies().unwrap());
+    assert_eq!(fs::read_to_string(base.join(".venv/lib/a.py")).unwrap(), "2");
+    kept.installed().unwrap();
+    write(&base, &[(".venv/lib/b.py", "changed")]);
+    assert_eq!(Builds::end(kept), Some(Unusable::Changed(".venv/lib/b.py".into())));
 }
 
 #[test]
