@@ -57,7 +57,7 @@ pub(crate) async fn make(
     reuse::built(workshop, plan).await;
     if plan.output.is_empty() {
         require_server(workshop, &folder, plan)?;
-        production::leave_out(workshop, &base, plan, run_commands).await;
+        production::leave_out(workshop, &packed, plan, run_commands).await?;
         write_run_file(workshop, &base, plan).await?;
         return Ok(packed);
     }

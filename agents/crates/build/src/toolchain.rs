@@ -215,7 +215,7 @@ impl Toolchains {
             let host = url.split('/').nth(2).unwrap_or(url);
             let client = if self.unreachable.has(host) { &self.client.without_retries() } else { &self.client };
             let done = client.file(what, digest, to, cancel).await;
-            self.unreachable.note(host, matches!(done, Err(FetchError::Connection { .. })));
+            self.unreachable.note(host, matches!(done, Err(FetchError::Unreachable { .. })));
             match done {
                 Err(error) if error.is_passing() && urls.peek().is_some() => {
                     tracing::info!(name, %error, "the next address is tried");

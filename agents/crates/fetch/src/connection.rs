@@ -63,6 +63,10 @@ impl Address {
         FetchError::Connection { host: self.host.clone(), reason: reason.to_string() }
     }
 
+    fn unreachable(&self, reason: impl std::fmt::Display) -> FetchError {
+        FetchError::Unreachable { host: self.host.clone(), reason: reason.to_string() }
+    }
+
     pub(crate) fn status(&self, status: http::StatusCode) -> FetchError {
         FetchError::Status { host: self.host.clone(), status: status.as_u16(), path: self.uri.path().to_owned() }
     }
@@ -93,7 +97,7 @@ impl Client {
 
     async fn once(&self, address: &Address, request: &Request<Bytes>) -> Result<Response<Incoming>, FetchError> {
         let transport = timeout(CONNECT_TIMEOUT, self.connect(address)).await;
-        let transport = transport.map_err(|_| address.failed("no connection in time"))??;
+        let transport = transport.map_err(|_| address.unreachable("no connection in time"))??;
         let handshake = http1::handshake(TokioIo::new(transport)).await;
         let (mut sender, connection) = handshake.map_err(|error| address.failed(error))?;
         let host = address.host.clone();
@@ -118,14 +122,14 @@ impl Client {
 
     async fn connect(&self, address: &Address) -> Result<Box<dyn Transport>, FetchError> {
         let stream = TcpStream::connect((address.host.as_str(), address.port)).await;
-        let stream = stream.map_err(|error| address.failed(error))?;
-        stream.set_nodelay(true).map_err(|error| address.failed(error))?;
+        let stream = stream.map_err(|error| address.unreachable(error))?;
+        stream.set_nodelay(true).map_err(|error| address.unreachable(error))?;
         if !address.secure {
             return Ok(Box::new(stream));
         }
-        let name = ServerName::try_from(address.host.clone()).map_err(|error| address.failed(error))?;
+        let name = ServerName::try_from(address.host.clone()).map_err(|error| address.unreachable(error))?;
         let secured = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await;
-        Ok(Box::new(secured.map_err(|error| address.failed(error))?))
+        Ok(Box::new(secured.map_err(|error| address.unreachable(error))?))
     }
 }
 

@@ -11,8 +11,16 @@ pub enum FetchError {
     /// The authorities can't be used.
     #[error("the certificate authorities can't be used: {0}")]
     Authorities(String),
-    /// No connection, or it broke.
-    #[error("{host} can't be reached or broke off ({reason})")]
+    /// No connection.
+    #[error("{host} can't be reached ({reason})")]
+    Unreachable {
+        /// Who.
+        host: String,
+        /// What happened.
+        reason: String,
+    },
+    /// A connection that broke.
+    #[error("the connection to {host} broke off ({reason})")]
     Connection {
         /// Who.
         host: String,
@@ -55,7 +63,8 @@ impl FetchError {
     /// Host that did not give what was asked for.
     pub fn host(&self) -> Option<&str> {
         match self {
-            Self::Connection { host, .. }
+            Self::Unreachable { host, .. }
+            | Self::Connection { host, .. }
             | Self::Status { host, .. }
             | Self::TooLarge { host, .. }
             | Self::Digest { host } => Some(host),
@@ -66,7 +75,7 @@ impl FetchError {
     /// Whether another attempt may do better: the network's own moods, not refusals.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Connection { .. } => true,
+            Self::Unreachable { .. } | Self::Connection { .. } => true,
             Self::Status { status, .. } => *status == 429 || *status >= 500,
             _ => false,
         }

@@ -128,6 +128,7 @@ fn written(plan: &Plan) -> String {
         line("reuses", format!("{folders}{}", if commands.is_empty() { "" } else { ", then runs " }) + &commands);
     }
     line("cache", plan.lock_file.clone().unwrap_or_default());
+    line("prunes", if plan.prunes { "packages".to_owned() } else { String::new() });
     for sentence in &plan.sentences {
         line("says", sentence.clone());
     }

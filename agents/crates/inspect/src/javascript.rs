@@ -13,6 +13,7 @@ pub(crate) use start::SERVERS;
 pub(crate) use versions::pinned_tool;
 use workspace::Workspace;
 
+use crate::command_line;
 use crate::frameworks::{self, Outcome, Preset, Project};
 use crate::{BuiltServer, Cache, InspectError, Look, Plan, Reuse, Task, Tool, Want, static_site, strings, unsupported};
 use start::Start;
@@ -72,8 +73,23 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     keep(&mut plan, &workspace, &top, preset.as_ref());
     let start = start::choose(look, &package, &manager, preset.as_ref(), !plan.build.is_empty())?;
     let mut plan = finish(plan, start, &manager);
+    // The root of a workspace may start any of its packages.
+    let is_root = package.workspaces.is_some() || files.has("pnpm-workspace.yaml");
+    plan.prunes = !is_root && preset.as_ref().is_some_and(|preset| starts_framework(&plan.start, &package, preset));
     plan.server = preset.and_then(|preset| built_server(&plan.start, preset));
     Ok(Some(plan))
+}
+
+/// True if a command, or the script that it names, runs the server of a framework.
+fn starts_framework(start: &[String], package: &Package, preset: &Preset) -> bool {
+    let Outcome::Server(server) = &preset.result else { return false };
+    let script = match start {
+        [manager, name] if Kind::named(manager).is_some() => package.script(name),
+        [manager, run, name] if Kind::named(manager).is_some() && run == "run" => package.script(name),
+        _ => None,
+    };
+    let words = script.and_then(command_line::plain).unwrap_or_else(|| start.to_vec());
+    words.starts_with(server)
 }
 
 /// Server that the framework's build leaves, if the app starts that.

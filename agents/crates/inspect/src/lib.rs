@@ -132,8 +132,11 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
     plan.sentences.extend(database::advice(files).filter(|_| plan.output.is_empty()));
     let named = manifest.build.cache.iter().map(|folder| Cache::below(&plan.folder, folder));
     plan.caches.extend(named);
-    if manifest.build.prunes {
-        plan.prunes = plan.output.is_empty() && matches!(plan.runtime.as_str(), "node" | "bun");
+    plan.prunes = match manifest.build.prune {
+        Some(prune) => prune && matches!(plan.runtime.as_str(), "node" | "bun"),
+        None => plan.prunes,
+    } && plan.output.is_empty();
+    if manifest.build.prune != Some(false) {
         left_behind::add(&mut plan, files, wish.shown)?;
     }
     Ok(Way::Native(Box::new(plan)))

@@ -61,7 +61,8 @@ struct BuildTable {
     dockerfile: String,
     /// Folders that tools of the build keep for the next one, below the app's. They are not in the artifact.
     cache: Vec<String>,
-    /// `false`: folders that the app does not need once it is built stay in the artifact.
+    /// Whether packages and folders that the app does not need once it is built are left out of the artifact. Default: for servers of
+    /// frameworks.
     prune: Option<bool>,
 }
 
@@ -126,28 +127,15 @@ pub(crate) struct Manifest {
     pub(crate) fallback: Option<Fallback>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BuildWords {
     pub(crate) install: Vec<String>,
     pub(crate) build: Vec<String>,
     pub(crate) output: String,
     pub(crate) dockerfile: String,
     pub(crate) cache: Vec<String>,
-    /// False: all that the build left is packed.
-    pub(crate) prunes: bool,
-}
-
-impl Default for BuildWords {
-    fn default() -> Self {
-        Self {
-            install: Vec::new(),
-            build: Vec::new(),
-            output: String::new(),
-            dockerfile: String::new(),
-            cache: Vec::new(),
-            prunes: true,
-        }
-    }
+    /// Whether what the app does not need is left out of the artifact; `None`: where that is known to be safe.
+    pub(crate) prune: Option<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -208,7 +196,7 @@ pub(crate) fn read(files: &Files) -> Result<Manifest, InspectError> {
             output: build.output,
             dockerfile: build.dockerfile,
             cache: caches(build.cache)?,
-            prunes: build.prune != Some(false),
+            prune: build.prune,
         },
         run: RunWords {
             start: command("run.start", run.start)?,

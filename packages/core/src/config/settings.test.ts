@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffSettings } from './diff.ts';
+import { runCommandsIn } from './run-commands.ts';
 import { settingsSchema, variablesSchema } from './schema.ts';
 import { variablesIn } from './variables.ts';
 
@@ -45,5 +46,30 @@ test('a difference shows commands as lines', () => {
   expect(diffSettings(before, after)).toEqual([
     { name: 'releaseCommand', before: null, after: JSON.stringify({ command, timeoutMs: 600_000 }) },
     { name: 'startCommand', before: 'node server.js', after: 'exec node server.js' },
+  ]);
+});
+
+test('the commands of all environments are those that an artifact has to run, apart from what its plan starts', () => {
+  const start = ['node', 'server.js'];
+  const production = settingsSchema.parse({
+    startCommand: start,
+    workers: [{ name: 'mail', command: ['tsx', 'mail.ts'] }],
+    releaseCommand: { command: ['npx', 'prisma', 'migrate', 'deploy'] },
+    afterCommand: { command: ['sh', '-c', 'echo "$PORT"'] },
+    health: { kind: 'command', command: ['check'] },
+    liveness: { kind: 'http', path: '/' },
+    variables: { NODE_OPTIONS: '-r ./trace.js', OTHER: 'a' },
+  });
+  const staging = settingsSchema.parse({
+    startCommand: ['tsx', 'server.ts'],
+    releaseCommand: production.releaseCommand,
+  });
+  expect(runCommandsIn([production, staging, settingsSchema.parse({})], start)).toEqual([
+    'tsx mail.ts',
+    'npx prisma migrate deploy',
+    'echo "$PORT"',
+    'check',
+    'tsx server.ts',
+    '-r ./trace.js',
   ]);
 });

@@ -42,8 +42,10 @@ const buildOf = async (deploymentId: string) =>
 const liveOf = async (appId: string) => (await world.desired()).apps.find((app) => app.appId === appId)?.live;
 
 test('a variable reaches builds, instances or both, with the variables that Fairlead sets', async () => {
-  await can('build.plan', 'build.variables', 'build.default_branch');
+  await can('build.plan', 'build.variables', 'build.default_branch', 'worker');
   const appId = await appOf('shop', '');
+  const workers = [{ name: 'mail', command: ['tsx', 'mail.ts'] }];
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { workers } }));
   const deploymentId = await start(appId);
   const told = {
     FAIRLEAD_APP: 'shop',
@@ -54,6 +56,7 @@ test('a variable reaches builds, instances or both, with the variables that Fair
   const build = await buildOf(deploymentId);
   expect(build?.ref).toBe('');
   expect(build?.variables).toEqual({ BOTH: 'b', BUILD: 'c', ...told });
+  expect(build?.runCommands).toEqual(['tsx mail.ts']);
   expect((await world.desired()).requires).toEqual(expect.arrayContaining(['build.variables', 'build.default_branch']));
   await world.report({ builds: [builtStatus(deploymentId, { branch: 'master' })] });
   await world.finish(deploymentId);

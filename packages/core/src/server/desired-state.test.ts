@@ -137,33 +137,6 @@ test('an app has a socket when its settings say so, else its fairlead.toml, and 
   expect([live({ plan, artifactKind: 'image' }), live({ plan }, [])]).toEqual([false, false]);
 });
 
-test('a build learns the commands of the settings, because an artifact keeps the packages that they name', () => {
-  const hook = (...command: string[]) => ({ command });
-  const settings = settingsSchema.parse({
-    workers: [{ name: 'mail', command: ['tsx', 'mail.ts'] }],
-    releaseCommand: hook('npx', 'prisma', 'migrate', 'deploy'),
-    afterCommand: hook('sh', '-c', 'echo "$PORT"'),
-    health: { kind: 'command', command: ['check'] },
-  });
-  const row = {
-    deploymentId: 'dep_1',
-    appId: 'app_1',
-    environmentId: 'env_1',
-    repositoryUrl: 'https://git.test/shop',
-    ref: '',
-    rootFolder: '',
-    settings,
-    startCommand: [],
-    uploadDigest: null,
-    withoutCache: false,
-    secrets: null,
-    credentials: null,
-    systemVariables: {},
-  };
-  const { builds } = toDesiredState({ ...rows, builds: [row], capabilities: ['build.plan'] });
-  expect(builds[0]?.runCommands).toEqual(['tsx mail.ts', 'npx prisma migrate deploy', 'echo "$PORT"', 'check']);
-});
-
 let db: TestDatabase;
 let world: TestWorld;
 beforeAll(async () => {

@@ -21,7 +21,6 @@ import {
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
 import { type HealthCheckSettings, opensNetwork, type Settings, variablesIn } from '../config/index.ts';
-import { commandLine } from '../kernel/command.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
@@ -97,6 +96,8 @@ export interface BuildRow {
   readonly uploadDigest: string | null;
   readonly withoutCache: boolean;
   readonly startCommand: readonly string[];
+  /** Commands of settings beside the start command, a line each: the artifact keeps the packages that they name. */
+  readonly runCommands: readonly string[];
   readonly settings: Settings;
   readonly systemVariables: Readonly<Record<string, string>>;
   /** Those that are marked for builds; null for none. */
@@ -347,15 +348,8 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
     variables: capabilities.includes('build.variables')
       ? { ...variablesIn(settings, 'build'), ...row.systemVariables }
       : {},
-    runCommands: runCommands(settings),
+    runCommands: [...row.runCommands],
   });
-}
-
-/** Commands that settings add to those of the plan. */
-function runCommands({ workers, releaseCommand, afterCommand, health, liveness }: Settings): string[] {
-  const checks = [health, liveness].flatMap((check) => (check?.kind === 'command' ? [check.command] : []));
-  const hooks = [releaseCommand, afterCommand].flatMap((hook) => (hook === null ? [] : [hook.command]));
-  return [...workers.map(({ command }) => command), ...hooks, ...checks].map(commandLine);
 }
 
 function appRoutes(row: PlacementRow): RouteSpec[] {

@@ -2,7 +2,7 @@
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
+import { defaultSettings, runCommandsIn, type Settings, settingsSchema } from '../config/index.ts';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import {
   findKeptReleases,
@@ -268,6 +268,10 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
           rootFolder,
           settings,
           startCommand,
+          runCommands: runCommandsIn(
+            newest.filter((each) => each.appId === appId).map((each) => settingsSchema.parse(each.settings)),
+            startCommand,
+          ),
           systemVariables: variablesOf(origin),
           secrets: buildSecrets.get(buildSnapshotId ?? '') ?? null,
           credentials: credentials.get(appId) ?? null,

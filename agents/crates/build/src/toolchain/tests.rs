@@ -303,10 +303,10 @@ async fn a_host_that_was_not_reached_is_tried_once_until_it_answers() {
     let down = listener.local_addr().unwrap();
     let tries = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&tries);
-    // Each connection ends before an answer.
+    // Each connection ends before it is secured.
     std::thread::spawn(move || listener.incoming().for_each(|_| _ = counted.fetch_add(1, Ordering::SeqCst)));
     let mut mirrors = mirror.mirrors();
-    mirrors.python.insert(0, format!("http://{down}"));
+    mirrors.python.insert(0, format!("https://{down}"));
     let store = Store::new(mirrors);
     let tries_of_fetch = async || {
         store.fetched(Tool::Python, "3.13").await.unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How long a host is remembered.
 const MEMORY: Duration = Duration::from_mins(10);
 
-/// Hosts, and when each of them was tried last.
+/// Hosts, and when each of them was first not reached.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unreachable(Arc<Mutex<HashMap<String, Instant>>>);
 
@@ -19,9 +19,13 @@ impl Unreachable {
 
     /// Remembers that a host could not be reached, or forgets it.
     pub(super) fn note(&self, host: &str, is_unreachable: bool) {
+        let is_known = self.has(host);
         let mut hosts = self.hosts();
         if is_unreachable {
-            hosts.insert(host.to_owned(), Instant::now());
+            // Not renewed: every now and then it gets all attempts.
+            if !is_known {
+                hosts.insert(host.to_owned(), Instant::now());
+            }
         } else {
             hosts.remove(host);
         }

@@ -34,7 +34,7 @@ impl Kind {
         self.tool().name()
     }
 
-    fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().map(|(kind, _)| kind).find(|kind| kind.name() == name)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
+use super::search::quoted;
 use super::*;
 
 /// Writes files, and links where the content begins with `->`.
@@ -20,7 +21,8 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn left(base: &Path, folder: &str, commands: &[&str]) -> Vec<String> {
     let commands: Vec<String> = commands.iter().map(|command| (*command).to_owned()).collect();
-    let found = unneeded(base, folder, &commands).unwrap();
+    let budget = Budget::new(CancellationToken::new());
+    let found = unneeded(base, Path::new(""), folder, &commands, &budget).unwrap();
     found.into_iter().map(|path| path.into_os_string().into_string().unwrap()).collect()
 }
 
@@ -29,7 +31,7 @@ const NPM: [(&str, &str); 14] = [
         "package.json",
         r##"{"dependencies": {"express": "5", "@a/b": "1"}, "devDependencies": {"eslint": "9", "dotenv": "17", "tsx": "4"},
             "imports": {"#db": {"node": "sqlite"}},
-            "scripts": {"start": "node server.js", "build": "tsx build.ts", "dev": "tsx server.ts", "prestart": "echo a"}}"##,
+            "scripts": {"start": "node server.js", "build": "tsx build.ts", "dev": "tsx server.ts", "prestart": "echo a", "work:a": "lint"}}"##,
     ),
     ("server.js", "require('express'); if (debug) require(`dotenv/config`);"),
     (
@@ -70,6 +72,11 @@ fn all_stay_where_a_command_names_one() {
         "sh -c 'exec ./node_modules/.bin/lint && node server.js'",
         "npx eslint",
         "yarn build",
+        "node --run dev",
+        "run-p work:*",
+        "node -rtsx/cjs server.js",
+        "npx tsx@4 server.js",
+        "node server.ts",
     ];
     for command in commands {
         assert_eq!(left(folder.path(), "", &["node server.js", command]), [""; 0], "{command}");
@@ -146,28 +153,90 @@ fn packages_of_a_workspace_that_the_app_does_not_need_lose_theirs() {
 }
 
 #[test]
-fn files_that_a_build_put_in_the_way_change_nothing_outside() {
-    let folder = tree(&[
-        ("package.json", r#"{"dependencies": {"../../out": "1", "out": "1", "pipe": "1", "/etc": "1"}}"#),
+fn what_a_build_put_in_the_way_keeps_all_or_changes_nothing_outside() {
+    let files = [
+        ("package.json", r#"{"dependencies": {"../../out": "1", "out": "1", "/etc": "1"}}"#),
         ("node_modules/out", "->/etc"),
         ("node_modules/loop", "->loop"),
-        ("node_modules/pipe/a.js", ""),
         ("node_modules/.bin/out", "->/bin/sh"),
-        ("node_modules/dev/package.json", "[]"),
-    ]);
-    let pipe = folder.path().join("node_modules/pipe/package.json");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+        ("node_modules/dev/package.json", "{}"),
+    ];
+    let folder = tree(&files);
     assert_eq!(left(folder.path(), "", &["node server.js"]), ["node_modules/dev"]);
+    let fails =
+        |base: &Path, folder: &str, budget: &Budget| unneeded(base, Path::new(""), folder, &[], budget).is_err();
+    let budget = || Budget::new(CancellationToken::new());
+    // A manifest that can't be used says nothing of what the app needs.
+    for text in ["{", "[]"] {
+        let folder = tree(&[&files[1..], &[("package.json", text)]].concat());
+        assert!(fails(folder.path(), "", &budget()), "{text}");
+    }
+    let pipe = folder.path().join("node_modules/dev/package.json");
+    fs::remove_file(&pipe).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+    assert!(fails(folder.path(), "", &budget()));
+    // Neither a link nor a stop or a bound lets it look elsewhere or for long.
+    let outside = tree(&NPM);
+    symlink(outside.path(), folder.path().join("web")).unwrap();
+    assert!(fails(folder.path(), "web", &budget()));
+    let stopped = budget();
+    stopped.cancel.cancel();
+    assert!(fails(outside.path(), "", &stopped));
+    let spent = budget();
+    spent.steps.set(5);
+    assert!(fails(outside.path(), "", &spent));
+}
+
+#[test]
+fn programs_that_files_and_settings_run_keep_their_packages() {
+    let with = |files: &[(&str, &str)]| {
+        let package = r#"{"dependencies": {"pm2": "1"}, "devDependencies": {"prisma": "1"},
+            "prisma": {"seed": "seeder run"}, "scripts": {"start": "cross-env A=b node a.js", "work:a": "wait"}}"#;
+        let base = [
+            ("package.json", package),
+            ("node_modules/prisma/package.json", r#"{"bin": {"prisma": "a.js"}, "dependencies": {"engine": "1"}}"#),
+            ("node_modules/engine/package.json", "{}"),
+            ("node_modules/seed-tool/package.json", r#"{"bin": {"seeder": "a.js"}}"#),
+            ("node_modules/cross-env/package.json", r#"{"bin": "a.js"}"#),
+            ("node_modules/pm2/package.json", r#"{"bin": "a.js"}"#),
+            ("node_modules/waiter/package.json", r#"{"bin": {"wait": "a.js"}}"#),
+        ];
+        left(tree(&[&base, files].concat()).path(), "", &["npm start"])
+    };
+    let engine = ["node_modules/engine", "node_modules/prisma"];
+    assert_eq!(with(&[]), [engine.as_slice(), &["node_modules/waiter"]].concat());
+    for file in [
+        ("start.sh", "exec npx prisma migrate deploy"),
+        ("bin/www", "#!/bin/sh\nnode_modules/.bin/prisma migrate"),
+        ("server.js", "execSync('npx prisma@6 migrate deploy')"),
+        ("ecosystem.config.js", "module.exports = { interpreter: './node_modules/.bin/prisma' }"),
+    ] {
+        assert_eq!(with(&[file]), ["node_modules/waiter"], "{file:?}");
+    }
+    assert_eq!(with(&[("a.js", "import 'tsx/esm'"), ("node_modules/tsx/package.json", "{}")]), [""; 0]);
+}
+
+#[test]
+fn a_configuration_counts_once_its_tool_does() {
+    let folder = tree(&[
+        ("package.json", "{}"),
+        ("server.js", "require('@babel/core')"),
+        (".babelrc", r#"{"presets": ["@babel/preset-env"]}"#),
+        ("node_modules/@babel/core/package.json", "{}"),
+        ("node_modules/@babel/preset-env/package.json", "{}"),
+        ("node_modules/@babel/cli/package.json", "{}"),
+    ]);
+    assert_eq!(left(folder.path(), "", &["node server.js"]), ["node_modules/@babel/cli"]);
 }
 
 #[test]
 fn a_name_is_found_in_any_quotes() {
     let mut names = Vec::new();
-    quoted_names(
-        br#"import"a";require('@b/c/d.js');import(`e/f`); "./node_modules/g/h.js" '../own' "x y" 'tail"#,
-        |name| names.push(name.to_owned()),
+    quoted(
+        br#"import"a";require('@b/c/d.js');import(`e/f`); "./node_modules/g/h.js" '../own' "x y@1" 'tail"#,
+        &mut |name: &str| names.push(name.to_owned()),
     );
-    for name in ["a", "@b/c", "e", "g", "tail"] {
+    for name in ["a", "@b/c", "e", "g", "x", "y", "tail"] {
         assert!(names.iter().any(|found| found == name), "{name} of {names:?}");
     }
 }

@@ -294,7 +294,7 @@ fn an_environment_is_kept_as_its_update_left_it() {
     let builds = Builds::new();
     let begin = |name: &str| {
         let (base, home) = (builds.dir.path().join(name), builds.dir.path().join(format!("{name}-home")));
-        [&base, &home].map(|folder| fs::create_dir(folder).unwrap());
+        [&base, &home].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let all = builds.dir.path().join("cache");
         let keys = Keys { settings: "settings".into(), install: Some("install".into()) };
         (Kept::begin((&all, &all.join("own")), &home, &base, &[], Some(".venv"), &keys).unwrap(), base)
