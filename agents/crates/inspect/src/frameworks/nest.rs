@@ -6,7 +6,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     if !project.package.has("@nestjs/core") {
         return None;
     }
-    let production = ["start:prod", "start:production"].into_iter().find(|name| project.package.script(name).is_some());
-    let result = if production.is_some() { Outcome::Script } else { Outcome::server(&["node", "dist/main"]) };
+    // A script for production goes first.
+    let result = Outcome::server(&["node", "dist/main"]);
     Some(Preset { name: "NestJS", dependency: "@nestjs/core", build: &["nest", "build"], result, ..Preset::default() })
 }
