@@ -44,7 +44,7 @@ const liveOf = async (appId: string) => (await world.desired()).apps.find((app) 
 test('a variable reaches builds, instances or both, with the variables that Fairlead sets', async () => {
   await can('build.plan', 'build.variables', 'build.default_branch', 'worker');
   const appId = await appOf('shop', '');
-  const workers = [{ name: 'mail', command: ['tsx', 'mail.ts'] }];
+  const { workers } = settingsSchema.parse({ workers: [{ name: 'mail', command: ['tsx', 'mail.ts'] }] });
   await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { workers } }));
   const deploymentId = await start(appId);
   const told = {
