@@ -15,7 +15,9 @@ use workspace::Workspace;
 
 use crate::command_line;
 use crate::frameworks::{self, Outcome, Preset, Project};
-use crate::{BuiltServer, Cache, InspectError, Look, Plan, Reuse, Task, Tool, Want, static_site, strings, unsupported};
+use crate::{
+    BuiltServer, Cache, Files, InspectError, Look, Plan, Reuse, Task, Tool, Want, static_site, strings, unsupported,
+};
 use start::Start;
 
 /// Folders in which many tools of a build keep what they need for the next one; the second is that of Vite.
@@ -73,11 +75,15 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     keep(&mut plan, &workspace, &top, preset.as_ref());
     let start = start::choose(look, &package, &manager, preset.as_ref(), !plan.build.is_empty())?;
     let mut plan = finish(plan, start, &manager);
-    // The root of a workspace may start any of its packages.
-    let is_root = package.workspaces.is_some() || files.has("pnpm-workspace.yaml");
-    plan.prunes = !is_root && preset.as_ref().is_some_and(|preset| starts_framework(&plan.start, &package, preset));
+    plan.prunes = !is_workspace_root(files, &package)
+        && preset.as_ref().is_some_and(|preset| starts_framework(&plan.start, &package, preset));
     plan.server = preset.and_then(|preset| built_server(&plan.start, preset));
     Ok(Some(plan))
+}
+
+/// True for the root of a workspace, which may start any of its packages.
+pub(crate) fn is_workspace_root(files: &Files, package: &Package) -> bool {
+    package.workspaces.is_some() || files.has("pnpm-workspace.yaml")
 }
 
 /// True if a command, or the script that it names, runs the server of a framework.

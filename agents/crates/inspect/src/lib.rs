@@ -133,7 +133,11 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
     let named = manifest.build.cache.iter().map(|folder| Cache::below(&plan.folder, folder));
     plan.caches.extend(named);
     plan.prunes = match manifest.build.prune {
-        Some(prune) => prune && matches!(plan.runtime.as_str(), "node" | "bun"),
+        Some(true) if matches!(plan.runtime.as_str(), "node" | "bun") => {
+            let package = javascript::Package::read(files, wish.shown)?;
+            package.is_some_and(|package| !javascript::is_workspace_root(files, &package))
+        }
+        Some(_) => false,
         None => plan.prunes,
     } && plan.output.is_empty();
     if manifest.build.prune != Some(false) {

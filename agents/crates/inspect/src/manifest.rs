@@ -61,8 +61,8 @@ struct BuildTable {
     dockerfile: String,
     /// Folders that tools of the build keep for the next one, below the app's. They are not in the artifact.
     cache: Vec<String>,
-    /// Whether packages and folders that the app does not need once it is built are left out of the artifact. Default: for servers of
-    /// frameworks.
+    /// Prunes `node_modules`: leaves packages that the running app does not need out of the artifact. Default: only for servers of
+    /// JavaScript frameworks. `false` packs everything.
     prune: Option<bool>,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct BuildWords {
     pub(crate) output: String,
     pub(crate) dockerfile: String,
     pub(crate) cache: Vec<String>,
-    /// Whether what the app does not need is left out of the artifact; `None`: where that is known to be safe.
+    /// `[build] prune`; `None`: only servers of frameworks are pruned.
     pub(crate) prune: Option<bool>,
 }
 

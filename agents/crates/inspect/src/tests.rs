@@ -217,3 +217,16 @@ fn reading_a_source_is_bounded() {
     let read = (0..200).take_while(|_| files.text("a").is_ok()).count();
     assert!((32..100).contains(&read), "{read}");
 }
+
+#[test]
+fn an_app_is_pruned_where_it_asks_for_it_or_starts_its_framework() {
+    let next = r#"{"dependencies":{"next":"16"},"scripts":{"start":"next start -p 3000"}}"#;
+    let custom = r#"{"dependencies":{"next":"16"},"scripts":{"start":"node server.js"}}"#;
+    let root = r#"{"workspaces":["a"],"dependencies":{"next":"16"},"scripts":{"start":"next start"}}"#;
+    let prunes = |package: &str, manifest: &str| plan(&[("package.json", package), ("fairlead.toml", manifest)]).prunes;
+    let (yes, no) = ("[build]\nprune = true", "[build]\nprune = false");
+    assert_eq!([next, custom, root].map(|package| prunes(package, "")), [true, false, false]);
+    assert_eq!([next, custom, root].map(|package| prunes(package, yes)), [true, true, false]);
+    assert_eq!([next, custom, root].map(|package| prunes(package, no)), [false; 3]);
+    assert!(!plan(&[("main.py", ""), ("requirements.txt", "flask"), ("fairlead.toml", yes)]).prunes);
+}
