@@ -27,7 +27,7 @@ export interface AppResult {
   readonly failureMessage: string | null;
   readonly problems: readonly string[];
   readonly refusals: readonly Refusal[];
-  /** What the builder decided, a sentence each. */
+  /** Decisions of the builder, a sentence each. */
   readonly plan: readonly string[];
   /** Command lines of the processes of a live app. */
   readonly processes: readonly string[];

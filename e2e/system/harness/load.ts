@@ -121,7 +121,7 @@ export function startLoad(target: LoadTarget): Load {
       new Promise((resolve, reject) => {
         if (current === undefined || current.session.closed || current.session.destroyed) {
           current = open();
-          // What it breaks is told by its streams.
+          // Its streams tell what it breaks.
           current.session.on('error', () => undefined);
         }
         connection.begunAt = current.begunAt;

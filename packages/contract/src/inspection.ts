@@ -9,7 +9,7 @@ export const inspectTimeoutMs = 60_000;
 
 const command = z.array(z.string().max(4096)).max(50);
 
-/** What the web process asks of the gateway, which must not believe it blindly: the server is checked again. */
+/** Request of the web process to the gateway, which checks the server again. */
 export const inspectQuery = z.object({
   organizationId: organizationIdSchema,
   serverId: serverIdSchema,
@@ -69,9 +69,9 @@ export const inspection = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('plan'), commit: inspectedCommit, plan: buildPlan }),
   z.object({
     kind: z.literal('failed'),
-    /** Of the error table, or of a newer agent. */
+    /** Code of the error table, or of a newer agent. */
     code: z.string(),
-    /** What happened and what to do. */
+    /** Sentences: the failure and the next step. */
     sentence: z.string(),
     /** Folders that hold an app, each a root folder to choose. */
     appFolders: z.array(z.string()),

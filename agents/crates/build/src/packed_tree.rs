@@ -100,7 +100,7 @@ pub(crate) fn beside_pack<T, E>(
 }
 
 fn write(chunks: Receiver<Vec<u8>>, partial: &Path) -> Result<(), UnpackError> {
-    // What a crash left of an earlier attempt.
+    // A crash may have left it.
     tree::remove(partial)?;
     let mut chunks = Chunks { chunks, chunk: Vec::new(), at: 0, unlooked: LOOK_BYTES, folder: partial };
     unpack_entries(&mut chunks, partial)?;

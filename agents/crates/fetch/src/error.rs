@@ -14,9 +14,9 @@ pub enum FetchError {
     /// No connection.
     #[error("{host} can't be reached ({reason})")]
     Unreachable {
-        /// Who.
+        /// Host name or address.
         host: String,
-        /// What happened.
+        /// Cause, from the system.
         reason: String,
     },
     /// A connection that broke.

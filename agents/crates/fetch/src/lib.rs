@@ -19,14 +19,14 @@ pub use receive::Receive;
 pub use reference::resolve;
 pub use send::Send;
 
-/// Attempts at a file, unless a caller wants one.
+/// Default number of attempts to download a file.
 const ATTEMPTS: u32 = 5;
 
 /// Makes requests, each on a connection of its own.
 #[derive(Clone)]
 pub struct Client {
     tls: Arc<ClientConfig>,
-    /// How often a file is tried that does not arrive.
+    /// Maximum attempts to download a file.
     attempts: u32,
 }
 

@@ -51,7 +51,7 @@ export interface FedLiveSource extends LiveSource {
   push(event: LiveEvent): void;
   /** Called when somebody begins to listen. */
   onSubscribe: (() => void) | null;
-  /** What servers were asked to inspect. */
+  /** Inspections that servers were asked for. */
   readonly inspected: InspectQuery[];
 }
 

@@ -1,9 +1,9 @@
-// Commands that the settings of an app run beside its start command. Pure.
+// Commands in the settings of an app, with NODE_OPTIONS: builds keep the packages that they name. Pure.
 import { commandLine } from '../kernel/command.ts';
 import type { Settings } from './schema.ts';
 import { variablesIn } from './variables.ts';
 
-/** A line each, of the settings of all environments: an artifact may be promoted to each of them. `start` is the build's own start command. */
+/** Returns a line for each, of all environments: an artifact may be promoted to any. Omits `start`, the build's own start command. */
 export function runCommandsIn(all: readonly Settings[], start: readonly string[]): string[] {
   const commands = all.flatMap(({ startCommand, workers, releaseCommand, afterCommand, health, liveness }) => [
     startCommand,

@@ -24,7 +24,7 @@ export interface StepFacts {
   readonly buildServerId?: string;
   /** The secrets that its build is given of. */
   readonly buildSnapshotId?: string | null;
-  /** What its FAIRLEAD_ variables tell. */
+  /** Content of its FAIRLEAD_ variables. */
   readonly origin?: Origin;
   readonly steps?: readonly StepRow[];
   readonly commit?: ReportedCommit | null;

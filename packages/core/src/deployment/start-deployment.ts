@@ -20,7 +20,7 @@ export interface DeploymentOrder {
   readonly serverId: string;
   readonly trigger: DeploymentTrigger;
   readonly ref: string;
-  /** Where the commit of `ref` comes from, if that is known. */
+  /** Origin of the commit of `ref`, if that is known. */
   readonly branch?: string;
   /** Rolled out without a build; it brings its commit along. */
   readonly release: {

@@ -72,7 +72,7 @@ export const inspectSourceInputSchema = z.object({
   rootFolder: rootFolderSchema.default(''),
   /** The server that reads it. */
   serverId: serverIdSchema,
-  /** Where the app would be made; without one, in the organization's first environment. */
+  /** Environment in which the app would be made; without one, in the organization's first environment. */
   environmentId: environmentIdSchema.optional(),
   builder: z.enum(['auto', 'native', 'dockerfile']).default('auto'),
   installCommand: commandSchema.default([]),

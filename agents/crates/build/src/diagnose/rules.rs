@@ -3,7 +3,7 @@
 
 use Class::*;
 
-/// Why a command failed.
+/// Causes of a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// The lock file does not match: what updates it, and what to commit.

@@ -1,4 +1,4 @@
-//! Installed packages of JavaScript that a built app does not need, because only its development and its build do.
+//! Prunes `node_modules`: finds installed packages that the running app does not need.
 //! Invariant: a package stays if something may load it while the app runs: the package.json of one that stays, a file of the app by
 //! its name, or a command. If that can't be told, all stay.
 
@@ -129,7 +129,7 @@ fn unneeded(
         return Err(io::Error::other("the build moved the folder of the app"));
     }
     let mut packages =
-        Packages { base, budget, needed: BTreeMap::new(), to_read: Vec::new(), stores: RefCell::default() };
+        Packages { base, budget, needed: BTreeMap::new(), to_read: Vec::new(), has_modules: RefCell::default() };
     packages.need(&app);
     packages.need(&packages.base.clone());
     packages.follow()?;
@@ -165,8 +165,8 @@ struct Packages<'a> {
     needed: BTreeMap<PathBuf, bool>,
     /// Those of `needed` whose package.json was not read yet.
     to_read: Vec<PathBuf>,
-    /// Whether a folder has a folder `node_modules`.
-    stores: RefCell<HashMap<PathBuf, bool>>,
+    /// Folders that were looked at; true: with a folder `node_modules`.
+    has_modules: RefCell<HashMap<PathBuf, bool>>,
 }
 
 impl Packages<'_> {
@@ -208,12 +208,12 @@ impl Packages<'_> {
 
     /// Folders `node_modules` in which files of a folder find packages, the nearest first.
     fn modules_of(&self, folder: &Path) -> Vec<PathBuf> {
-        let mut stores = self.stores.borrow_mut();
-        let mut has = |folder: &Path| match stores.get(folder) {
+        let mut known = self.has_modules.borrow_mut();
+        let mut has = |folder: &Path| match known.get(folder) {
             Some(has) => *has,
             None => {
                 let has = folder.join(MODULES).is_dir();
-                stores.insert(folder.to_owned(), has);
+                known.insert(folder.to_owned(), has);
                 has
             }
         };

@@ -1,11 +1,10 @@
-//! Hosts that could not be reached a short time ago. They are tried once then, so that each build does not wait anew for a host
-//! that a firewall blocks.
+//! Hosts that the server could not reach in the last ten minutes. A download tries them once, without retries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a host is remembered.
+/// Time for which a host counts as unreachable.
 const MEMORY: Duration = Duration::from_mins(10);
 
 /// Hosts, and when each of them was first not reached.

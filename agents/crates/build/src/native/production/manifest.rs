@@ -67,7 +67,7 @@ impl Node {
     }
 }
 
-/// What a package.json says.
+/// Parsed package.json of one package.
 pub(super) struct Manifest {
     written: Written,
     pub(super) scripts: BTreeMap<String, String>,
