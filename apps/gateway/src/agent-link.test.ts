@@ -1,4 +1,4 @@
-// The link as an agent meets it: a real gateway, a real database, real WebSockets.
+// Integration tests of the agent link: a real gateway, a real database, real WebSockets.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { AgentEnvelopeSchema, type DesiredState, DesiredStateSchema, type SignedState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
@@ -56,7 +56,7 @@ test('an enrolment token makes one server, once, and pins the signing key', asyn
   await link.close();
 });
 
-test('of two agents that present one token at once, one becomes the server', async () => {
+test('when two agents present one token at once, only one becomes the server', async () => {
   const { token } = await gateway.mintEnrolment('edge-race');
   const results = await Promise.allSettled([1, 2, 3].map(() => createFakeAgent({ url: gateway.url }).enrol(token)));
   expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
@@ -120,7 +120,7 @@ test('messages that would grow large in memory end their own session before they
   await bystander.close();
 });
 
-test('a new desired version is told at once, and the state that is synced then carries it', async () => {
+test('a new desired version is announced at once, and the next sync carries it', async () => {
   const agent = await gateway.knownAgent();
   const link = await agent.connect(gateway.rows.serverId);
   await bump();
@@ -176,7 +176,7 @@ test('a server is connected while its session lives and not after', async () => 
   await expect.poll(async () => (await serverRow()).connectedGateway).toBeNull();
 });
 
-test("an agent's clock is measured at once, and a wrong one is complained about", async () => {
+test("an agent's clock offset is measured at once, and a large one is logged", async () => {
   const agent = await gateway.knownAgent(gateway.rows, 60_000);
   const link = await agent.connect(gateway.rows.serverId);
   await expect.poll(async () => (await serverRow()).clockOffsetMs).toBeGreaterThan(59_000);
@@ -184,7 +184,7 @@ test("an agent's clock is measured at once, and a wrong one is complained about"
   await link.close();
 });
 
-test('a gateway that stops says so, closes its sessions, and its successor knows the same key', async () => {
+test('a gateway that stops says so, closes its sessions, and its successor loads the same key', async () => {
   const agent = await gateway.knownAgent();
   const link = await agent.connect(gateway.rows.serverId);
   link.send({ case: 'sync', value: {} });
@@ -200,14 +200,14 @@ test('a gateway that stops says so, closes its sessions, and its successor knows
   await again.close();
 });
 
-test('a push with a sequence that no agent reaches is malformed', async () => {
+test('a push with an impossible sequence number is malformed', async () => {
   const agent = await gateway.knownAgent();
   const link = await agent.connect(gateway.rows.serverId);
   link.send({ case: 'push', value: { sequence: 2n ** 64n - 1n } });
   expect(await link.ended).toEqual(endedWith('link.malformed'));
 });
 
-test('a server that is deleted while its agent is connected is told so', async () => {
+test('a connected agent is notified when its server is deleted', async () => {
   const { token } = await gateway.mintEnrolment('short-lived');
   const agent = createFakeAgent({ url: gateway.url });
   const { serverId } = await agent.enrol(token);

@@ -1,4 +1,4 @@
-// A deployment as the control plane and an agent live it together: asked for, built, rolled out, live.
+// Tests of a deployment across the control plane and an agent: request, build, roll-out, live.
 import { create, fromBinary } from '@bufbuild/protobuf';
 import {
   BuildStatusSchema,
@@ -44,7 +44,7 @@ async function startDeployment(): Promise<string> {
   return deploymentId;
 }
 
-/** What the agent has to do once it was told of something new. */
+/** Returns the next desired state after the agent was notified of a new version. */
 async function nextState(): Promise<DesiredState> {
   const { version } = await link.next('desired');
   link.send({ case: 'sync', value: {} });
@@ -65,7 +65,7 @@ function stateOf(deploymentId: string) {
   return inOrganization((ctx) => getDeployment(ctx, { deploymentId: parseId('dep', deploymentId) }));
 }
 
-test('a build that succeeds becomes a candidate, a roll-out that succeeds goes live', async () => {
+test('a successful build becomes a candidate, and a successful roll-out goes live', async () => {
   const { appId } = gateway.rows;
   const deploymentId = await startDeployment();
   const building = await nextState();
@@ -107,7 +107,7 @@ test('a build that succeeds becomes a candidate, a roll-out that succeeds goes l
   });
 });
 
-test('a build that fails leaves what is live alone and tells why', async () => {
+test('a failed build leaves the live release alone and reports the reason', async () => {
   const deploymentId = await startDeployment();
   const before = await nextState();
   const message = '`npm run build` ended with status 1. The last lines of the log say why.';

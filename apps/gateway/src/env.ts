@@ -9,7 +9,7 @@ const schema = z.object({
   FAIRLEAD_SIGNING_KEY_DIR: z.string().min(1),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
-  // Without it, beside the logs.
+  // Default: a folder beside the logs.
   FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
   // HTTPS port of the local server's proxy.
@@ -19,7 +19,7 @@ const schema = z.object({
 
 export type GatewayEnv = z.infer<typeof schema>;
 
-/** Throws one error that names every setting that is missing or wrong, never its value. */
+/** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: NodeJS.ProcessEnv): GatewayEnv {
   const parsed = schema.safeParse(source);
   if (parsed.success) return parsed.data;

@@ -1,4 +1,4 @@
-// The gateway put together: what main.ts and the tests start. Owns the order of starting and stopping.
+// Assembles the gateway for main.ts and the tests. Owns the order of starting and stopping.
 import { type ArtifactStore, findTransfer, recordArtifact } from '@fairlead/core/artifact';
 import { type Clock, forOrganization, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
@@ -6,13 +6,13 @@ import { prepareMetrics } from '@fairlead/core/metric';
 import type { SecretKeys } from '@fairlead/core/secret';
 import { bumpLocalServers, type ControlRoute, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
-import { createArtifactDoor } from './artifact/artifact-door.ts';
+import { createArtifactEndpoint } from './artifact/artifact-endpoint.ts';
 import { watchDesired } from './desired/watch.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLiveHub } from './live/hub.ts';
-import { createInspectDoor } from './live/inspect-door.ts';
+import { createInspectEndpoint } from './live/inspect-endpoint.ts';
 import { createInspections } from './live/inspections.ts';
-import { createLogDoor } from './live/log-door.ts';
+import { createLogEndpoint } from './live/log-endpoint.ts';
 import { createLogQueries } from './live/log-queries.ts';
 import { createLiveStreams } from './live/stream.ts';
 import { createControl } from './session/control.ts';
@@ -26,20 +26,20 @@ export interface GatewayOptions {
   readonly artifacts: ArtifactStore;
   readonly signingKeyDir: string;
   readonly secretKeys: SecretKeys;
-  /** Shared with the web process; opens the internal live stream. */
+  /** Secret that the web process shares; authenticates requests to the internal endpoints. */
   readonly internalToken: string;
-  /** Distinct among gateways and the same after a restart. */
+  /** Unique among gateways and stable across restarts. */
   readonly name: string;
   readonly host: string;
-  /** 0: any free one. */
+  /** Listen port; 0 picks a free one. */
   readonly port: number;
-  /** Host under which the local server's proxy serves the control plane; empty: it does not. */
+  /** Host under which the local server's proxy serves the control plane; empty if it does not. */
   readonly controlHost: string;
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
   readonly log: Log;
   readonly clock?: Clock;
-  /** How long the body of a request may take that is no artifact. */
+  /** Time limit for the body of a request other than an artifact upload, in milliseconds. */
   readonly bodyTimeoutMs?: number;
 }
 
@@ -49,9 +49,10 @@ export interface Gateway {
 }
 
 const tickMs = 1_000;
-/** Questions of the web process are short, and it is near. */
+/** Requests of the web process are short, and it runs on the same machine or network. */
 const bodyTimeoutMs = 10_000;
-// Connections that have not proved who they are; far above a thundering herd of real agents, far below our memory.
+// Maximum number of unauthenticated connections: far above a thundering herd of real agents, far below the memory
+// limit.
 const strangersMax = 256;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -91,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     requireTopics: control.requireTopics,
     log,
   });
-  const artifacts = createArtifactDoor({
+  const artifacts = createArtifactEndpoint({
     store: options.artifacts,
     find: (asked) => database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, asked)),
     record: ({ organizationId }, digest, sizeBytes) =>
@@ -100,14 +101,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ),
     log,
   });
-  const logDoor = createLogDoor({
+  const logEndpoint = createLogEndpoint({
     isAllowed: streams.isAllowed,
     findServers: control.findLogServers,
     agentOf: registry.find,
     queries,
     log,
   });
-  const inspectDoor = createInspectDoor({
+  const inspectEndpoint = createInspectEndpoint({
     isAllowed: streams.isAllowed,
     hasServer: control.hasServer,
     agentOf: registry.find,
@@ -116,8 +117,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createHttpServer({
     bodyTimeoutMs: options.bodyTimeoutMs ?? bodyTimeoutMs,
     streams,
-    logDoor,
-    inspectDoor,
+    logEndpoint,
+    inspectEndpoint,
     artifacts,
     hasRoom: () => registry.makeRoom(strangersMax),
     onAgent: (socket, connection) =>
@@ -130,7 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           clock,
           log,
           onOpen: registry.open,
-          // What nobody waits for any more was under way when the question was taken back.
+          // Unclaimed lines were in flight when their query was cancelled: drop them.
           onLogLines: (serverId, lines) => void queries.answer(serverId, lines),
           onInspection: (serverId, inspection) => void inspections.answer(serverId, inspection),
         }),
@@ -156,7 +157,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await stopWatch();
       await registry.endAll('link.shutting_down');
       streams.close();
-      logDoor.close();
+      logEndpoint.close();
       await server.close();
     },
   };

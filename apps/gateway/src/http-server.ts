@@ -1,32 +1,32 @@
-// The gateway's door: one HTTP server for agents (WebSocket on /agent, artifacts below it), the web process (/internal/live) and whoever asks
-// whether it lives (/healthz). It stands behind ordinary reverse proxies, so nothing here looks at remote addresses or
-// forwarded headers: an agent is known by its key alone.
+// HTTP server of the gateway: agents (WebSocket on /agent, artifacts below it), the web process (/internal/*) and
+// health checks (/healthz). Identifies an agent by its key alone: behind a reverse proxy, remote addresses and
+// forwarded headers prove nothing.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { ArtifactDoor } from './artifact/artifact-door.ts';
-import { type InspectDoor, inspectPath } from './live/inspect-door.ts';
-import { type LogDoor, logPath } from './live/log-door.ts';
+import type { ArtifactEndpoint } from './artifact/artifact-endpoint.ts';
+import { type InspectEndpoint, inspectPath } from './live/inspect-endpoint.ts';
+import { type LogEndpoint, logPath } from './live/log-endpoint.ts';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
 import { messageBytesMax } from './session/read-message.ts';
 
 const agentPath = '/agent';
 const healthPath = '/healthz';
-// Room above the gateway's own limit, so that a message somewhat too large is answered with a named error.
+// Twice the gateway's own limit, so that a message slightly above it still gets a named error.
 const frameBytesMax = 2 * messageBytesMax;
 
 export interface HttpServerOptions {
   readonly streams: LiveStreams;
-  readonly artifacts: ArtifactDoor;
-  readonly logDoor: LogDoor;
-  readonly inspectDoor: InspectDoor;
-  /** Whether one more agent may knock; may end another for it. */
+  readonly artifacts: ArtifactEndpoint;
+  readonly logEndpoint: LogEndpoint;
+  readonly inspectEndpoint: InspectEndpoint;
+  /** True if one more agent may connect; may close another connection to make room. */
   readonly hasRoom: () => boolean;
   readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
-  /** Of requests that bring no artifact. */
+  /** Time limit for the body of a request other than an artifact upload, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly log: Log;
 }
@@ -39,9 +39,9 @@ export interface HttpServer {
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { log } = options;
-  // A body may be an artifact, and hours long on a slow line; whoever sends none of it is ended by its door. Every other
-  // one has a bound of its own.
-  // Compression would let a small message grow large in memory; frames are compact already.
+  // The request timeout allows for an artifact upload that takes hours on a slow connection; the artifact endpoint ends
+  // idle ones. Every other body has a timeout of its own. Compression stays off: it would let a small message grow
+  // large in memory, and frames are compact already.
   const sockets = new WebSocketServer({ noServer: true, maxPayload: frameBytesMax, perMessageDeflate: false });
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 2 * 60 * 60_000 }, (request, response) => {
     answer(request, response, options).catch((error: unknown) => {
@@ -65,14 +65,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { streams, artifacts, logDoor, inspectDoor, bodyTimeoutMs }: HttpServerOptions,
+  { streams, artifacts, logEndpoint, inspectEndpoint, bodyTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
   const path = pathOf(request);
   if (await artifacts.handle(request, response, path)) return;
   boundBody(request, bodyTimeoutMs);
   if (request.method === 'GET' && path === livePath) return streams.handle(request, response);
-  if (request.method === 'POST' && path === logPath) return logDoor.handle(request, response);
-  if (request.method === 'POST' && path === inspectPath) return inspectDoor.handle(request, response);
+  if (request.method === 'POST' && path === logPath) return logEndpoint.handle(request, response);
+  if (request.method === 'POST' && path === inspectPath) return inspectEndpoint.handle(request, response);
   if (path === healthPath) {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end('{"status":"ok"}');
     return;
@@ -81,7 +81,7 @@ async function answer(
   response.writeHead(status, status === 426 ? { upgrade: 'websocket', connection: 'upgrade' } : {}).end();
 }
 
-/** Whether or not somebody reads it: a body that trickles in holds a connection. */
+/** Limits the time of a body even if the handler does not read it: a slow body holds a connection. */
 function boundBody(request: IncomingMessage, timeoutMs: number): void {
   const timer = setTimeout(() => {
     if (!request.complete) request.destroy();

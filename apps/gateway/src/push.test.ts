@@ -1,4 +1,4 @@
-// What agents push: stored once, acknowledged after the commit, seen live at once.
+// Tests of agents' pushes: stored once, acknowledged after the commit, streamed live at once.
 import { create } from '@bufbuild/protobuf';
 import {
   type AppSample,
@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterAll(() => gateway.close());
 
-// Whole seconds of the last minute, each used once.
+// Whole seconds of the last minute; each is used once.
 let second = Math.floor(Date.now() / 1000) - 50;
 
 function nextSecond(): number {
@@ -90,7 +90,7 @@ function storedSequence(): Promise<bigint> {
   });
 }
 
-test('a frame is in the tables when it is acknowledged', async () => {
+test('a frame is stored before it is acknowledged', async () => {
   const unixMs = nextSecond();
   const push = frame(unixMs);
   await pushAll(push);
@@ -100,7 +100,7 @@ test('a frame is in the tables when it is acknowledged', async () => {
   expect(await storedSequence()).toBe(push.sequence);
 });
 
-test('what is sent again after a lost connection is acknowledged and stored no second time', async () => {
+test('a push that is sent again after a lost connection is acknowledged but not stored twice', async () => {
   const [first, later] = [nextSecond(), nextSecond()];
   const pushes = [frame(first), logChunk(gateway.rows.deploymentId, 100, ['once'])];
   await pushAll(...pushes);
@@ -109,7 +109,7 @@ test('what is sent again after a lost connection is acknowledged and stored no s
   const agent = await gateway.knownAgent();
   link = await agent.connect(gateway.rows.serverId);
   expect(link.welcome.pushAckedSequence).toBe(pushes.at(-1)?.sequence);
-  // The same sequences with other contents: the first ones stay.
+  // The same sequences with other contents: the first contents stay.
   const again = pushes.map((push) =>
     create(PushSchema, { ...push, body: frame(first, [appSample({ requests: 99 })]).body }),
   );
@@ -118,14 +118,14 @@ test('what is sent again after a lost connection is acknowledged and stored no s
   expect(await appRows(later)).toHaveLength(1);
 });
 
-test('samples of apps that do not live on this server are left out', async () => {
+test('samples of apps that are not on this server are skipped', async () => {
   const other = await insertOrganizationRows(gateway.db.database, `other-${second}`);
   const unixMs = nextSecond();
   await pushAll(frame(unixMs, [appSample({ appId: other.appId, environmentId: other.environmentId }), appSample()]));
   expect(await appRows(unixMs)).toMatchObject([{ appId: gateway.rows.appId }]);
 });
 
-test('a histogram that cannot be ends the session; nothing of its batch is stored', async () => {
+test('an impossible histogram ends the session, and nothing of its batch is stored', async () => {
   const unixMs = nextSecond();
   const before = await storedSequence();
   const latency = create(HistogramSchema, { index: [3, 1], count: [1n, 1n] });
@@ -135,7 +135,7 @@ test('a histogram that cannot be ends the session; nothing of its batch is store
   expect(await storedSequence()).toBe(before);
 });
 
-test('frames far from now are dropped and acknowledged, so that a spool never gets stuck', async () => {
+test('frames far from the current time are dropped and acknowledged, so that a spool never gets stuck', async () => {
   const ancient = Date.now() - 40 * 24 * 3600 * 1000;
   await pushAll(frame(ancient), frame(Date.now() + 3_600_000));
   expect(await storedSequence()).toBe(sequence);

@@ -1,4 +1,5 @@
-// The key that secrets are sealed to, as an agent tells it: believed only with its signature, and kept.
+// Tests of the agent's sealing key (the key that secrets are encrypted to): accepted only with the agent's signature,
+// and stored.
 import { fromBinary } from '@bufbuild/protobuf';
 import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { createFakeAgent } from '@fairlead/testkit';
@@ -11,12 +12,12 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-// Of the age specification's own form; nothing is sealed to it here.
+// Valid age recipient by its form only; nothing is sealed to it here.
 const recipient = `age1${'q'.repeat(58)}`;
 const other = `age1${'p'.repeat(58)}`;
 const row = (id: string) => gateway.system(({ tx }) => tx.server.findUniqueOrThrow({ where: { id } }));
 
-test('a key told at enrolment is kept, and one told again or not at all changes nothing', async () => {
+test('a key from enrolment is stored; a repeated or omitted key changes nothing', async () => {
   const { token } = await gateway.mintEnrolment('sealed');
   const agent = createFakeAgent({ url: gateway.url, recipient });
   const { serverId } = await agent.enrol(token);
@@ -38,7 +39,7 @@ test('a key that the agent did not sign ends the connection, at enrolment and at
   expect((await row(gateway.rows.serverId)).sealingRecipient).toBeNull();
 });
 
-test('what is no age recipient is malformed, however well it is signed', async () => {
+test('a signed key that is no age recipient is malformed', async () => {
   const { token } = await gateway.mintEnrolment('nonsense');
   const agent = createFakeAgent({ url: gateway.url, recipient: 'age1nonsense' });
   await expect(agent.enrol(token)).rejects.toEqual(

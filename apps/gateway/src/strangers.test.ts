@@ -1,4 +1,4 @@
-// What connections may do that have not proved who they are: little, and never at the expense of an agent that can.
+// Tests of unauthenticated connections: their limits are low, and they never crowd out an agent that can authenticate.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ afterAll(() => gateway.close());
 
 const strangersMax = 256;
 
-test('when the door is full, the stranger that was silent longest makes room for an agent', async () => {
+test('at the connection limit, the unauthenticated connection that was silent longest makes room for an agent', async () => {
   const stranger = createFakeAgent({ url: gateway.url });
   const silent = await Promise.all(Array.from({ length: strangersMax }, () => stranger.dial()));
   const agents = [gateway.rows, await insertOrganizationRows(gateway.db.database, 'second')];
@@ -30,7 +30,7 @@ test('when the door is full, the stranger that was silent longest makes room for
   for (const link of silent) link.crash();
 });
 
-/** Upgrades by hand, so that nobody answers the closing frame for us. */
+/** Opens a raw upgraded socket that never answers the close frame. */
 async function rudeStranger(): Promise<Socket> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
@@ -47,14 +47,14 @@ async function rudeStranger(): Promise<Socket> {
   return socket;
 }
 
-test('refused strangers that never hang up hold no place', async () => {
+test('refused connections that never close take no slot', async () => {
   const rude = await Promise.all(Array.from({ length: strangersMax }, rudeStranger));
   const link = await (await gateway.knownAgent()).connect(gateway.rows.serverId);
   await link.close();
   for (const socket of rude) socket.destroy();
 });
 
-test('a stranger that sends a lot is cut off before its message is whole; an agent is told what was too much', async () => {
+test('an unauthenticated connection is cut off before a large message is complete; an agent gets a named error', async () => {
   const agent = await gateway.knownAgent();
   const stranger = await agent.dial();
   stranger.sendRaw(new Uint8Array(1.5 * messageBytesMax));

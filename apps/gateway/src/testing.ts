@@ -1,4 +1,4 @@
-// A running gateway on a database of its own, for this package's tests.
+// Runs a gateway on a database of its own for this package's tests.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ export interface TestGateway {
   readonly token: string;
   readonly rows: OrganizationRows;
   readonly secretKeys: SecretKeys;
-  /** What the gateway logged as warnings and errors. */
+  /** Warnings and errors that the gateway logged. */
   readonly complaints: string[];
-  /** An agent whose key is the one of the organization's server. */
+  /** Creates an agent that holds the key of the organization's server. */
   knownAgent(rows?: OrganizationRows, clockOffsetMs?: number): Promise<FakeAgent>;
   mintEnrolment(name: string): Promise<{ readonly token: string; readonly enrolmentId: string }>;
   system<T>(work: (ctx: SystemCtx) => Promise<T>): Promise<T>;

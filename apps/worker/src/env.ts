@@ -4,7 +4,7 @@ import { z } from 'zod';
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
-  // Without it, beside the logs.
+  // Default: a folder beside the logs.
   FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_PUBLIC_URL: z
@@ -19,7 +19,7 @@ const schema = z.object({
 
 export type WorkerEnv = z.infer<typeof schema>;
 
-/** Throws one error that names every setting that is missing or wrong, never its value. */
+/** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: NodeJS.ProcessEnv): WorkerEnv {
   const parsed = schema.safeParse(source);
   if (parsed.success) return parsed.data;

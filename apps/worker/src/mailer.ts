@@ -1,9 +1,12 @@
-// How this process sends mail, when whoever runs it told how. Must never put the server's password into an error.
+// Opens the worker's mail transport if a mail server is configured. Invariant: no error contains the server's password.
 import { readFile } from 'node:fs/promises';
 import { createMailer, type Mailer } from '@fairlead/mail';
 import type { WorkerEnv } from './env.ts';
 
-/** Null: no mail server is named, and reminders stand in the dashboard only. Half a setting is an error. */
+/**
+ * Returns null when no mail server is configured: reminders then show in the dashboard only. Throws on incomplete
+ * settings.
+ */
 export async function openMailer(env: WorkerEnv): Promise<Mailer | null> {
   const file = env.FAIRLEAD_SMTP_URL_FILE;
   const url = file === undefined ? env.FAIRLEAD_SMTP_URL : (await readFile(file, 'utf8')).trim();

@@ -1,4 +1,4 @@
-// The worker process: reads its settings, starts, and stops cleanly when asked.
+// The worker process: reads its settings, starts, and stops cleanly on a signal.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

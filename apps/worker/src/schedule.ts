@@ -1,5 +1,5 @@
-// Jobs that come round by themselves. Those by the minute are the queue's own cron, so that several workers share them;
-// shorter ones are timers here, safe in several workers because their verbs lock what they touch.
+// Recurring jobs. Jobs by the minute are the queue's cron, which several workers share; shorter intervals are timers
+// here, safe in several workers because their verbs lock what they touch.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import { type ParsedCronItem, parseCronItems } from 'graphile-worker';
 
@@ -9,7 +9,7 @@ export function cronItems(): ParsedCronItem[] {
   const items = names.flatMap((name) => {
     const { every, attemptsMax } = jobs[name];
     if (every === null || !('cron' in every)) return [];
-    // No backfill: each run takes everything that is due, also of the minutes a worker was down.
+    // No backfill: each run processes everything due, also from minutes when no worker ran.
     return [
       { task: name, identifier: name, match: every.cron, options: { backfillPeriod: 0, maxAttempts: attemptsMax } },
     ];
@@ -17,7 +17,10 @@ export function cronItems(): ParsedCronItem[] {
   return parseCronItems(items);
 }
 
-/** Runs interval jobs at once and then again and again, never two of one kind together, until the answered function ends it. */
+/**
+ * Runs interval jobs at once and then periodically, never two of one kind at a time, until the returned function is
+ * called.
+ */
 export function startIntervals(run: (name: JobName) => Promise<void>): () => Promise<void> {
   const running = new Map<JobName, Promise<void>>();
   const timers = names.flatMap((name) => {

@@ -1,4 +1,4 @@
-// The worker on a real queue and a real database.
+// Tests of the worker on a real queue and a real database.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ afterEach(async () => {
   await rm(logDir, { recursive: true });
 });
 
-/** Touches the queue's own tables, as a dying worker or an older version would have left them. */
+/** Edits the queue's own tables to leave them as a dying worker or an older version would. */
 async function queue(statement: string): Promise<void> {
   const utils = await makeWorkerUtils({ connectionString: db.url });
   await utils.withPgClient((client) => client.query(statement));
@@ -86,7 +86,7 @@ function desiredNumber(): Promise<bigint> {
   });
 }
 
-test('a deployment that is asked for starts building at once and the server has something new to do', async () => {
+test('a requested deployment starts building at once, and its server gets a new desired state', async () => {
   await start('one');
   const before = await desiredNumber();
   const id = await deploy();
@@ -95,9 +95,9 @@ test('a deployment that is asked for starts building at once and the server has 
   expect(await desiredNumber()).toBeGreaterThan(before);
 });
 
-test('a deployment whose worker died before it did anything is picked up by the next one', async () => {
+test('a deployment whose worker died before it started is picked up by the next one', async () => {
   const id = await deploy();
-  // The dead worker had claimed the job: the queue itself would give it back only after hours.
+  // The dead worker had claimed the job: the queue itself would release it only after hours.
   await queue(`UPDATE graphile_worker._private_jobs SET locked_by = 'dead', locked_at = now(), attempts = 1`);
   await db.database.system('test', (tx) =>
     tx.deployment.update({ where: { id }, data: { queuedAt: new Date(Date.now() - 60_000) } }),
@@ -106,7 +106,7 @@ test('a deployment whose worker died before it did anything is picked up by the 
   await expect.poll(async () => (await deployment(id)).leaseOwner).toBe('two');
 });
 
-test('a deployment whose worker died half-way is taken over and the server is told again', async () => {
+test('a deployment whose worker died half-way is taken over, and the server is notified again', async () => {
   const first = await start('one');
   const id = await deploy();
   await expect.poll(async () => (await deployment(id)).state).toBe('building');
@@ -118,7 +118,7 @@ test('a deployment whose worker died half-way is taken over and the server is to
   expect(await desiredNumber()).toBeGreaterThan(before);
 });
 
-test('a deployment that its server does not finish in time fails with a sentence', async () => {
+test('a deployment that its server does not finish in time fails with a message', async () => {
   await start('one');
   const id = await deploy();
   await expect.poll(async () => (await deployment(id)).state).toBe('building');
@@ -128,7 +128,7 @@ test('a deployment that its server does not finish in time fails with a sentence
   expect((await deployment(id)).failureMessage).toMatch(/^[A-Z].*\.$/);
 });
 
-test('a job whose payload no longer fits its definition fails and harms no other', async () => {
+test('a job whose payload no longer fits its schema fails and harms no other', async () => {
   await queue(`SELECT graphile_worker.add_job('deployment.advance', '{"organizationId": "org_1"}', max_attempts => 1)`);
   await start('one');
   const id = await deploy();
@@ -136,7 +136,7 @@ test('a job whose payload no longer fits its definition fails and harms no other
   await expect.poll(() => complaints.join('\n')).toContain('deployment.advance');
 });
 
-test("a job opens the scope of its own organization: another one's deployment is not there", async () => {
+test("a job opens the scope of its own organization and cannot see another's deployment", async () => {
   const other = await insertOrganizationRows(db.database, 'other');
   const id = await deploy();
   await queue('DELETE FROM graphile_worker._private_jobs');
@@ -157,7 +157,7 @@ test("a job opens the scope of its own organization: another one's deployment is
   expect((await deployment(id)).state).toBe('queued');
 });
 
-test('stopping waits for the job under way', async () => {
+test('stopping waits for the running job', async () => {
   const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const order: string[] = [];
   const worker = await start('one', {
@@ -187,7 +187,7 @@ test('interval jobs run at start, each once at a time', async () => {
   expect(runs.sort()).toEqual(['benchmark.sweep', 'deployment.sweep']);
 });
 
-test('an organization whose delay is over ends with its logs; another one stays', async () => {
+test('an organization past its deletion delay is deleted with its logs; another one stays', async () => {
   const other = await insertOrganizationRows(db.database, 'other');
   const store = createFolderLogStore(logDir);
   const objectKey = `${organizationId}/${rows.deploymentId}/1.json.zst`;
@@ -213,6 +213,6 @@ test('an organization whose delay is over ends with its logs; another one stays'
   const left = () => db.database.system('test', (tx) => tx.organization.findMany({ select: { id: true } }));
   await expect.poll(left).toEqual([{ id: other.organizationId }]);
   expect(await store.get(objectKey)).toBeNull();
-  // The rows of tests hold a data key that no master key opens, which another job complains of.
+  // Test rows have a data key that no master key opens, and another job logs that: look at this job's errors only.
   expect(complaints.filter((complaint) => complaint.includes('organization.sweep'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// The worker put together: what main.ts and the tests start. Claims jobs from the queue and runs their handlers.
+// Assembles the worker for main.ts and the tests. Claims jobs from the queue and runs their handlers.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
@@ -13,10 +13,10 @@ import { cronItems, startIntervals } from './schedule.ts';
 
 export interface WorkerOptions {
   readonly database: Database;
-  /** The queue has connections of its own, as many as it runs jobs at once. */
+  /** The queue opens connections of its own, one for each concurrent job. */
   readonly databaseUrl: string;
   readonly workerId: string;
-  /** Where the logs of deployments lie: they end with their organization. */
+  /** Store of deployment logs, which are deleted with their organization. */
   readonly logs: LogStore;
   readonly artifacts: ArtifactStore;
   readonly secretKeys: SecretKeys;
@@ -28,14 +28,14 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Lets the jobs under way finish; a job that does not is given back to the queue. */
+  /** Waits for running jobs; returns a job that does not finish to the queue. */
   stop(): Promise<void>;
 }
 
-// Handlers wait for the database most of the time; more than this would only queue for its connections.
+// Handlers mostly wait for the database; more concurrency would only queue for its connections.
 const concurrentJobs = 3;
 export const queuePoolMax = 3;
-// NOTIFY wakes the worker; this only finds what it missed, and jobs that wait for their time.
+// Fallback poll: NOTIFY wakes the worker; polling finds missed notifications and jobs with a start time.
 const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
 
@@ -65,7 +65,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     concurrency: concurrentJobs,
     pollInterval: pollIntervalMs,
     gracefulShutdownAbortTimeout: stopTimeoutMs,
-    // Signals are main.ts's.
+    // main.ts handles signals.
     noHandleSignals: true,
     taskList: tasks,
     parsedCronItems: cronItems(),
@@ -89,7 +89,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
-/** The queue's own words: its failures matter, its comings and goings do not. */
+/** Forwards the queue's failures to the log and drops its routine messages. */
 function queueLogger(log: Log): Logger {
   return new Logger((scope) => (level, message, meta) => {
     const fields = { ...meta, job: scope.taskIdentifier };

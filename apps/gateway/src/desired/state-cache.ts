@@ -1,5 +1,5 @@
-// Signed desired states by server, so that many syncs of one version cost one rendering. A version is never signed with
-// two contents: what is rendered in one transaction carries the version read in the same one.
+// Cache of signed desired states by server, so that many syncs of one version cost one rendering. Invariant: a version
+// is never signed with two contents, because the state and its version are read in one transaction.
 import { toBinary } from '@bufbuild/protobuf';
 import { type DesiredState, DesiredStateSchema } from '@fairlead/contract/agent';
 import { signMessage, stateMessage } from '@fairlead/contract/signing';
@@ -20,7 +20,7 @@ export interface StateCacheOptions {
 
 export interface StateCache {
   get(serverId: string): Promise<SignedStateBytes>;
-  /** Forgets a server that is no longer connected. */
+  /** Drops the entry of a server that is no longer connected. */
   forget(serverId: string): void;
 }
 

@@ -1,5 +1,5 @@
-// Tells agents of new desired versions: at once when the database notifies, and every few seconds by looking, because a
-// notice can get lost and none of that may leave a server behind.
+// Tells agents of new desired versions: at once on a database notification, and every few seconds by polling. The poll
+// covers notifications that were lost.
 import { desiredChannel, desiredNotice } from '@fairlead/contract/notify';
 import type { Log } from '@fairlead/core/kernel';
 import type { Database } from '@fairlead/db';
@@ -9,16 +9,16 @@ const pollMs = 10_000;
 
 export interface DesiredWatchOptions {
   readonly database: Database;
-  /** Servers whose agents are connected here. */
+  /** Servers with an agent connected to this gateway. */
   readonly serverIds: () => readonly string[];
   readonly readVersions: (serverIds: readonly string[]) => Promise<ReadonlyMap<string, Version>>;
   readonly announce: (serverId: string, version: Version) => void;
-  /** The server was deleted while its agent was connected. */
+  /** Runs when a server was deleted while its agent was connected. */
   readonly onGone: (serverId: string) => void;
   readonly log: Log;
 }
 
-/** Watches until the answered function is called. */
+/** Watches until the returned function is called. */
 export async function watchDesired(options: DesiredWatchOptions): Promise<() => Promise<void>> {
   const { database, announce, log } = options;
   let polling: Promise<void> | null = null;
@@ -64,7 +64,7 @@ function parseNotice(payload: string) {
   try {
     return desiredNotice.parse(JSON.parse(payload));
   } catch {
-    // Anybody who may connect may notify: whatever it is, the poll finds the truth.
+    // Any database client can send a notification: ignore what does not parse, the poll finds the truth.
     return null;
   }
 }

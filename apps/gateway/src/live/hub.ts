@@ -1,6 +1,6 @@
-// Who watches what, in this process. Events are tagged with the organization of the server they came from, so an agent
-// can only ever reach watchers of its own organization, whatever ids it claims. Nothing is kept: what is published is in
-// the store already, so one who subscribes first and reads the store second misses nothing.
+// Publish/subscribe hub for the live events of this process, without history: an event is in the store before it is
+// published. Invariant: an event reaches only watchers in the organization of its server, whatever ids the agent
+// claims.
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 
 type Listener = (event: LiveEvent) => void;
@@ -34,7 +34,7 @@ export function createLiveHub(): LiveHub {
 }
 
 function keyOf(topic: LiveTopic): string {
-  // The hub is already per organization, so its topic needs no id.
+  // The hub scopes topics by organization already, so this topic needs no id.
   return topic.kind === 'organization' ? 'organization' : `${topic.kind}:${topic.id}`;
 }
 

@@ -12,18 +12,18 @@ import {
 } from '@fairlead/contract/inspection';
 import type { SessionAction } from '../session/machine.ts';
 
-/** The open session of a server, as far as inspections go. */
+/** Part of a server's open session that inspections need. */
 export interface InspectingAgent {
   readonly inspects: boolean;
   send(body: Extract<SessionAction, { type: 'send' }>['body']): void;
 }
 
 export interface Inspections {
-  /** Asks one server. `listener` gets one answer; the returned function cancels. */
+  /** Queries one server. `listener` gets one answer; the returned function cancels. */
   ask(agent: InspectingAgent | null, query: InspectQuery, listener: (inspection: Inspection) => void): () => void;
-  /** Takes an answer of a server. False: no query is open for it. */
+  /** Passes a server's answer to its listener. Returns false when no query is open for it. */
   answer(serverId: string, message: InspectionMessage): boolean;
-  /** Answers for a server whose session ended. */
+  /** Fails the pending queries of a server after its session ended. */
   drop(serverId: string): void;
 }
 
@@ -32,7 +32,7 @@ interface Open {
   end(inspection: Inspection): void;
 }
 
-/** An agent answers within its own timeout; this one is for an agent that does not. */
+/** Fallback timeout: an agent answers within its own timeout, or it is unresponsive. */
 const silenceMaxMs = inspectTimeoutMs + 10_000;
 const textLengthMax = 1001;
 const listMax = 200;
@@ -96,7 +96,7 @@ function toMessage(queryId: string, query: InspectQuery) {
   });
 }
 
-/** Bounded, whatever an agent sends. */
+/** Truncates every field, because an agent may send anything. */
 function toInspection({ failure, plan, commit, appFolders }: InspectionMessage): Inspection {
   if (plan === undefined || commit === undefined) {
     const { message } = errorTable['inspect.timeout'];

@@ -1,5 +1,5 @@
-// Owns the questions to connected servers about apps' logs, and whose answer is whose. An answer counts only from the server
-// that was asked; nothing is kept.
+// Pending app log queries to connected servers. An answer counts only from the server that was queried; nothing is
+// stored.
 import { randomBytes } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { type LogLines, LogQuerySchema, LogStream } from '@fairlead/contract/agent';
@@ -10,18 +10,18 @@ import type { SessionAction } from '../session/machine.ts';
 
 type Body = Extract<SessionAction, { type: 'send' }>['body'];
 
-/** The open session of a server, as far as questions go. */
+/** Part of a server's open session that log queries need. */
 export interface LogAgent {
   readonly answersLogs: boolean;
   send(body: Body): void;
 }
 
 export interface LogQueries {
-  /** Asks one server. `listener` gets batches until one is `done`; the answered function ends it early. */
+  /** Queries one server. `listener` gets batches until one is `done`; the returned function cancels. */
   ask(serverId: ServerId, agent: LogAgent | null, query: AppLogQuery, listener: Listener): () => void;
-  /** What a server sent. False: nobody asked it that. */
+  /** Passes a server's lines to their listener. Returns false when no query is open for them. */
   answer(serverId: string, lines: LogLines): boolean;
-  /** The server's session ended: whoever waits for it is told. */
+  /** Fails the pending queries of a server after its session ended. */
   drop(serverId: string): void;
 }
 
@@ -94,7 +94,7 @@ function ended(serverId: ServerId, failure: string): AppLogBatch {
   return { serverId, lines: [], done: true, more: false, failure };
 }
 
-/** Bounded, whatever an agent sends. */
+/** Truncates the batch, because an agent may send anything. */
 function toBatch(serverId: ServerId, { lines, done, more, failure }: LogLines): AppLogBatch {
   return {
     serverId,

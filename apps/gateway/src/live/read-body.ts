@@ -1,9 +1,9 @@
-// Reads the body of a request of the web process.
+// Reads the JSON body of a request of the web process.
 import type { IncomingMessage } from 'node:http';
 
 const bodyBytesMax = 64 * 1024;
 
-/** Null when it is too long or no JSON. */
+/** Returns null when the body is too long or not JSON. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

@@ -1,11 +1,12 @@
-// Turns what an agent pushed into what a watcher sees: latencies as quantiles, amounts per second, one clock for all.
+// Converts an agent's pushes to live events: latencies as quantiles, amounts per second, timestamps on the gateway's
+// clock.
 import type { Frame, HostSample, LogChunk, AppSample as WireAppSample } from '@fairlead/contract/agent';
 import { histogramFromWire, quantileMs } from '@fairlead/contract/histogram';
 import { isId, type ServerId } from '@fairlead/contract/ids';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { chunkLines } from '@fairlead/core/link';
 
-/** The frame's events, dated by our clock. Samples with ids or histograms that cannot be are left out. */
+/** Returns the frame's events with the gateway's timestamps. Skips samples with impossible ids or histograms. */
 export function frameEvents(serverId: string, frame: Frame, clockOffsetMs: number): LiveEvent[] {
   if (!isId('srv', serverId)) return [];
   const unixMs = Math.max(0, Number(frame.agentUnixMs) - clockOffsetMs);
@@ -64,7 +65,9 @@ function appEvent(serverId: ServerId, sample: WireAppSample, unixMs: number, sec
 
 type LogLines = Extract<LiveEvent, { type: 'log.lines' }>;
 
-/** The chunk's lines, dated by our clock; null when it names no deployment or no possible line. */
+/**
+ * Returns the chunk's lines with the gateway's timestamps; null when it names no deployment or contains no valid line.
+ */
 export function logEvent(chunk: LogChunk, clockOffsetMs: number): LogLines | null {
   const { deploymentId } = chunk;
   const firstLine = Number(chunk.firstLine);

@@ -1,4 +1,4 @@
-// The internal live stream as the web process meets it.
+// Tests of the internal live stream against a web process.
 import { create } from '@bufbuild/protobuf';
 import { AppSampleSchema, FrameSchema, HistogramSchema, LogStream, PushSchema } from '@fairlead/contract/agent';
 import { bucketIndex } from '@fairlead/contract/histogram';
@@ -30,7 +30,7 @@ function ask(topics: string, options: { organization?: string; token?: string | 
   });
 }
 
-/** The events of a stream, one after another. */
+/** Yields the events of a stream one after another. */
 async function* eventsOf(response: Response): AsyncGenerator<LiveEvent> {
   let text = '';
   const decoder = new TextDecoder();
@@ -63,7 +63,7 @@ function frame(sequence: bigint, unixMs: number) {
   return create(PushSchema, { sequence, body: { case: 'frame', value } });
 }
 
-test('without the right token there is nothing to see', async () => {
+test('a request without the right token is refused', async () => {
   const topic = `app:${gateway.rows.appId}`;
   for (const token of [null, 'wrong', `${gateway.token} `.repeat(2), '']) {
     const response = await ask(topic, { token });
@@ -74,7 +74,7 @@ test('without the right token there is nothing to see', async () => {
   }
 });
 
-test('topics that are none, and those of another organization, are refused', async () => {
+test('invalid topics and topics of another organization are refused', async () => {
   const other = await insertOrganizationRows(gateway.db.database, 'stream-other');
   const foreign = [
     `app:${other.appId}`,
@@ -105,7 +105,7 @@ test('a sample arrives as amounts per second and real quantiles', async () => {
   await link.close();
 });
 
-test('frames of a spool are history and not shown as now', async () => {
+test('spooled frames are history and are not streamed live', async () => {
   const events = eventsOf(await ask(`app:${gateway.rows.appId}`));
   const link = await connect();
   link.send({ case: 'push', value: frame(2n, Date.now() - 600_000) });
@@ -115,7 +115,7 @@ test('frames of a spool are history and not shown as now', async () => {
   await link.close();
 });
 
-test('log lines arrive whole, and the organization is not told what only a deployment is', async () => {
+test('log lines arrive whole, on the topic of their deployment only', async () => {
   const { deploymentId, organizationId } = gateway.rows;
   const events = eventsOf(await ask(`deployment:${deploymentId}`));
   const all = eventsOf(await ask(`organization:${organizationId}`));
@@ -134,7 +134,7 @@ test('log lines arrive whole, and the organization is not told what only a deplo
   await link.close();
 });
 
-test('a server of the same organization cannot speak for an app or a deployment that lives on another', async () => {
+test('a server cannot report for an app or a deployment on another server of its organization', async () => {
   const { appId, environmentId, deploymentId, organizationId } = gateway.rows;
   const { token } = await gateway.mintEnrolment('neighbour');
   const neighbour = createFakeAgent({ url: gateway.url });
@@ -147,7 +147,7 @@ test('a server of the same organization cannot speak for an app or a deployment 
   link.send({ case: 'push', value: frame(2n, Date.now()) });
   while ((await link.next('pushAck')).sequence < 2n);
 
-  // Its own figures are all that came.
+  // Only the server's own figures arrived.
   expect(await nextEvent(events)).toMatchObject({ type: 'server.sample', serverId });
   const own = await connect();
   own.send({ case: 'push', value: frame(20n, Date.now()) });

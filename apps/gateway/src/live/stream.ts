@@ -1,5 +1,5 @@
-// The internal live stream: GET /internal/live, Server-Sent Events for the web process, for nobody else. It asks with the
-// token that both read from one file; browsers never get here. One stream belongs to one organization.
+// Internal live stream: GET /internal/live, Server-Sent Events for the web process only, never for browsers.
+// Authenticates with the token that both read from one file; one stream belongs to one organization.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AppError, errorTable } from '@fairlead/contract/errors';
@@ -10,8 +10,8 @@ import type { LiveHub } from './hub.ts';
 
 export const livePath = '/internal/live';
 const keepAliveMs = 15_000;
-// A reader that lets this much pile up is gone or stuck; it comes back and reads what it missed from the store. Above the
-// largest single event, which is a chunk of log lines.
+// Maximum backlog of a reader before it is disconnected as gone or stuck; it reconnects and reads what it missed from
+// the store. Above the largest single event, which is a chunk of log lines.
 const backlogBytesMax = 8 * 1024 * 1024;
 
 export interface LiveStreamOptions {
@@ -23,7 +23,7 @@ export interface LiveStreamOptions {
 }
 
 export interface LiveStreams {
-  /** Whether the request is of the web process. */
+  /** True if the request comes from the web process. */
   isAllowed(request: IncomingMessage): boolean;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Ends every open stream. */
@@ -36,7 +36,7 @@ export function createLiveStreams(options: LiveStreamOptions): LiveStreams {
 
   function isAllowed(request: IncomingMessage): boolean {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-    // Digests are of equal length, so the comparison takes the same time for every wrong token.
+    // Both digests have the same length, so the comparison takes constant time.
     return given !== undefined && timingSafeEqual(digest(given), expected);
   }
 
@@ -65,7 +65,7 @@ export function createLiveStreams(options: LiveStreamOptions): LiveStreams {
       response.destroy();
     });
     const keepAlive = setInterval(() => response.write(': ping\n\n'), keepAliveMs);
-    // Headers and the first byte go out at once: the reader knows now that nothing is missed from here on.
+    // Sends headers and the first byte at once: from here on, the reader misses no event.
     response.write(': open\n\n');
     response.once('close', () => {
       clearInterval(keepAlive);

@@ -7,7 +7,7 @@ function push(sequence: number): Push {
   return create(PushSchema, { sequence: BigInt(sequence) });
 }
 
-/** A lane whose batches are stored when the test says so. */
+/** Creates a push queue in which the test decides when a batch is stored. */
 function laneUnderTest() {
   const seen: string[] = [];
   const batches: { size: number; stored: () => void; failed: (error: Error) => void }[] = [];
@@ -37,7 +37,7 @@ function laneUnderTest() {
   return { lane, seen, nextBatch };
 }
 
-test('the first push is stored at once, those that come meanwhile together', async () => {
+test('the first push is stored at once, and pushes that arrive meanwhile form one batch', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   for (let sequence = 1; sequence <= 5; sequence += 1) lane.add(push(sequence), 1);
   const first = await nextBatch();
@@ -50,7 +50,7 @@ test('the first push is stored at once, those that come meanwhile together', asy
   await lane.stop();
 });
 
-test('above its bound the lane makes the agent wait, and lets it go on when it has caught up', async () => {
+test('above its limit the queue pauses the agent, and resumes it once it has caught up', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   const total = 1 + 512;
   for (let sequence = 1; sequence <= total; sequence += 1) lane.add(push(sequence), 1);
@@ -63,7 +63,7 @@ test('above its bound the lane makes the agent wait, and lets it go on when it h
   await expect.poll(() => seen).toEqual(['pause', 'ack 1', 'ack 257', 'ack 513', 'resume']);
 });
 
-test('a few large pushes make the agent wait too', async () => {
+test('a few large pushes pause the agent too', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   const megabytes = (count: number) => count * 1024 * 1024;
   lane.add(push(1), megabytes(12));
@@ -78,14 +78,14 @@ test('a few large pushes make the agent wait too', async () => {
   await expect.poll(() => seen).toEqual(['pause', 'ack 1', 'ack 3', 'resume']);
 });
 
-test('a batch that cannot be stored is told and never acknowledged', async () => {
+test('a batch that cannot be stored is reported and never acknowledged', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   lane.add(push(1), 1);
   (await nextBatch()).failed(new Error('disk full'));
   await expect.poll(() => seen).toEqual(['fail disk full']);
 });
 
-test('a lane that is stopped while it stores acknowledges nothing more', async () => {
+test('a queue that stops while it stores acknowledges nothing more', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   lane.add(push(1), 1);
   lane.add(push(2), 1);

@@ -1,6 +1,5 @@
-// What one agent pushes, on its way to the store: kept in order, stored in batches, acknowledged after the commit. While a
-// batch commits the next one gathers, so an idle agent waits for nobody and a busy one costs few transactions.
-// Must never hold more than its bounds: above them it asks the socket to wait.
+// Queue of one agent's pushes: keeps their order, stores them in batches, acknowledges after the commit. Invariant:
+// bounded; at its limit it pauses the socket.
 import type { Push } from '@fairlead/contract/agent';
 
 export const batchMax = 256;
@@ -8,19 +7,19 @@ const waitingMax = 512;
 const bytesMax = 32 * 1024 * 1024;
 
 export interface PushLaneOptions {
-  /** Stores a batch; answers the highest sequence that is stored. */
+  /** Stores a batch and returns the highest stored sequence. */
   readonly store: (pushes: readonly Push[]) => Promise<bigint>;
   readonly acknowledge: (sequence: bigint) => void;
   readonly fail: (error: unknown) => void;
-  /** Asks the other side to wait, or to go on. */
+  /** Pauses the socket. */
   readonly pause: () => void;
   readonly resume: () => void;
 }
 
 export interface PushLane {
-  /** `bytes`: the memory that the push takes. */
+  /** Adds a push; `bytes` is the memory it takes. */
   add(push: Push, bytes: number): void;
-  /** Drops what waits; the agent sends it again. Resolves when nothing is being stored any more. */
+  /** Drops the queued pushes, which the agent sends again. Resolves when no batch is being stored any more. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +30,7 @@ interface Waiting {
 
 export function createPushLane(options: PushLaneOptions): PushLane {
   let waiting: Waiting[] = [];
-  // Those that are being stored count too: they still lie in memory.
+  // Includes the batch being stored: it still takes memory.
   let bytesHeld = 0;
   let storing: Promise<void> | null = null;
   let paused = false;

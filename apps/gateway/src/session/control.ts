@@ -1,5 +1,5 @@
-// What the gateway asks of the control plane for its agents: every question is one system-scoped transaction around a
-// verb of core. Must never hold a decision of its own: who may do what is core's.
+// The gateway's calls to the control plane on behalf of its agents, each one system-scoped transaction around a verb of
+// core. Invariant: makes no access decision of its own; core decides.
 import { randomBytes } from 'node:crypto';
 import type { Enrol, Hello, Push, Report } from '@fairlead/contract/agent';
 import type { AppLogQuery } from '@fairlead/contract/app-log';
@@ -28,7 +28,7 @@ import { createStateCache, type SignedStateBytes } from '../desired/state-cache.
 import type { SigningKey } from '../signing/key-store.ts';
 import type { Version } from './version.ts';
 
-/** A server whose agent is connected here; `connection` is this one connection's name. */
+/** Server connected to this gateway; `connection` names this one connection. */
 export interface ConnectedServer {
   readonly serverId: ServerId;
   readonly organizationId: OrganizationId;
@@ -40,7 +40,7 @@ export interface OpenedSession {
   readonly desired: Version;
   readonly pushAckedSequence: bigint;
   readonly clockOffsetMs: number;
-  /** Opens the artifact store while this session lasts. */
+  /** Authenticates artifact transfers while this session lasts. */
   readonly transferToken: string;
 }
 
@@ -54,14 +54,14 @@ export interface Control {
   enrol(request: Enrol): Promise<EnrolledServer>;
   find(serverId: string): Promise<ConnectedServer | null>;
   open(server: ConnectedServer, hello: Hello): Promise<OpenedSession>;
-  /** Throws link.replaced when another connection holds the agent by now. */
+  /** Throws link.replaced when another connection has taken over the agent. */
   touch(server: ConnectedServer, clockOffsetMs: number): Promise<void>;
   close(server: ConnectedServer): Promise<void>;
   signedState(server: ConnectedServer): Promise<SignedStateBytes>;
   recordReport(server: ConnectedServer, report: Report): Promise<void>;
   recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<RecordedPushes>;
   readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
-  /** Of the servers asked for, those where the app is placed in that environment. */
+  /** Returns the queried servers on which the app is placed in that environment. */
   findLogServers(query: AppLogQuery): Promise<ReadonlySet<string>>;
   /** True if the server belongs to the organization. */
   hasServer(server: { readonly organizationId: OrganizationId; readonly serverId: ServerId }): Promise<boolean>;
@@ -73,11 +73,11 @@ export interface ControlOptions {
   readonly store: LogStore;
   readonly secretKeys: SecretKeys;
   readonly key: SigningKey;
-  /** Every key that agents should pin; the signing one is among them. */
+  /** Keys that agents should pin, the signing key included. */
   readonly pinnedKeys: EnrolledServer['signingKeys'];
   readonly controlRoutes: readonly ControlRoute[];
   readonly links: AppLinks;
-  /** What every connection's name of this gateway starts with. */
+  /** Prefix of the names of this gateway's connections. */
   readonly connectionPrefix: string;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,14 +1,14 @@
-// How much memory an encoded message takes once it is decoded, told without decoding it: two bytes on the wire can become
-// an object of a hundred, so the length alone bounds nothing. Pure; must never trust a length that it did not check.
+// Estimates the memory of a protobuf message without decoding it: two bytes on the wire can decode to an object of a
+// hundred bytes. Pure. Invariant: trusts no length that it did not check.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
-// What V8 takes, roughly and rather too much: an object with its fields, a BigInt or a boxed value, a number of a list.
+// Generous estimates of V8's memory: an object with its fields, a BigInt or a boxed value, a number in a list.
 const objectBytes = 128;
 const valueBytes = 32;
 const numberBytes = 8;
 
-/** Stops counting above `most`. Throws a RangeError on bytes that are no message. */
+/** Returns the estimated size and stops counting above `most`. Throws a RangeError on bytes that are no message. */
 export function decodedSize(message: DescMessage, bytes: Uint8Array, most: number): number {
   const reader = new BinaryReader(bytes);
   let size = 0;
@@ -20,7 +20,7 @@ export function decodedSize(message: DescMessage, bytes: Uint8Array, most: numbe
       const field = fieldsOf(desc).get(number);
       if (wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, number);
-        // What nobody knows is kept as an object of its own.
+        // The decoder keeps an unknown field as an object of its own.
         size += field === undefined ? objectBytes : valueBytes;
         continue;
       }
@@ -48,7 +48,7 @@ function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
   return made;
 }
 
-/** Every varint ends with the one byte that has no high bit. */
+/** Counts the values: every varint ends with its only byte without the high bit. */
 function packedSize(scalar: ScalarType | undefined, bytes: Uint8Array, start: number, stop: number): number {
   let count = 0;
   for (let at = start; at < stop; at += 1) if ((bytes[at] ?? 0) < 0x80) count += 1;

@@ -1,9 +1,8 @@
-// Work of which only the newest counts: reports and syncs. While one is under way at most one waits, and a newer one
-// takes its place.
+// Runs one task at a time and keeps only the latest pending one.
 
 export interface LatestLane<T> {
   offer(item: T): void;
-  /** Forgets what waits; resolves when nothing is under way any more. */
+  /** Drops the pending task; resolves when no task runs any more. */
   stop(): Promise<void>;
 }
 

@@ -43,7 +43,7 @@ const proof = received({
   value: { signature: signMessage(privateKey, helloMessage(server.serverId, nonce)) },
 });
 
-/** Feeds events at time 0; answers the last state and what the last event caused. */
+/** Feeds events at time 0; returns the last state and the actions of the last event. */
 function drive(...events: SessionEvent[]): { state: SessionState; actions: readonly SessionAction[] } {
   let last: { state: SessionState; actions: readonly SessionAction[] } = { state: startSession(0), actions: [] };
   for (const event of events) last = step(last.state, event, 0);
@@ -89,7 +89,7 @@ test('an enrolment whose agent does not hold the key it presents never reaches t
   expect(drive(enrol(sign(generateKeyPairSync('ed25519').privateKey)))).toEqual(closedWith('link.proof_wrong'));
 });
 
-test('nothing but a greeting is taken before the proof, and no second one after it', () => {
+test('only a hello is accepted before the proof, and no second one after it', () => {
   const sync = received({ case: 'sync', value: {} });
   for (const events of [[sync], [hello, sync], [hello, proof], [hello, found, hello], [hello, found, sync]]) {
     expect(drive(...events)).toEqual(closedWith('link.unexpected_message'));
@@ -99,13 +99,13 @@ test('nothing but a greeting is taken before the proof, and no second one after 
   }
 });
 
-test('an unknown server and an unknown protocol are told so', () => {
+test('an unknown server and an unknown protocol get named errors', () => {
   expect(drive(hello, { type: 'found', server: null, nonce })).toEqual(closedWith('link.server_unknown'));
   const future = received({ case: 'hello', value: { protocolVersion: 2, serverId: server.serverId } });
   expect(drive(future)).toEqual(closedWith('link.protocol_unsupported'));
 });
 
-test('an empty envelope is malformed; a kind that is newer than this gateway is ignored', () => {
+test('an empty envelope is malformed; a message kind newer than this gateway is ignored', () => {
   const empty: AgentEnvelope = create(AgentEnvelopeSchema);
   expect(step(openSession().state, { type: 'received', envelope: empty, decodedBytes: 1 }, 0)).toEqual(
     closedWith('link.malformed'),
@@ -135,7 +135,7 @@ test('a version is announced once and only when it is newer', () => {
   ]).toEqual([0, 0, 1, 0, 1, 0]);
 });
 
-test('a version that is noticed while the session is written down is in the welcome', () => {
+test('a version that arrives while the session is being stored is in the welcome', () => {
   const noticed: SessionEvent = { type: 'desired', version: { epoch: 1, number: 8n } };
   const older: SessionEvent = { type: 'desired', version: { epoch: 1, number: 6n } };
   expect(drive(hello, found, proof, noticed, older, { type: 'opened', session: opened }).actions).toMatchObject([
@@ -157,7 +157,7 @@ test('a handshake that stalls and an agent that falls silent are ended', () => {
   expect(step(heard, { type: 'tick' }, silenceMaxMs).actions).toMatchObject([{ body: { case: 'ping' } }]);
 });
 
-test("a pong measures the agent's clock; one for a ping that never was ends the session", () => {
+test("a pong measures the agent's clock; a pong without a ping ends the session", () => {
   const { state } = openSession();
   const pong = (pingSentUnixMs: bigint, agentUnixMs: bigint) =>
     step(state, received({ case: 'pong', value: { pingSentUnixMs, agentUnixMs } }), 1_000_100);
@@ -166,7 +166,7 @@ test("a pong measures the agent's clock; one for a ping that never was ends the 
   expect(pong(0n, 1_000_000n)).toEqual(closedWith('link.malformed'));
 });
 
-test('after the end nothing is done any more', () => {
+test('a closed session takes no further action', () => {
   const end = drive(hello, { type: 'disconnected' });
   expect(end).toEqual({ state: { phase: 'closed' }, actions: [] });
   expect(step(end.state, found, 0).actions).toEqual([]);

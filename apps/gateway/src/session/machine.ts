@@ -1,5 +1,5 @@
-// One agent's conversation as a state machine: which message may come when, and what follows. Pure: it gets the time and
-// the nonce in events, and what must be done comes out as actions. Must never wait, read a socket or touch a row.
+// State machine of one agent's connection: which message may come when, and what follows. Pure: events carry the time
+// and the nonce, and effects come out as actions.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type {
   AgentEnvelope,
@@ -18,10 +18,10 @@ import type { ConnectedServer, EnrolledServer, OpenedSession } from './control.t
 import { isNewer, noVersion, type Version } from './version.ts';
 
 const protocolVersion = 1;
-/** From the connection to the end of the handshake, each step. */
+/** Timeout of each handshake step in milliseconds, from the connection on. */
 export const handshakeStepMs = 10_000;
 export const pingIntervalMs = 20_000;
-/** Silence after which the agent counts as gone: two pings unanswered and some grace for the second. */
+/** Idle timeout of an agent: two unanswered pings and a grace period for the second. */
 export const silenceMaxMs = 50_000;
 
 export type SessionState =
@@ -35,7 +35,7 @@ export type SessionState =
       readonly nonce: Uint8Array;
       readonly deadlineMs: number;
     }
-  /** `noticed`: a version that came while the session was being written down. */
+  /** `noticed`: a version that was announced while the session was being stored. */
   | { readonly phase: 'opening'; readonly noticed: Version }
   | {
       readonly phase: 'open';
@@ -46,7 +46,7 @@ export type SessionState =
   | { readonly phase: 'closed' };
 
 export type SessionEvent =
-  /** `decodedBytes`: the memory that the message takes. */
+  /** `decodedBytes`: the memory that the decoded message takes. */
   | { readonly type: 'received'; readonly envelope: AgentEnvelope; readonly decodedBytes: number }
   | { readonly type: 'enrolled'; readonly answer: EnrolledServer }
   | { readonly type: 'found'; readonly server: ConnectedServer | null; readonly nonce: Uint8Array }
@@ -69,7 +69,7 @@ export type SessionAction =
   | { readonly type: 'log_lines'; readonly lines: LogLines }
   | { readonly type: 'inspection'; readonly inspection: Inspection }
   | { readonly type: 'measure'; readonly offsetMs: number }
-  /** Names the error to the agent, then closes. Null: a good end. */
+  /** Names the error to the agent, then closes. Null means a regular close. */
   | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
 
 export interface Step {
@@ -115,7 +115,7 @@ type Received = Extract<SessionEvent, { type: 'received' }>;
 function receive(state: SessionState, event: Received, nowMs: number): Step {
   const { envelope } = event;
   const { body } = envelope;
-  // A kind of message that is newer than this gateway: ignored, as the contract says.
+  // Ignores a message kind that is newer than this gateway, as the contract requires.
   if (body.case === undefined && envelope.$unknown !== undefined) return stay(heard(state, nowMs));
   if (body.case === undefined) return end('link.malformed');
   if (state.phase === 'open') return receiveOpen(state, event, nowMs);
@@ -143,7 +143,10 @@ function receive(state: SessionState, event: Received, nowMs: number): Step {
   return end('link.unexpected_message');
 }
 
-/** Secrets are sealed only to a key that the agent's own key signed; a forged one ends the connection. */
+/**
+ * True if the agent's own key signed the sealing key; secrets are sealed to no other, and a forged one ends the
+ * connection.
+ */
 function isVouchedFor(publicKey: Uint8Array, sealing: SealingKey | undefined): boolean {
   return sealing === undefined || verifyMessage(publicKey, sealingMessage(sealing.recipient), sealing.signature);
 }
@@ -167,7 +170,7 @@ function receiveOpen(
       return { state: next, actions: [{ type: 'inspection', inspection: body.value }] };
     case 'pong': {
       const sentMs = Number(body.value.pingSentUnixMs);
-      // Answers to pings that were never sent would move the agent's clock for us.
+      // Reject pongs without a ping: they would falsify the measured clock offset.
       if (sentMs > nowMs || nowMs - sentMs > silenceMaxMs) return end('link.malformed');
       const offsetMs = Math.round(Number(body.value.agentUnixMs) - (sentMs + nowMs) / 2);
       return { state: next, actions: [{ type: 'measure', offsetMs }] };
@@ -210,7 +213,7 @@ function opened(state: SessionState, session: OpenedSession, nowMs: number): Ste
           },
         },
       },
-      // At once, so that the first frames are already dated with a measured clock.
+      // The ping goes out at once, so that the first frames are dated with a measured clock offset.
       ping(nowMs),
     ],
   };

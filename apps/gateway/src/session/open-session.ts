@@ -1,5 +1,5 @@
-// The open part of an agent's connection: what it asks for, reports and pushes, each in a lane of its own so that a slow
-// store of metrics never holds up a desired state. Exists only once the agent has proved who it is.
+// Open phase of an agent's connection: requests, reports and pushes, each in a queue of its own so that slow metric
+// storage never delays a desired state. Exists only after the agent has proved its identity.
 import type { Push, Report } from '@fairlead/contract/agent';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RecordedPushes } from '@fairlead/core/link';
@@ -10,9 +10,9 @@ import type { ConnectedServer, Control } from './control.ts';
 import { createLatestLane } from './latest-lane.ts';
 import type { SessionAction } from './machine.ts';
 
-// Frames from a spool are history: watchers want now, charts read the rest from the store.
+// Maximum age of a frame that is streamed live; older frames come from a spool, and charts read them from the store.
 const liveAgeMaxMs = 30_000;
-// Smaller differences are the network's; following them would make seconds collide.
+// Smaller differences are network jitter; following them would make seconds collide.
 const offsetStepMs = 500;
 const offsetWarnMs = 2_000;
 
@@ -33,10 +33,10 @@ export interface OpenSession {
   readonly server: ConnectedServer;
   sync(): void;
   report(report: Report): void;
-  /** `bytes`: the memory that it takes. */
+  /** `bytes`: the memory that the push takes. */
   push(push: Push, bytes: number): void;
   measure(offsetMs: number): void;
-  /** Gives the server up; resolves when nothing is being stored any more. */
+  /** Releases the server; resolves when nothing is being stored any more. */
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
   const pushes = createPushLane({
     store: async (batch) => {
       const recorded = await control.recordPushes(server, batch, clockOffsetMs);
-      // Only what was stored is shown: the store knows whose apps and deployments these are.
+      // Publish only what was stored: the store has checked which apps and deployments belong to the server.
       publish(recorded);
       return recorded.acked;
     },

@@ -37,7 +37,7 @@ test('a message that would grow large in memory is refused before it is decoded'
   const frame = encode({ case: 'push', value: { body: { case: 'frame', value: { apps: [app] } } } });
   expect(frame.length).toBeLessThan(messageBytesMax);
   expect(read(frame)).toEqual(tooLarge);
-  // Fields that nobody knows are kept, each as an object.
+  // The decoder keeps unknown fields, each as an object.
   expect(read(new Uint8Array(messageBytesMax).map((_, at) => (at % 2 === 0 ? 0x78 : 0x01)))).toEqual(tooLarge);
 });
 
@@ -50,7 +50,7 @@ test('lists and logs beyond what an agent makes are refused', () => {
   expect(read(encode({ case: 'push', value: { body: { case: 'frame', value: { apps } } } }))).toEqual(tooLarge);
 });
 
-test('a stranger may send little', () => {
+test('unauthenticated connections have a lower size limit', () => {
   const hello = (agentVersion: string) => encode({ case: 'hello', value: { protocolVersion: 1, agentVersion } });
   expect(readMessage(hello('0.1.0'), true, false)).toMatchObject({ envelope: { body: { case: 'hello' } } });
   expect(readMessage(hello('x'.repeat(strangerBytesMax)), true, false)).toEqual(tooLarge);

@@ -1,15 +1,15 @@
-// From a WebSocket frame to a message of the protocol, or to the reason why it is none. Owns every bound on what an agent
-// may send at once; must never decode before it knows what that would cost.
+// Decodes a WebSocket frame to a message of the protocol, or returns the reason for its refusal. Invariant: checks the
+// cost of decoding before it decodes, because it owns every limit on an agent's messages.
 import { fromBinary } from '@bufbuild/protobuf';
 import { type AgentEnvelope, AgentEnvelopeSchema } from '@fairlead/contract/agent';
 import type { LinkErrorCode } from '@fairlead/contract/errors';
 import { decodedSize } from './decoded-size.ts';
 
-/** Larger messages end the connection; the agent keeps its logs and frames well below. */
+/** Maximum size of a message; a larger one ends the connection. The agent keeps its logs and frames well below. */
 export const messageBytesMax = 1024 * 1024;
-/** Before the handshake is over: hello, proof and enrolment are small, and whoever sends them may be anybody. */
+/** Maximum size of a message before authentication: hello, proof and enrolment are small. */
 export const strangerBytesMax = 16 * 1024;
-/** All of the handshake together, whole messages or not. */
+/** Maximum total of bytes during the handshake, in whole messages or not. */
 export const strangerTotalBytesMax = 4 * strangerBytesMax;
 const decodedBytesMax = 16 * messageBytesMax;
 
@@ -32,7 +32,7 @@ export function readMessage(bytes: Uint8Array, isBinary: boolean, isOpen: boolea
     const envelope = fromBinary(AgentEnvelopeSchema, bytes);
     return isTooLong(envelope, bytes.length) ? { refused: 'link.too_large' } : { envelope, decodedBytes };
   } catch {
-    // Whatever the decoder objects to, the answer is the same: this is no message of ours.
+    // Every decoder error means the same: the bytes are not a message of this protocol.
     return { refused: 'link.malformed' };
   }
 }

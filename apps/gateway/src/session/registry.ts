@@ -1,5 +1,5 @@
-// Every connection of this gateway, and which of them is whose. One server has one open session: a newer one ends the
-// older.
+// Registry of this gateway's connections and their servers. Invariant: one server has at most one open session; a newer
+// one ends the older.
 
 import type { LinkErrorCode } from '@fairlead/contract/errors';
 import type { AgentSession } from './session.ts';
@@ -9,14 +9,14 @@ export interface SessionRegistry {
   add(session: AgentSession): void;
   open(session: AgentSession, serverId: string): void;
   announce(serverId: string, version: Version): void;
-  /** The open session of a server that is connected here. */
+  /** Returns the open session of a server that is connected here. */
   find(serverId: string): AgentSession | null;
   /** Ends the session of a server that was deleted. */
   endServer(serverId: string): void;
   readonly serverIds: readonly string[];
   /**
-   * Whether one more connection may come that has not proved who it is. When there are `strangersMax`, the one that has
-   * been silent longest goes: an agent needs two round trips, whoever only holds a place stays silent.
+   * True if one more unauthenticated connection may open. At `strangersMax` it closes the one that was silent longest:
+   * a real agent authenticates within two round trips.
    */
   makeRoom(strangersMax: number): boolean;
   tick(): void;
@@ -24,7 +24,7 @@ export interface SessionRegistry {
   endAll(code: LinkErrorCode): Promise<void>;
 }
 
-/** `onGone`: a server's session ended, and no newer one took its place. */
+/** `onGone` is called when a server's session ended and no newer one replaced it. */
 export function createSessionRegistry(onGone: (serverId: string) => void): SessionRegistry {
   const sessions = new Set<AgentSession>();
   const strangers = new Set<AgentSession>();
@@ -58,7 +58,7 @@ export function createSessionRegistry(onGone: (serverId: string) => void): Sessi
     },
     makeRoom: (strangersMax) => {
       if (strangers.size < strangersMax) return true;
-      // A set keeps the order in which they came.
+      // A Set keeps insertion order.
       const longest = [...strangers].find((session) => session.isSilent);
       if (longest === undefined) return false;
       strangers.delete(longest);

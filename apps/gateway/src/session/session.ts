@@ -1,5 +1,5 @@
-// Drives one agent's connection: turns WebSocket frames into events of the machine and does what the machine decides.
-// Whatever goes wrong here ends this connection, with a named error, and no other.
+// Drives one agent's connection: turns WebSocket frames into events of the state machine and executes its actions. Any
+// error ends this connection with a named error, and no other connection.
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -20,33 +20,33 @@ const closeTimeoutMs = 3_000;
 
 export interface SessionOptions {
   readonly socket: WebSocket;
-  /** What the socket reads from. */
+  /** Socket below the WebSocket. */
   readonly connection: Duplex;
   readonly control: Control;
   readonly hub: LiveHub;
   readonly clock: Clock;
   readonly log: Log;
-  /** The agent has proved who it is. */
+  /** Runs once the agent has proved its identity. */
   readonly onOpen: (session: AgentSession, serverId: string) => void;
-  /** An open agent answered a question about logs. */
+  /** Runs when an open agent answered a log query. */
   readonly onLogLines: (serverId: string, lines: LogLines) => void;
-  /** An open agent answered with the plan of a source. */
+  /** Runs when an open agent answered with a build plan. */
   readonly onInspection: (serverId: string, inspection: Inspection) => void;
 }
 
 export interface AgentSession {
-  /** Time passes; called about every second. */
+  /** Advances the session's timers; called about every second. */
   tick(): void;
-  /** Tells the agent of a version, when it is newer than what it was told. */
+  /** Announces the version to the agent if it is newer than the last one announced. */
   announce(version: Version): void;
-  /** The next word is the other side's: of the handshake, or of the end. */
+  /** True while this side waits for the other's next message: of the handshake, or of the close. */
   readonly isSilent: boolean;
-  /** It told that it can search its logs; false before it is open. */
+  /** True if the agent can search its logs; false before the session is open. */
   readonly answersLogs: boolean;
-  /** It told that it can inspect sources; false before it is open. */
+  /** True if the agent can inspect sources; false before the session is open. */
   readonly inspects: boolean;
   send(body: Extract<SessionAction, { type: 'send' }>['body']): void;
-  /** Hangs up at once, to make room. */
+  /** Closes the connection at once, to make room. */
   drop(): void;
   /** Names the error to the agent and closes. */
   end(code: LinkErrorCode): void;
@@ -84,7 +84,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         );
         break;
       case 'open':
-        // Before the session is written down: a version that is made meanwhile must find us.
+        // Register before the session is stored, so that a version created meanwhile reaches this session.
         options.onOpen(session, action.server.serverId);
         answersLogs = action.hello.capabilities.includes('logs');
         inspects = action.hello.capabilities.includes(inspectCapability);
@@ -128,7 +128,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       resume: () => socket.resume(),
     });
     if (state.phase === 'closed') {
-      // The agent hung up while its session was being written down.
+      // The agent disconnected while its session was being stored.
       attempt(current.stop(), () => {});
       return;
     }
@@ -138,7 +138,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   }
 
   function send(body: Extract<SessionAction, { type: 'send' }>['body']): void {
-    // What is sent while the socket closes is lost by design: the agent asks again on its next connection.
+    // Messages sent while the socket closes are lost by design: the agent asks again on its next connection.
     if (socket.readyState !== socket.OPEN) return;
     socket.send(toBinary(GatewayEnvelopeSchema, create(GatewayEnvelopeSchema, { body })));
   }
@@ -168,7 +168,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   }
 
   function hangUp(closeCode: number, reason?: string): void {
-    // A paused socket would never read the other side's closing frame, and some agents never send one.
+    // A paused socket would never read the other side's close frame, and some agents never send one.
     socket.resume();
     socket.close(closeCode, reason);
     const terminate = setTimeout(() => socket.terminate(), closeTimeoutMs);
@@ -180,7 +180,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
     socket.terminate();
   }
 
-  /** A message is read when it is whole; what comes before the handshake is over must not pile up until then. */
+  /** Limits the bytes of the handshake before a message is complete, so that partial messages never pile up. */
   function countBytes(bytes: Buffer): void {
     strangerBytes += bytes.length;
     if (strangerBytes > strangerTotalBytesMax) drop();
@@ -206,7 +206,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
 
   const session: AgentSession = {
     tick: () => {
-      // While we make the agent wait, its silence is our doing.
+      // A paused socket is our doing: do not count its silence against the agent.
       if (!socket.isPaused) handle({ type: 'tick' });
     },
     announce: (version) => handle({ type: 'desired', version }),
@@ -217,7 +217,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       return answersLogs && state.phase === 'open';
     },
     get inspects() {
-      // One that just ended is still able to: whoever asks it is told that it is away, not that it can't.
+      // A session that just ended still reports the capability, so that callers see "away" and not "unable".
       return inspects && (state.phase === 'open' || state.phase === 'closed');
     },
     send,

@@ -1,6 +1,6 @@
-// The control plane's signing key: the private half is a file that only this process's user can read, the public half is
-// a row. Agents pin the public half when they enrol, so a lost file means that every server must be enrolled again: this
-// module never replaces a key by itself.
+// Files and rows of the control plane's signing keys: the private half is a file that only this process's user can
+// read, the public half is a row. Invariant: never replaces a key by itself, because agents pin the public half at
+// enrolment.
 import type { KeyObject } from 'node:crypto';
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readdir, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export interface SigningKey {
 
 const suffix = '.key';
 
-/** Reads every key of the folder; answers them by id. Refuses files that are not keys or that others may read. */
+/** Reads every key in the folder and returns them by id. Rejects files that are not keys or that others may read. */
 export async function readKeys(dir: string): Promise<ReadonlyMap<string, SigningKey>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await chmod(dir, 0o700);
@@ -32,7 +32,10 @@ export async function readKeys(dir: string): Promise<ReadonlyMap<string, Signing
   return keys;
 }
 
-/** Never made private here: others may have read it already, and whoever holds it commands every agent. */
+/**
+ * Rejects a key file with loose permissions and never tightens them: others may have read it, and its holder commands
+ * every agent.
+ */
 async function readPrivate(path: string): Promise<Uint8Array> {
   const file = await open(path);
   try {
@@ -49,7 +52,7 @@ async function readPrivate(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Makes a key and its file; the file is whole and on disk when the promise resolves. */
+/** Creates a key and its file; the file is complete and on disk when the promise resolves. */
 export async function makeKey(dir: string): Promise<SigningKey> {
   const keyId = newId('key');
   const seed = randomBytes(keyBytes);
@@ -62,7 +65,7 @@ export async function makeKey(dir: string): Promise<SigningKey> {
   } finally {
     await file.close();
   }
-  // A link never replaces: two gateways that start at once can't overwrite each other's file.
+  // link() never replaces a file: two gateways that start at once can't overwrite each other's.
   await link(partial, path);
   await rm(partial);
   return signingKey(keyId, seed);

@@ -1,5 +1,5 @@
-// Which key signs: the oldest in use of which we hold the private half. Makes the first one, ever; afterwards a missing
-// file stops the start, because agents trust that key and no other.
+// Selects the signing key: the oldest one in use with a private half here. Creates only the very first key; afterwards
+// a missing file stops the start, because agents trust that key and no other.
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import { listSigningKeys, registerSigningKey, type SigningKeyRow } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
@@ -7,7 +7,7 @@ import { makeKey, readKeys, type SigningKey } from './key-store.ts';
 
 export interface SigningKeys {
   readonly key: SigningKey;
-  /** All keys in use; agents pin them when they enrol. */
+  /** Keys in use; agents pin all of them when they enrol. */
   readonly pinnedKeys: SigningKeyRow[];
 }
 
@@ -23,7 +23,7 @@ export async function openSigningKeys(
     const known = await listSigningKeys(ctx);
     const [first] = known;
     if (first === undefined) {
-      // A new database beside an old folder: the key there is as good as a new one, and may be pinned already.
+      // The database is new but the folder is old: that key is as good as a new one, and agents may have pinned it.
       const key = files.values().next().value ?? (await makeKey(dir));
       const row = { keyId: key.keyId, publicKey: key.publicKey };
       await registerSigningKey(ctx, row);

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const open = () => openSigningKeys(db.database, dir, log);
 
-test('the first start makes one key whose file nobody else can read; the next start finds it', async () => {
+test('the first start creates one key file that only its user can read; the next start loads it', async () => {
   const first = await open();
   const [name, ...others] = await readdir(dir);
   expect(others).toEqual([]);
@@ -31,7 +31,7 @@ test('the first start makes one key whose file nobody else can read; the next st
   expect(second.pinnedKeys).toEqual(first.pinnedKeys);
 });
 
-test('a key that others could read stops the start, and stays as it was found', async () => {
+test('a key that others could read stops the start and is left as it was', async () => {
   const { key } = await open();
   const path = join(dir, `${key.keyId}.key`);
   for (const mode of [0o644, 0o640, 0o604]) {
@@ -50,7 +50,7 @@ test('the database never holds the private half', async () => {
   expect(rows.map((row) => Buffer.from(row.publicKey).equals(seed))).toEqual([false]);
 });
 
-test('a start without the key that agents trust is refused and makes no other', async () => {
+test('a start without the key that agents trust is refused and creates no other', async () => {
   const { key } = await open();
   await rm(join(dir, `${key.keyId}.key`));
   await expect(open()).rejects.toThrow(`the signing key ${key.keyId} is not in ${dir}`);
@@ -65,7 +65,7 @@ test('a file that is not the key it is named after is refused', async () => {
   await expect(open()).rejects.toThrow('is not a signing key');
 });
 
-test('a new database beside an old folder takes the key that is there', async () => {
+test('a new database beside an old folder uses the existing key', async () => {
   const { key } = await open();
   await db.database.system('test', (tx) => tx.signingKey.deleteMany());
   expect((await open()).key.keyId).toBe(key.keyId);

@@ -1,4 +1,4 @@
-// The end of artifacts in the store, and a server that sends one again at that moment.
+// Tests of artifact pruning, also against a server that uploads the artifact again at that moment.
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const record = ({ hex }: ArtifactKey) =>
     }),
   );
 
-/** `meanwhile` happens after the worker decided to delete a file and before it does. */
+/** Prunes; `meanwhile` runs after the worker decided to delete a file and before it deletes it. */
 async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async () => {}): Promise<void> {
   const artifacts: ArtifactStore = {
     ...store,
@@ -77,25 +77,25 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
   );
 }
 
-test('an old file without a row is deleted, and one that is sent again at that moment is kept', async () => {
+test('an old file without a row is deleted, and one that is uploaded again at that moment is kept', async () => {
   const orphan = await oldFile('orphan');
   await prune();
   expect(await store.size(orphan)).toBeNull();
   const again = await oldFile('again');
-  // As the gateway answers a PUT of what is there.
+  // The gateway does this when it answers a PUT of an existing artifact.
   await prune(async (key) => {
     expect(await store.touch(key)).toBe(5);
     await record(key);
   });
   expect(await store.size(again)).toBe(5);
-  // Without the touch its row would tell of a file that is gone.
+  // Without the touch, the row would refer to a deleted file.
   const untouched = await oldFile('untouched');
   await prune(record);
   expect(await store.size(untouched)).toBeNull();
   expect(await store.touch(untouched)).toBeNull();
 });
 
-test('a file whose row was just pruned is kept when it is sent again at that moment', async () => {
+test('a file whose row was just pruned is kept when it is uploaded again at that moment', async () => {
   const [kept, gone] = [await oldFile('kept'), await oldFile('gone')];
   for (const key of [kept, gone]) await record(key);
   const longAgo = new Date(world.clock.now().getTime() - 2 * dayMs);

@@ -3,14 +3,14 @@ import { artifactGraceMs, findOrphans, pruneArtifacts, type StoredFile } from '@
 import type { Clock } from '@fairlead/core/kernel';
 import type { Handler, HandlerParts } from './handler.ts';
 
-// A sender may come again after a day offline.
+// Age in milliseconds after which a partial upload is deleted: a sender may come back after a day offline.
 const unfinishedMs = 2 * 24 * 60 * 60_000;
 
 export const pruneArtifactsHandler: Handler<'artifact.prune'> = async (parts) => {
   const { database, artifacts, clock, log } = parts;
   const gone = await database.system('artifact.prune', (tx) => pruneArtifacts({ tx, clock, log }));
-  // The rows went first: an object without a row is nobody's, and comes to no harm when it is sent again. Whoever writes a row
-  // again meanwhile touches the file first, so it stays.
+  // The rows are deleted first: no read reaches an object without a row, and an upload can bring it back. A writer that
+  // recreates the row touches the file first, so the grace period spares it.
   for (const key of gone) await artifacts.delete(key, graceBegin(clock));
   const unfinished = await artifacts.pruneUnfinished(new Date(clock.now().getTime() - unfinishedMs));
   const orphans = await pruneOrphans(parts);
@@ -25,7 +25,9 @@ function graceBegin(clock: Clock): Date {
 
 const batchSize = 500;
 
-/** Removes files that have no row, which a crash between file and row, or the end of an organization, leaves. */
+/**
+ * Removes files without a row, which a crash between file and row, or the deletion of an organization, leaves behind.
+ */
 async function pruneOrphans({ database, artifacts, clock, log }: HandlerParts): Promise<number> {
   let pruned = 0;
   const prune = async (files: readonly StoredFile[]): Promise<void> => {

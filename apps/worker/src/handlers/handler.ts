@@ -1,5 +1,5 @@
-// What a handler is and what it is given. A handler opens the scope that its job belongs to and calls one verb of core;
-// decisions are the verb's. Every handler may run twice: a worker can die between the commit and the book-keeping.
+// Interface of job handlers. A handler opens the scope of its job and calls one verb of core. Every handler may run
+// twice: a worker can die between the commit and the book-keeping.
 
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
@@ -16,19 +16,19 @@ export interface HandlerParts {
   /** Names this worker process in leases. */
   readonly workerId: string;
   readonly secretKeys: SecretKeys;
-  /** Null: no mail server is named. */
+  /** Null if no mail server is configured. */
   readonly mailer: Mailer | null;
-  /** Where mails lead to, without a slash at its end; null: nowhere. */
+  /** Base URL of links in mails, without a trailing slash; null if not configured. */
   readonly publicUrl: string | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export type Handler<Name extends JobName> = (parts: HandlerParts, payload: JobPayload<Name>) => Promise<void>;
-/** One handler for every job: a job without one does not compile. */
+/** Maps every job to its handler: a job without one does not compile. */
 export type Handlers = { readonly [Name in JobName]: Handler<Name> };
 
-/** Parses the payload as it is now defined, then runs the job's handler. */
+/** Parses the payload with the current schema, then runs the job's handler. */
 export async function runJob<Name extends JobName>(
   handlers: Handlers,
   parts: HandlerParts,

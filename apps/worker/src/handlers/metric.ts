@@ -2,7 +2,7 @@
 import { pruneMetrics, rollUpMetrics } from '@fairlead/core/metric';
 import type { Handler } from './handler.ts';
 
-// A backlog is worked off in portions, each its own transaction; what is left after these waits for the next minute.
+// Maximum number of transactions per run; a larger backlog continues in the next minute.
 const portionsMax = 20;
 const portionTimeoutMs = 30_000;
 

@@ -11,7 +11,7 @@ export const sweepOrganizationsHandler: Handler<'organization.sweep'> = async (p
     try {
       await end(parts, organizationId);
     } catch (error) {
-      // The end of one must not wait for another's; the next sweep goes on where this one stopped.
+      // A failed deletion must not block the others; the next sweep resumes where this one stopped.
       log.error({ err: error, organizationId }, 'the end of an organization failed for now');
     }
   }

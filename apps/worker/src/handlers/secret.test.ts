@@ -1,4 +1,5 @@
-// The mail that reminds of secrets, on a real database and a real SMTP server: to whom, of what, once.
+// Tests of the mail that reminds of expiring secrets, on a real database and a real SMTP server: recipients, contents,
+// sent once.
 import { parseId } from '@fairlead/contract/ids';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -29,7 +30,7 @@ const sink = new SMTPServer({
     stream.on('data', (part: Buffer) => parts.push(part));
     stream.on('end', () => {
       const to = session.envelope.rcptTo.map(({ address }) => address).join();
-      // Long lines are folded on their way (RFC 2045, section 6.7).
+      // Long lines are folded in transit (RFC 2045, section 6.7).
       received.push({ to, text: Buffer.concat(parts).toString('utf8').replaceAll('=\r\n', '') });
       done();
     });
@@ -79,7 +80,7 @@ async function expire(names: readonly string[], days: number): Promise<void> {
   await world.tenant((ctx) => updateSecrets(ctx, { owner: { appId: parseId('app', id) }, items }, world.keys));
 }
 
-test('owners and admins are told of what expires soon, each once, with names and the way there, never a value', async () => {
+test('owners and admins get one mail about secrets that expire soon, with names and a link, never a value', async () => {
   await world.createApp('Shop');
   const admin = await testPerson(db.database, world, 'Ada', 'admin');
   const viewer = await testPerson(db.database, world, 'Bob', 'viewer');
@@ -103,14 +104,14 @@ test('owners and admins are told of what expires soon, each once, with names and
   received.length = 0;
   await remind();
   expect(received).toEqual([]);
-  // A date that was changed counts anew.
+  // A changed date counts anew.
   await expire(['API_KEY'], 5);
   await remind();
   expect(received).toHaveLength(2);
   expect(received[0]?.text).toContain('Subject: A secret expires soon in acme');
 });
 
-test('a mailbox that is refused keeps the mail from nobody else, and the log names no secret', async () => {
+test('a refused mailbox does not keep the mail from the others, and the log names no secret', async () => {
   await world.createApp('Shop');
   const admin = await testPerson(db.database, world, 'Ada', 'admin');
   refusing = admin.email;
@@ -122,7 +123,7 @@ test('a mailbox that is refused keeps the mail from nobody else, and the log nam
   expect(complaints[0]).not.toContain('API_KEY');
 });
 
-test('without a mail server nothing is sent, and the dashboard alone says it', async () => {
+test('without a mail server no mail is sent, and only the dashboard shows the reminder', async () => {
   await world.createApp('Shop');
   await expire(['API_KEY'], 3);
   await remind({ mailer: null });

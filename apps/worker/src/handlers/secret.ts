@@ -2,7 +2,7 @@
 import { recordSecretReminders, rotateValues, type SecretReminder } from '@fairlead/core/secret';
 import type { Handler, HandlerParts } from './handler.ts';
 
-// What is left after these waits for the next minute.
+// Maximum number of batches per run; the rest waits for the next minute.
 const portionsMax = 50;
 const portionTimeoutMs = 60_000;
 
@@ -27,7 +27,7 @@ export const remindSecretsHandler: Handler<'secret.remind'> = async (parts) => {
   for (const reminder of reminders) await send(parts, mailer, reminder);
 };
 
-/** A mail that fails is not sent again: the first page of the dashboard says the same until the date is changed. */
+/** A failed mail is not sent again: the dashboard's first page shows the same reminder until the date changes. */
 async function send(
   { publicUrl, log }: HandlerParts,
   mailer: NonNullable<HandlerParts['mailer']>,

@@ -1,5 +1,5 @@
-// The door to the artifact store for servers: PUT, GET and HEAD /agent/artifacts/<sha256>, with the token of the server's open
-// session. Uploads and downloads go on where they broke off. Who may have what is core's; bytes are the store's.
+// Artifact endpoint for servers: PUT, GET and HEAD /agent/artifacts/<sha256>, authenticated with the token of the open
+// session. Transfers resume where they stopped; core decides access, the store holds the bytes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,23 +8,23 @@ import type { Log } from '@fairlead/core/kernel';
 import { refuse } from '../live/stream.ts';
 
 const pathPattern = /^\/agent\/artifacts\/([0-9a-f]{64})$/;
-/** A sender that is silent for so long has gone; it goes on later. */
+/** Idle timeout of an upload in milliseconds; the sender resumes later. */
 const idleMs = 60_000;
 
-export interface ArtifactDoorOptions {
+export interface ArtifactEndpointOptions {
   readonly store: ArtifactStore;
-  /** Null when no open session has that token. */
+  /** Returns null when no open session has that token. */
   readonly find: (asked: TransferQuestion) => Promise<Transfer | null>;
   readonly record: (transfer: Transfer, digest: string, sizeBytes: number) => Promise<void>;
   readonly log: Log;
 }
 
-export interface ArtifactDoor {
-  /** False: the path is none of this door's. */
+export interface ArtifactEndpoint {
+  /** Returns false when the path does not belong to this endpoint. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean>;
 }
 
-export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
+export function createArtifactEndpoint(options: ArtifactEndpointOptions): ArtifactEndpoint {
   const { store } = options;
   return {
     handle: async (request, response, path) => {
@@ -104,7 +104,8 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
     if (part.totalBytes > artifactBytesMax) return drain(response, () => refuse(response, 'request.too_large'));
     const known = await store.touch(key);
     if (known !== null) {
-      // Another server, or an earlier attempt whose answer was lost. The row may have been pruned since.
+      // The artifact exists: another server sent it, or the response to an earlier upload was lost. The row may have
+      // been pruned since.
       await options.record(transfer, digest, known);
       return drain(response, () => response.writeHead(201, { 'content-length': 0 }).end());
     }
@@ -133,13 +134,16 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
   }
 }
 
-/** What is not read must not stay in the way of the next request: the connection ends with the answer. */
+/** Closes the connection with the response, so that the unread body never blocks the next request. */
 function drain(response: ServerResponse, answer: () => unknown): void {
   response.setHeader('connection', 'close');
   answer();
 }
 
-/** Null when it cannot be served. Only `bytes=from-` and `bytes=from-to`; anything else is answered whole, as RFC 9110 allows. */
+/**
+ * Returns null when the range cannot be satisfied. Supports only `bytes=from-` and `bytes=from-to`; any other range
+ * gets the whole file, as RFC 9110 allows.
+ */
 function readRange(header: string | undefined, size: number) {
   const whole = { from: 0, to: size - 1, isPart: false };
   const [, first, last] = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
@@ -149,7 +153,10 @@ function readRange(header: string | undefined, size: number) {
   return from >= size || to < from ? null : { from, to, isPart: true };
 }
 
-/** Without a Content-Range, the body is the whole; null when the headers do not fit each other. */
+/**
+ * Treats the body as the whole file when there is no Content-Range. Returns null when the headers contradict each
+ * other.
+ */
 function readPart({ headers }: IncomingMessage): { offset: number; totalBytes: number } | null {
   const [, first, last, total] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers['content-range'] ?? '') ?? [];
   if (headers['content-range'] === undefined) {

@@ -1,5 +1,5 @@
-// POST /internal/logs: what the web process asks of apps' logs, answered as Server-Sent Events. For nobody else: it asks with
-// the token that both read from one file. Which servers may be asked is looked at again here.
+// POST /internal/logs: streams the app logs that the web process queries as Server-Sent Events. Authenticates with the
+// token that both read from one file; checks again which servers may be queried.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AppLogBatch, type AppLogQuery, appLogQuery } from '@fairlead/contract/app-log';
 import type { ServerId } from '@fairlead/contract/ids';
@@ -12,22 +12,22 @@ export const logPath = '/internal/logs';
 const keepAliveMs = 15_000;
 const backlogBytesMax = 8 * 1024 * 1024;
 
-export interface LogDoorOptions {
+export interface LogEndpointOptions {
   readonly isAllowed: (request: IncomingMessage) => boolean;
-  /** Of these servers, those where the app of that organization is placed in that environment. */
+  /** Returns the servers of the query on which the organization's app is placed in that environment. */
   readonly findServers: (query: AppLogQuery) => Promise<ReadonlySet<string>>;
   readonly agentOf: (serverId: ServerId) => LogAgent | null;
   readonly queries: LogQueries;
   readonly log: Log;
 }
 
-export interface LogDoor {
+export interface LogEndpoint {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Ends every open answer. */
+  /** Ends every open stream. */
   close(): void;
 }
 
-export function createLogDoor(options: LogDoorOptions): LogDoor {
+export function createLogEndpoint(options: LogEndpointOptions): LogEndpoint {
   const open = new Set<ServerResponse>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

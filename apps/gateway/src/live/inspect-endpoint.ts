@@ -9,18 +9,23 @@ import { refuse } from './stream.ts';
 
 export const inspectPath = '/internal/inspect';
 
-export interface InspectDoorOptions {
+export interface InspectEndpointOptions {
   readonly isAllowed: (request: IncomingMessage) => boolean;
   readonly hasServer: (query: InspectQuery) => Promise<boolean>;
   readonly agentOf: (serverId: ServerId) => InspectingAgent | null;
   readonly inspections: Inspections;
 }
 
-export interface InspectDoor {
+export interface InspectEndpoint {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-export function createInspectDoor({ isAllowed, hasServer, agentOf, inspections }: InspectDoorOptions): InspectDoor {
+export function createInspectEndpoint({
+  isAllowed,
+  hasServer,
+  agentOf,
+  inspections,
+}: InspectEndpointOptions): InspectEndpoint {
   return {
     handle: async (request, response) => {
       if (!isAllowed(request)) return refuse(response, 'session.required');

@@ -1,4 +1,4 @@
-// Questions about apps' logs, as the web process asks them and an agent answers.
+// Tests of app log queries between the web process and an agent.
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { create } from '@bufbuild/protobuf';
@@ -32,7 +32,7 @@ async function batchesOf(response: Response): Promise<AppLogBatch[]> {
 const connect = async (capabilities: string[]) =>
   (await gateway.knownAgent()).connect(gateway.rows.serverId, { capabilities });
 
-test('a question goes to the server, and its lines come back until it is done', async () => {
+test('a query reaches the server, and its lines stream back until it is done', async () => {
   const link = await connect(['logs']);
   const answer = ask({ text: 'error', level: 'warn' });
   const query = await link.next('logQuery');
@@ -57,7 +57,7 @@ test('a question goes to the server, and its lines come back until it is done', 
   await link.close();
 });
 
-test('an agent that cannot search is never asked, and one that is away or goes away is told of', async () => {
+test('an agent that cannot search gets no query, and an agent that is away or goes away is reported', async () => {
   const old = await connect([]);
   expect((await batchesOf(await ask()))[0]?.failure).toContain('cannot search');
   await old.close();
@@ -68,7 +68,7 @@ test('an agent that cannot search is never asked, and one that is away or goes a
   expect((await batchesOf(await answer)).at(-1)?.failure).toContain('not connected');
 });
 
-test('only the web process asks, and only about apps where they are', async () => {
+test('only the web process may query, and only apps on servers they are placed on', async () => {
   expect((await ask({}, 'wrong')).status).toBe(401);
   const theirs = await insertOrganizationRows(gateway.db.database, 'theirs');
   expect((await ask({ serverIds: [theirs.serverId] })).status).toBe(404);
@@ -76,13 +76,13 @@ test('only the web process asks, and only about apps where they are', async () =
   expect((await ask({ limit: 0 })).status).toBe(400);
 });
 
-test('a question that trickles in does not hold its connection', async () => {
+test('a query whose body trickles in does not hold its connection', async () => {
   const { port } = new URL(gateway.httpUrl);
   const socket = connectTcp(Number(port), '127.0.0.1');
   const head = ['POST /internal/logs HTTP/1.1', 'host: gateway', `authorization: Bearer ${gateway.token}`];
   socket.write([...head, 'content-length: 100', '', '{'].join('\r\n'));
   const trickle = setInterval(() => socket.write(' '), 50);
-  // Reset or ended: whichever comes, it is over.
+  // The socket is reset or ended; either way the connection is over.
   socket.on('error', () => undefined);
   await once(socket, 'close');
   clearInterval(trickle);

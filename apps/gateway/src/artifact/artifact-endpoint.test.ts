@@ -1,4 +1,4 @@
-// The artifact store as servers meet it: a session's token, bytes that break off, and what belongs to whom.
+// Tests of the artifact endpoint: the session token, resumed uploads, and access by organization.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ let bytes: Buffer;
 let hex: string;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'fairlead-door-'));
+  dir = await mkdtemp(join(tmpdir(), 'fairlead-artifact-endpoint-'));
   gateway = await startTestGateway({ artifacts: createFolderArtifactStore(dir) });
   token = await connect(gateway.rows);
 });
@@ -58,7 +58,7 @@ function ask(method: string, options: { headers?: Record<string, string>; body?:
 const send = (from: number, to: number, body = bytes.subarray(from, to)) =>
   ask('PUT', { body, headers: { 'content-range': `bytes ${from}-${to - 1}/${bytes.length}` } });
 
-test('an upload goes on where it stopped, counts when its digest is right, and is read in parts', async () => {
+test('an interrupted upload resumes, is accepted when its digest matches, and can be read in ranges', async () => {
   expect((await ask('HEAD')).status).toBe(404);
   const first = await send(0, 40_000);
   expect([first.status, first.headers.get('upload-offset')]).toEqual([202, '40000']);
@@ -72,7 +72,7 @@ test('an upload goes on where it stopped, counts when its digest is right, and i
   expect(row).toMatchObject({ organizationId: gateway.rows.organizationId, kind: 'build', sizeBytes: 100_000n });
 
   await setBuilding(false);
-  // Written, and of no release: nobody reads it.
+  // The bytes are stored, but no release refers to them: the read is refused.
   expect((await ask('GET')).status).toBe(404);
   await release(gateway.rows);
   expect(Buffer.from(await (await ask('GET')).arrayBuffer()).equals(bytes)).toBe(true);
@@ -82,7 +82,7 @@ test('an upload goes on where it stopped, counts when its digest is right, and i
   expect((await ask('GET', { headers: { range: 'bytes=100000-' } })).status).toBe(416);
 });
 
-test('what is not what its digest says is thrown away', async () => {
+test('an upload that does not match its digest is discarded', async () => {
   const other = Buffer.from(bytes);
   other[7] = (other[7] ?? 0) ^ 1;
   expect((await send(0, bytes.length, other)).status).toBe(422);
@@ -90,7 +90,7 @@ test('what is not what its digest says is thrown away', async () => {
   expect((await send(0, bytes.length)).status).toBe(201);
 });
 
-test('what is sent again counts as new, so that it is not pruned as a file without a row', async () => {
+test('an artifact that is uploaded again counts as new, so that pruning spares it', async () => {
   expect((await ask('PUT', { body: bytes })).status).toBe(201);
   const path = join(dir, gateway.rows.organizationId, hex);
   await utimes(path, new Date(0), new Date(0));
@@ -100,7 +100,7 @@ test('what is sent again counts as new, so that it is not pruned as a file witho
   expect(await gateway.system(({ tx }) => tx.artifact.count({ where: { digest: `sha256:${hex}` } }))).toBe(1);
 });
 
-test('a server that builds nothing writes nothing, and none reads what another organization has', async () => {
+test('a server without a build writes nothing, and no server reads artifacts of another organization', async () => {
   await setBuilding(false);
   expect((await send(0, bytes.length)).status).toBe(404);
   await setBuilding(true);
@@ -108,13 +108,13 @@ test('a server that builds nothing writes nothing, and none reads what another o
   const theirs = await insertOrganizationRows(gateway.db.database, 'theirs');
   const stranger = await connect(theirs);
   expect((await ask('GET', { as: stranger })).status).toBe(404);
-  // Even one that has a release of the same digest has to bring the bytes itself.
+  // A server still has to upload the bytes itself if its release has the same digest.
   await release(theirs);
   expect((await ask('GET', { as: stranger })).status).toBe(404);
   expect((await ask('HEAD', { as: stranger })).status).toBe(404);
 });
 
-test('a build writes what it has named and nothing else, and a build of another server nothing at all', async () => {
+test('a build writes only the artifacts that it named, and a build of another server none', async () => {
   const digest = () =>
     gateway
       .system(({ tx }) => tx.deployment.findUniqueOrThrow({ where: { id: gateway.rows.deploymentId } }))
@@ -124,14 +124,14 @@ test('a build writes what it has named and nothing else, and a build of another 
   const other = await insertOrganizationRows(gateway.db.database, 'other');
   const theirs = { headers: { 'fairlead-deployment': other.deploymentId }, body: bytes };
   expect((await ask('PUT', theirs)).status).toBe(404);
-  // Whoever reads names nothing.
+  // A read names no deployment.
   expect((await ask('GET')).status).toBe(404);
   expect(await digest()).not.toBe(`sha256:${hex}`);
   expect((await ask('PUT', { body: bytes })).status).toBe(201);
   expect(await digest()).toBe(`sha256:${hex}`);
 });
 
-test('what could not be sent during the build is taken later, from the server that made it', async () => {
+test('an artifact that could not be uploaded during the build is accepted later from the server that made it', async () => {
   await setBuilding(false);
   expect((await ask('PUT', { body: bytes })).status).toBe(404);
   await gateway.system(({ tx }) =>
@@ -143,7 +143,7 @@ test('what could not be sent during the build is taken later, from the server th
   expect((await ask('PUT', { body: bytes })).status).toBe(201);
 });
 
-test('only the token of the open session opens it', async () => {
+test('only the token of the open session grants access', async () => {
   expect((await ask('HEAD', { as: 'a'.repeat(43) })).status).toBe(401);
   const old = token;
   const next = await connect(gateway.rows);
