@@ -3,7 +3,7 @@ import type { SystemCtx } from '../kernel/index.ts';
 
 const dayMs = 24 * 60 * 60_000;
 export const accountEventsKeptMs = 400 * dayMs;
-/** Long enough that nobody's browser still shows an ended session as its own. */
+/** Retention of ended sessions: long enough that no open browser still lists one as its own. */
 const endedSessionsKeptMs = 7 * dayMs;
 /** Same time as identity's limit of attempts remembers one. */
 const signInAttemptsKeptMs = dayMs;

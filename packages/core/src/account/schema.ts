@@ -17,7 +17,7 @@ export const passkeySchema = z.object({
   name: z.string(),
   createdAt: z.date(),
   lastUsedAt: z.date().nullable(),
-  /** Kept in a password manager or an account, so that it outlives its device. */
+  /** True if stored in a password manager or an account, so that it outlives its device. */
   isSynced: z.boolean(),
 });
 
@@ -27,7 +27,7 @@ export const accountSchema = z.object({
   isEmailVerified: z.boolean(),
   hasSecondFactor: z.boolean(),
   recoveryCodesLeft: z.number().int(),
-  /** Whether this control plane can send mail. */
+  /** True if this control plane can send mail. */
   canMail: z.boolean(),
   passkeys: z.array(passkeySchema),
 });

@@ -96,7 +96,7 @@ async function passOnAge(
   await tx.placement.updateMany({ where: { id: first.id, organizationId }, data: { createdAt: age } });
 }
 
-/** Of the app's own project. */
+/** Requires that the environment belongs to the app's own project. */
 async function requireEnvironmentOf(ctx: Ctx, appId: string, environmentId: string): Promise<void> {
   const { organizationId } = ctx;
   const app = await ctx.tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });

@@ -1,4 +1,4 @@
-// Whether an app does well where it runs on several servers, as lists and the first page say it.
+// Tests for the status of an app on several servers, in lists and on the overview page.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

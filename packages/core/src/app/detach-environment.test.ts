@@ -28,7 +28,7 @@ beforeEach(async () => {
   world = await testWorld(db.database, `acme-${count}`);
   ({ appId } = await world.createApp('Shop', { host: `shop-${count}.example.test`, deployNow: false }));
   home = (await get()).environmentId;
-  // What is older is home, and the clock of tests stands.
+  // Placements are ordered by age, and the clock of the tests stands still until it is moved forward.
   world.clock.forward(1);
   staging = await place('Staging');
 });
@@ -132,7 +132,7 @@ test('an environment ends with all that lay in it but its volumes; not with apps
   expect(await listed()).toEqual([{ inUse: true, isLeft: false }]);
   await expect(end()).rejects.toMatchObject({ code: 'environment.in_use' });
   await detach();
-  // Its settings wait for its return; that keeps nobody from deleting it, as ever with a delay.
+  // Its settings wait for its return, but anyone may still delete it, with the usual delay.
   expect(await listed()).toEqual([{ inUse: false, isLeft: true }]);
   const [volume] = (await world.tenant((ctx) => listVolumes(ctx, {}))).items;
   const volumeId = volume?.id ?? parseId('vol', '');

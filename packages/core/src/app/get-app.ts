@@ -10,7 +10,9 @@ import { isConnected } from '../server/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
-/** Where the input names no environment: where the app was made, or the oldest of those that may be seen. */
+/**
+ * Without an environment in the input, it uses the one where the app was made, or else the oldest that may be seen.
+ */
 export async function getApp(
   ctx: Ctx,
   input: GetAppInput,

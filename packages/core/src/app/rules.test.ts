@@ -11,7 +11,7 @@ const healthy: AppFacts = {
 
 test('the status of an app follows from its facts', () => {
   expect(appStatus(healthy)).toBe('healthy');
-  // What one server has too many is of no help to another.
+  // Surplus copies on one server do not make up for missing ones on another.
   const uneven = [
     { working: 3, wanted: 2 },
     { working: 1, wanted: 2 },

@@ -11,11 +11,14 @@ export interface AppFacts {
   hasLiveRelease: boolean;
   serverConnected: boolean;
   lastDeploymentState: string | null;
-  /** Of the live release, on each server that has it. */
+  /** Copies of the live release, one entry for each server that has it. */
   copies: readonly Copies[];
 }
 
-/** What a list shows first: an unreachable server hides everything else, because nothing else is known to be true. */
+/**
+ * Returns the status that a list shows. An unreachable server comes before everything else, because no other fact is
+ * then certain.
+ */
 export function appStatus(facts: AppFacts): AppStatus {
   const underWay = ['queued', 'building', 'releasing', 'rolling_out'].includes(facts.lastDeploymentState ?? '');
   if (!facts.serverConnected && (facts.hasLiveRelease || underWay)) return 'server_offline';

@@ -76,7 +76,9 @@ export const appSummarySchema = z.object({
   isHome: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
-  /** How many it runs on in this environment; the first is the one named here, and figures are of all. */
+  /**
+   * Number of servers that it runs on in this environment. The first is the one named here; figures cover all of them.
+   */
   serverCount: z.number().int(),
   status: appStatusSchema,
   /** The first domain, as a person opens it; null without one. */
@@ -161,7 +163,7 @@ export const createAppInputSchema = z.object({
   name: nameSchema,
   /** Without one, what is deployed is an image that its settings name, or a folder that is uploaded. */
   repositoryUrl: repositoryUrlSchema.optional(),
-  /** Where it is made; without one, in the organization's first environment. */
+  /** Environment where the app is made; default: the organization's first environment. */
   environmentId: environmentIdSchema.optional(),
   branch: branchSchema.default(''),
   rootFolder: rootFolderSchema.default(''),
@@ -184,7 +186,7 @@ export type CreatedApp = z.infer<typeof createAppOutputSchema>;
 /** Settings take effect with the next deployment, but `branch` from now on and in one environment. */
 export const updateAppInputSchema = z.object({
   appId: appIdSchema,
-  /** Whose branch; without one, that of where the app was made. */
+  /** Environment that `branch` applies to; default: the one where the app was made. */
   environmentId: environmentIdSchema.optional(),
   name: nameSchema.optional(),
   repositoryUrl: repositoryUrlSchema.optional(),
@@ -217,7 +219,7 @@ export const attachServerInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   serverId: serverIdSchema,
-  /** Of an environment where the app does not run yet; without it, the branch of its home. */
+  /** Branch for an environment where the app does not run yet; default: the branch of its primary environment. */
   branch: branchSchema.optional(),
 });
 export type AttachServerInput = z.infer<typeof attachServerInputSchema>;

@@ -18,7 +18,7 @@ import { bumpServer } from '../server/index.ts';
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
   const { tx, organizationId } = ctx;
   const { appId } = input;
-  // Holds the app, so nobody makes the same number at the same time.
+  // Locks the app, so that two calls at the same time never make the same number.
   await requireNothingInReview(ctx, { appId });
   const place = await requirePlace(ctx, input);
   const { environmentId } = place;

@@ -1,5 +1,6 @@
-// Owns who may read and write which artifact: a server reads what is released on it, was sent for it to build, or is the agent that it should be, and writes
-// only what a build of its own has named or made. Must never answer for another organization.
+// Decides which server may read and write which artifact. A server reads the artifacts released on it, uploaded for
+// its builds, or offered as its agent. It writes only what its own builds named or made.
+// Invariant: never answers for another organization.
 import { createHash } from 'node:crypto';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -19,7 +20,7 @@ export function hashTransferToken(token: string): string {
 export interface TransferQuestion {
   readonly token: string;
   readonly digest: string;
-  /** The build that says that this is what it made; null for whoever only reads. */
+  /** Build that reports the artifact as its result; null for readers. */
   readonly deploymentId: string | null;
 }
 

@@ -1,4 +1,4 @@
-// What of the artifact store goes, and when: never what a kept release or a deployment under way needs.
+// Tests for artifact pruning: it never deletes what a kept release or a running deployment needs.
 
 import { WorkState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
@@ -53,7 +53,7 @@ const held = async () => {
 
 test('what no kept release needs goes a day after it was last needed, and not before', async () => {
   for (const letter of ['a', 'b', 'c']) await deploy(letter);
-  // Of a build that never became a release.
+  // Artifact of a build that never became a release.
   await store('f');
   expect(await prune()).toEqual([]);
   world.clock.forward(dayMs - 1000);
@@ -67,7 +67,7 @@ test('what is needed again within the grace stays, and its time begins anew', as
   await store('d');
   expect(await prune()).toEqual([]);
   world.clock.forward(dayMs - 1000);
-  // Sent again: another build made the same.
+  // Uploads it again: another build made the same artifact.
   await store('d');
   world.clock.forward(2000);
   expect(await prune()).toEqual([]);

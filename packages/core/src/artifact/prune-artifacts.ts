@@ -1,5 +1,5 @@
-// Owns the end of artifacts that nothing needs: neither a kept release nor a deployment or upgrade under way. A grace lies between, in
-// which whoever needs one again finds it.
+// Deletes artifacts that no kept release, running deployment or upgrade needs. A grace period comes first, in which
+// the artifact can be used again.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases } from '../release/index.ts';

@@ -25,7 +25,7 @@ export interface ArtifactKey {
 export interface Part {
   readonly offset: number;
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Of the whole artifact. */
+  /** Size of the whole artifact. */
   readonly totalBytes: number;
 }
 
@@ -72,7 +72,7 @@ export interface ArtifactStore {
   read(key: ArtifactKey, from: number, to: number): AsyncIterable<Uint8Array>;
   /** Goes on where the sender stopped. A part that breaks off keeps what came. */
   append(key: ArtifactKey, sender: string, part: Part): Promise<PartResult>;
-  /** Takes bytes whose digest the store computes. */
+  /** Stores the bytes; the store computes their digest. */
   add(organizationId: string, bytes: AsyncIterable<Uint8Array>, expected?: ExpectedArtifact): Promise<AddResult>;
   /** Deletes it unless it was written or touched since; answers whether it was deleted. */
   delete(key: ArtifactKey, before: Date): Promise<boolean>;
@@ -80,7 +80,7 @@ export interface ArtifactStore {
   deleteAll(organizationId: string): Promise<void>;
   /** Lists whole artifacts of every organization. */
   list(): AsyncIterable<StoredFile>;
-  /** Deletes unfinished ones that nobody went on with since. */
+  /** Deletes unfinished uploads that received no bytes since. */
   pruneUnfinished(before: Date): Promise<number>;
 }
 
@@ -161,7 +161,7 @@ export function createFolderArtifactStore(dir: string, bounds: Partial<UploadQuo
     },
     delete: async (key, before) => {
       const path = pathOf(key);
-      // Aside first: whoever touches it from now on finds nothing and sends it again.
+      // Renames it first: a touch from now on finds nothing, and the peer sends the artifact again.
       const aside = `${path}.${crypto.randomUUID().replaceAll('-', '')}.partial`;
       if ((await rename(path, aside).then(() => true, ignoreMissing)) === null) return false;
       if ((await stat(aside)).mtime >= before) {

@@ -103,7 +103,8 @@ function createMeter(measure: () => Promise<number>, step: number): Meter {
   const measureOnce = async (): Promise<void> => {
     const settledBefore = settled;
     const measured = await measure();
-    // What was settled meanwhile may have been missed too: counting it twice errs on the safe side.
+    // Uploads that were settled meanwhile may be missing from the measurement. Counting them twice errs on the safe
+    // side.
     room = measured - pending - (settled - settledBefore);
     leftOfStep = Math.min(room, step);
   };

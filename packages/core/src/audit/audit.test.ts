@@ -25,7 +25,9 @@ const verify = (known?: { sequence: number; hash: string }): Promise<AuditVerdic
   world.tenant((ctx) => verifyAudit(ctx, known === undefined ? {} : { known }));
 const list = (input: object = {}) => world.tenant((ctx) => listAudit(ctx, { limit: 50, ...input }));
 
-/** What only the owner of the tables can do: past the grants and the row security that bind the application. */
+/**
+ * Runs a statement as the owner of the tables, past the grants and the row-level security that bind the application.
+ */
 async function asOwner(statement: string): Promise<void> {
   for (const table of ['audit_event', 'audit_link'])
     await db.asOwner(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);

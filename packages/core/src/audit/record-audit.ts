@@ -9,9 +9,9 @@ export interface AuditEntry {
   /** `<feature>.<verb>`, for example app.delete. */
   readonly action: string;
   readonly target: { readonly kind: string; readonly id: string; readonly label: string };
-  /** What the fields were; absent for what was made. */
+  /** Fields before the change; absent if the row was created. */
   readonly before?: AuditFields;
-  /** What they are now; absent for what was deleted. */
+  /** Fields after the change; absent if the row was deleted. */
   readonly after?: AuditFields;
 }
 

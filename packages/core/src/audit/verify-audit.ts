@@ -20,7 +20,7 @@ export async function verifyAudit(ctx: OrganizationCtx, input: VerifyAuditInput)
     const rows = await nextLinks(ctx, head);
     for (const row of rows) {
       broken = brokenLink(row, head.sequence + 1n);
-      // What was known of an early link is only comparable once that link is reached.
+      // A known hash of an early link is only comparable once that link is reached.
       broken ??= row.sequence === BigInt(input.known?.sequence ?? 0) ? compare(row, input.known?.hash) : null;
       if (broken !== null) break;
       head = { sequence: row.sequence, hash: row.hash };

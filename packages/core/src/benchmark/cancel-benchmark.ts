@@ -1,4 +1,4 @@
-// Owns the early end of a benchmark run that somebody asked for.
+// Cancels a benchmark run on a user's request.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';

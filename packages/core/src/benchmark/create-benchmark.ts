@@ -34,7 +34,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
     select: { host: true, pathPrefix: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
-  // Only what leads to the app: a benchmark must not be a way to load somebody else's server.
+  // Only domains of this app: a benchmark must not put load on another owner's server.
   const host = domains.find(
     (domain) => (plan.host ?? domain.host) === domain.host && isPathAtOrBelow(plan.path, domain.pathPrefix),
   )?.host;

@@ -1,7 +1,7 @@
 // Owns the end of what is measured of an app in an environment that it leaves.
 import { type Ctx, notifyChange } from '../kernel/index.ts';
 
-/** The servers are told by whoever calls. Rows that were measured stay. */
+/** Ends the benchmark runs of a placement. The caller notifies the servers. Measured rows stay. */
 export async function endBenchmarks(
   ctx: Ctx,
   place: { readonly appId: string; readonly environmentId: string },

@@ -59,7 +59,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const status = input.statuses.find(({ runId }) => runId === run.id);
     const state = status === undefined ? undefined : states[status.state];
     if (status === undefined || state === undefined) continue;
-    // How many rows there are is the plan's word, not the agent's.
+    // The plan, not the agent, decides the number of rows.
     const rows = status.rows.filter(({ position }) => position < run.rowsTotal);
     const stored = await storeRows(ctx, run.id, rows);
     const finished = state !== 'running';
@@ -122,7 +122,7 @@ function failureOf(status: BenchmarkStatus): { failureCode: string; failureMessa
   return { failureCode: code, failureMessage: clipText(status.failure?.message ?? '', 2000) || own };
 }
 
-// What a column can hold; an agent's numbers are unsigned and wider.
+// Limits a number to the range of a column; an agent's numbers are unsigned and wider.
 function clampInt(value: number): number {
   return Math.min(value, 2_147_483_647);
 }

@@ -64,7 +64,7 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
   };
 }
 
-/** Whether a request for the path falls to what begins with the prefix, by whole segments. */
+/** True if a request for the path is below the prefix, compared by whole segments. */
 export function isPathAtOrBelow(path: string, prefix: string): boolean {
   const [plain = ''] = path.split('?');
   return prefix === '/' || plain === prefix || plain.startsWith(`${prefix}/`);

@@ -91,7 +91,7 @@ export const benchmarkSummarySchema = z.object({
   createdAt: z.date(),
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
-  /** Of the best proxy row; null before there is one. */
+  /** Requests a second of the best proxy row; null before there is one. */
   bestRequestsPerSecond: z.number().nullable(),
   bestP99Ms: z.number().nullable(),
 });

@@ -27,7 +27,7 @@ interface RunRow {
 }
 
 export interface RunFilter {
-  /** Which runs may be seen, by where their app ran. */
+  /** Limits the runs to those whose app ran in an environment that may be seen. */
   readonly reach: Reach;
   readonly id?: string;
   readonly appId?: string | undefined;

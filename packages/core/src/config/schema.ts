@@ -40,7 +40,7 @@ export const scaleSchema = z
     inFlightTarget: count.max(1_000_000).default(0),
     /** CPU that an instance should use, 1000 = one core; 0: not looked at. */
     cpuMillisTarget: cpuMillis.default(0),
-    /** How long a request waits for an app that sleeps. */
+    /** Maximum wait of a request for a sleeping app. */
     wakeTimeoutMs: z
       .number()
       .int()
@@ -65,7 +65,7 @@ export const workerSchema = z.object({
 
 export const volumeMountSchema = z.object({
   name: plainNameSchema,
-  /** Where a container sees it; every app finds it at $FAIRLEAD_VOLUMES/<name>. */
+  /** Mount path in a container; every app also finds it at $FAIRLEAD_VOLUMES/<name>. */
   path: z
     .string()
     .trim()
@@ -185,11 +185,11 @@ export const settingsSchema = z.object({
     .max(512)
     .regex(/^[A-Za-z0-9._/:@-]*$/, 'Enter the name of an image, such as registry.example/shop:2.')
     .default(''),
-  /** Of a static site: the folder to serve. */
+  /** Folder that a static site serves. */
   outputFolder: rootFolderSchema.default(''),
   /** Not secret: they are shown to everybody who sees the app. */
   variables: variablesSchema.default({}),
-  /** Where it waits for requests: `auto` is what fairlead.toml says, else a port. */
+  /** Address that the app listens on: `auto` follows fairlead.toml, else a port. */
   listen: z.enum(['auto', 'port', 'socket']).default('auto'),
   /** Lets the app reach private addresses (RFC 1918, RFC 6598, RFC 4193); without it, the internet only. */
   privateNetwork: z.boolean().default(false),
@@ -206,12 +206,12 @@ export const settingsSchema = z.object({
     .default([]),
   /** Null: the app's health path, else what fairlead.toml says, else its port. */
   health: healthCheckSchema.nullable().default(null),
-  /** How long a new instance may take until it is healthy. */
+  /** Maximum time until a new instance is healthy. */
   healthTimeoutMs: z.number().int().min(second).max(hour).default(minute),
-  /** Asked for as long as an instance runs; three failures in a row restart it. Null: not asked. */
+  /** Liveness check, sent for as long as an instance runs; three failures in a row restart it. Null: off. */
   liveness: healthCheckSchema.nullable().default(null),
   scale: scaleSchema.nullable().default(null),
-  /** How requests reach the instances. */
+  /** Load balancing, timeouts and retries between the proxy and the instances. */
   traffic: appTrafficSchema.prefault({}),
   /** Empty: those of fairlead.toml or a Procfile. */
   workers: z.array(workerSchema).max(20).refine(unique, 'Two processes have the same name.').default([]),
@@ -222,7 +222,7 @@ export const settingsSchema = z.object({
   processesMax: count.max(100_000).default(0),
   /** Run to its end, once, before the first new instance starts: migrations. */
   releaseCommand: hookSchema.nullable().default(null),
-  /** Run once when the release is live everywhere. Its failure is told and changes nothing. */
+  /** Runs once when the release is live everywhere. Its failure is reported and changes nothing. */
   afterCommand: hookSchema.nullable().default(null),
   rollout: rolloutSchema.default({ kind: 'all' }),
   drainTimeoutMs: z
@@ -237,7 +237,7 @@ export const settingsSchema = z.object({
     .min(0)
     .max(10 * minute)
     .default(10 * second),
-  /** How many releases can be rolled back to without a build, the live one aside. */
+  /** Number of releases to keep for a rollback without a build, in addition to the live one. */
   keepReleases: z.number().int().min(1).max(100).default(5),
   buildTimeoutMs: z
     .number()
@@ -250,7 +250,7 @@ export const settingsSchema = z.object({
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** What apps begin with. */
+/** Default settings of an app. */
 export const defaultSettings: Settings = settingsSchema.parse({});
 
 /** An app in one of its environments; without one, in that where it was made. */
@@ -258,12 +258,12 @@ export const placeSchema = z.object({ appId: appIdSchema, environmentId: environ
 export type PlaceInput = z.infer<typeof placeSchema>;
 
 export const configSchema = z.object({
-  /** Null: nobody has changed anything yet. */
+  /** Null: the settings were never changed. */
   id: configIdSchema.nullable(),
-  /** Counts from 1 in each environment; 0: nobody has changed anything yet. */
+  /** Counts from 1 in each environment; 0: the settings were never changed. */
   number: z.number().int(),
   settings: settingsSchema,
-  /** How many copies run on each server. Not part of a version: it takes effect at once. */
+  /** Number of copies on each server. Not part of a version: it takes effect at once. */
   instances: z.number().int(),
   branch: z.string(),
   deploysPaused: z.boolean(),
@@ -301,7 +301,7 @@ export const configPageSchema = pageSchema(
     number: z.number().int(),
     createdAt: z.date(),
     authorName: z.string().nullable(),
-    /** By name, what it changed of the version before. */
+    /** Names of the fields that differ from the version before. */
     changed: z.array(z.string()),
   }),
 );

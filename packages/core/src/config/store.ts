@@ -4,7 +4,7 @@ import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import { defaultSettings, type PlaceInput, type Settings, settingsSchema } from './schema.ts';
 
 export interface StoredConfig {
-  /** Null: nobody has changed anything yet. */
+  /** Null: the settings were never changed. */
   readonly id: ConfigId | null;
   readonly number: number;
   readonly settings: Settings;

@@ -1,4 +1,5 @@
-// What opens an app's source: kept under the organization's key, sealed to the server that builds, and told to nobody.
+// Tests for source credentials: encrypted under the organization's key, sealed to the server that builds, and never
+// shown.
 import { fromBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema } from '@fairlead/contract/agent';
 import { type AppId, newId, parseId } from '@fairlead/contract/ids';
@@ -168,7 +169,7 @@ test('a password without a known host is sent nowhere, and one cannot be stored 
   const { state, message, sealed } = await attack();
   expect([state, sealed]).toEqual(['failed', undefined]);
   expect(message).toContain('enter the password for git.example.test');
-  // The source may have been led elsewhere by somebody who holds no password: its host is never a default.
+  // A member without the password may have changed the source URL, so its host is never a default.
   for (const host of [undefined, '', ' ']) {
     expect(updateCredentialInputSchema.safeParse({ ...stored, host }).error?.issues[0]?.path).toEqual(['host']);
   }

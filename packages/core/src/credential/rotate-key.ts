@@ -6,7 +6,7 @@ import type { CredentialView, RotateKeyInput } from './schema.ts';
 import { createSshKey } from './ssh-key.ts';
 import { requireApp, writeCredential } from './store.ts';
 
-/** A new key; whoever holds the older one cannot read the repository with it once its host has the new one. */
+/** Replaces the key. The older one cannot read the repository any more once its host has the new one. */
 export async function rotateKey(ctx: Ctx, input: RotateKeyInput, keys: SecretKeys): Promise<CredentialView> {
   const { appId, knownHosts } = input;
   const { slug } = await requireApp(ctx, appId);

@@ -9,11 +9,11 @@ export const credentialSchema = z.object({
   kind: credentialKindSchema,
   /** Only host, with its port, that gets the password; for https and registry. Empty: no host gets it. */
   host: z.string(),
-  /** Of https and registry. */
+  /** User name; for https and registry only. */
   username: z.string(),
-  /** Of ssh: one line to give to the host of the repository as a deploy key that may read. */
+  /** For ssh only: one line to add as a read-only deploy key at the host of the repository. */
   publicKey: z.string(),
-  /** Of ssh: known_hosts lines the server must find; empty: the host's key is trusted when it is first seen. */
+  /** For ssh only: known_hosts lines that the server must match. Empty: trust on first use. */
   knownHosts: z.string(),
   createdAt: z.date(),
 });

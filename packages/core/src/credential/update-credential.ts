@@ -36,7 +36,7 @@ export async function deleteCredential(ctx: Ctx, input: CredentialRef): Promise<
   return { appId, kind };
 }
 
-/** What can be shown of them. */
+/** Lists the credentials of an app, without their secret values. */
 export async function listCredentials(ctx: Ctx, { appId }: CredentialsOf): Promise<CredentialList> {
   await requireApp(ctx, appId);
   const rows = await ctx.tx.sourceCredential.findMany({

@@ -22,12 +22,12 @@ export interface AdvanceInput {
 }
 
 /**
- * Sets a waiting deployment going, or tells the servers again about one whose lease was lost. Safe to run twice and at the
- * same time: the app is locked, and everything that is decided is in this transaction.
+ * Starts a waiting deployment, or notifies the servers again about one that lost its lease. Safe to run twice and at
+ * the same time: the app is locked, and every decision is made in this transaction.
  */
 export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<void> {
   const seen = await findDeployment(ctx, input.deploymentId);
-  // Deleted with its app since it was enqueued.
+  // The deployment was deleted with its app since it was enqueued.
   if (seen === null || isFinished(seen.state)) return;
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, input.deploymentId);
@@ -65,7 +65,7 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId, origin };
 }
 
-/** What a release runs with was chosen when it was made. */
+/** Prepares a roll-out; the release fixed its settings and secrets when it was made. */
 async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
   if (await isHeldUp(ctx, row)) return waits;
   const place = await placeOf(ctx, row);

@@ -173,7 +173,7 @@ function sameRoll(before: RollRow, roll: ServerRoll): boolean {
   );
 }
 
-/** What the app is on that server from now on. */
+/** Makes the release the live one of the app on that server. */
 async function serve(
   ctx: OrganizationCtx,
   { appId, environmentId }: DeploymentRow,
@@ -215,7 +215,9 @@ function sameStep(a: StepRow, b: StepRow | undefined): boolean {
   );
 }
 
-/** A build for the default branch tells what it is called, and a later one of the same commit is told so. */
+/**
+ * Stores the default branch's name that a build reported; a later deployment of the same commit takes it from here.
+ */
 function commitColumns({ ref, origin }: DeploymentRow, commit: ReportedCommit) {
   const branch = commit.branch ?? '';
   return {
@@ -226,7 +228,7 @@ function commitColumns({ ref, origin }: DeploymentRow, commit: ReportedCommit) {
   };
 }
 
-/** Kept from the first failure; the end adds which servers did not come back. */
+/** Stores the first failure only; at the end it adds the servers that did not come back. */
 async function failureColumns(ctx: OrganizationCtx, row: DeploymentRow, machine: Machine, failure: Failure | null) {
   const stuck = isFinished(machine.state) && row.ending !== null ? machine.rolls.filter(staysNew(row)) : [];
   if (failure === null && stuck.length === 0) return {};

@@ -1,4 +1,4 @@
-// Deployments to a protected environment wait for somebody else.
+// Tests for protected environments: a deployment needs another member's approval.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -154,7 +154,7 @@ test('asking for another deployment withdraws no approved one, and the newer tak
   const newest = await deploy();
   expect((await get(pending)).state).toBe('superseded');
   expect(await get(approved)).toMatchObject({ state: 'queued', approval: { state: 'approved' } });
-  // Looking at the one that waits does not hold back the one that may go.
+  // A deployment that awaits approval does not block one that may run.
   await world.advance(newest);
   expect((await get(newest)).state).toBe('queued');
   await approve(newest);

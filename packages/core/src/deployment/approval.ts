@@ -29,15 +29,15 @@ export async function refuseDeployment(ctx: Ctx, input: DeploymentRef): Promise<
   return { deploymentId: input.deploymentId };
 }
 
-/** Whether it waits for somebody's word. */
+/** True if the deployment awaits approval. */
 export async function awaitsApproval(ctx: OrganizationCtx, deploymentId: string): Promise<boolean> {
   const where = { deploymentId, organizationId: ctx.organizationId, state: { not: 'approved' } };
   return (await ctx.tx.deploymentApproval.count({ where })) > 0;
 }
 
 /**
- * Throws approval.in_review while a deployment that needs somebody's word has not been built yet: where its code comes from
- * and how it is started must stay what they were when it was asked for. Holds the app until the transaction ends.
+ * Throws approval.in_review while a deployment that awaits approval is not built yet. Its source and start command
+ * must stay what they were at the request. Locks the app until the transaction ends.
  */
 export async function requireNothingInReview(ctx: OrganizationCtx, input: { readonly appId: string }): Promise<void> {
   await lockApps(ctx, [input.appId]);
@@ -98,7 +98,7 @@ async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approve
   const { actor, organizationId } = ctx;
   const seen = await findDeployment(ctx, deploymentId);
   if (seen === null) throw new AppError('deployment.not_found', { deploymentId });
-  // A token can be made by the one who asked, and a service account is nobody: only a person's own word counts.
+  // The requester can make a token, and a service account is no person: only a member may approve.
   if (actor.kind !== 'member') throw new AppError('permission.denied', { permission: 'deployment.approve' });
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, deploymentId);

@@ -1,4 +1,4 @@
-// Owns the early end of a deployment that somebody asked for.
+// Cancels a deployment on a user's request.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';

@@ -18,7 +18,7 @@ afterAll(() => db.drop());
 
 const ports = (...numbers: number[]) => ({ serverPorts: numbers.map((port) => `127.0.0.1:${port}`) });
 
-/** Makes an app whose live release opens less than the one before. */
+/** Makes an app with a live release that opens fewer addresses than the one before. */
 async function narrowedApp(name: string) {
   const made = await world.createApp(name, { deployNow: false });
   const appId = parseId('app', made.appId);

@@ -55,7 +55,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   return checkTargets(ctx, settings, place, buildServerId, { container: false, socket: settings.listen === 'socket' });
 }
 
-/** Of a release that exists: its settings, its secrets, and whether its artifact is in reach of every server. */
+/** Checks a release before its roll-out: its settings, its secrets, and that every server can reach its artifact. */
 export async function checkRollout(
   ctx: OrganizationCtx,
   { releaseId, place }: { readonly releaseId: string; readonly place: Place },
@@ -79,7 +79,7 @@ export async function checkRollout(
   if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
     return { code: 'deployment.artifact_elsewhere', message: null };
   }
-  // Needed from now on: it must not be pruned under a roll-out.
+  // Marks the artifact as needed, so that it is not pruned during the roll-out.
   await tx.artifact.updateMany({ where: { organizationId, digest }, data: { unneededSince: null } });
   const settings = await loadSettings(ctx, release.configId);
   const isImage = release.artifactKind === 'image';
@@ -120,7 +120,7 @@ function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<Serv
   });
 }
 
-/** Names both hosts: whoever enters the password again decides whether the new one may have it. */
+/** Names both hosts, because the user who enters the password again decides on the new one. */
 function otherHost(host: string, current: string | null): Failure {
   const now = current ?? 'no host';
   const whose =

@@ -55,7 +55,7 @@ test('nothing waits for each other in a circle, and at most one deployment of an
     const underWay = (await all()).items.filter(({ state }) => state === 'building' || state === 'rolling_out');
     expect(new Set(underWay.map(({ appId }) => appId)).size).toBe(underWay.length);
   }
-  // Whatever that led to, every app can still be deployed.
+  // In any outcome, every app can still be deployed.
   for (const { id, state } of (await all()).items) {
     if (!isFinished(state)) await world.tenant((ctx) => cancelDeployment(ctx, { deploymentId: id }));
   }

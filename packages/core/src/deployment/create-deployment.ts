@@ -36,10 +36,10 @@ async function requireSource(
   if (settings.builder !== 'image') throw new AppError('deployment.no_source', { appId });
 }
 
-/** Of this organization: another one's digest is none. */
+/** Requires an upload of this organization; another one's digest counts as missing. */
 async function requireUpload(ctx: Ctx, digest: string): Promise<void> {
   const where = { organizationId: ctx.organizationId, digest, kind: 'upload' };
-  // Needed from now on, so that it is not pruned while the deployment waits.
+  // Marks the upload as needed, so that it is not pruned while the deployment waits.
   const { count } = await ctx.tx.artifact.updateMany({ where, data: { unneededSince: null } });
   if (count === 0) throw new AppError('artifact.not_found', { digest });
 }

@@ -79,7 +79,7 @@ async function recordVolumes(
     })),
     skipDuplicates: true,
   });
-  // Wanted again: a deletion that was asked for is off.
+  // The release uses these volumes again, so a requested deletion is cancelled.
   await tx.volume.updateMany({
     where: { organizationId, appId, environmentId, name: { in: volumes.map(({ name }) => name) }, releasedAt: null },
     data: { deleteAt: null },

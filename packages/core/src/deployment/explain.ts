@@ -8,15 +8,15 @@ export interface WaitFacts {
   readonly approvalPending: boolean;
   /** Number of the deployment of the same app and environment that is under way. */
   readonly behindNumber: number | null;
-  /** Builds under way that take all the room there is, and whose. */
+  /** Running builds that use all build slots, and the owner of those slots. */
   readonly slot: { readonly builds: number; readonly of: 'server' | 'organization' } | null;
   /** Servers that it needs now and that are not connected. */
   readonly offline: readonly string[];
-  /** What an agent lacks, with its server. */
+  /** Capabilities that an agent lacks, with its server. */
   readonly lacking: readonly { readonly serverName: string; readonly capability: string }[];
   readonly step: string | null;
   readonly buildServerName: string | null;
-  /** Of the servers where it is being rolled out. */
+  /** Instances on the servers of the roll-out. */
   readonly instances: { readonly healthy: number; readonly wanted: number } | null;
   readonly rollingOut: readonly string[];
   readonly live: readonly string[];

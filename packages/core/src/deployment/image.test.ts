@@ -1,4 +1,4 @@
-// Apps that are images: an image has no commit, and only servers whose engine answers run it.
+// Tests for apps from images: an image has no commit and runs only on servers with a working container engine.
 import { ArtifactKind, WorkState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';

@@ -1,4 +1,4 @@
-// How many builds may be under way at once, of a server and of an organization.
+// Tests for build slots: the limits of concurrent builds on a server and in an organization.
 
 import { WorkState } from '@fairlead/contract/agent';
 import { newId, parseId } from '@fairlead/contract/ids';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterAll(() => db?.drop());
 
-/** An app whose builds run on that server, with a deployment that waits. */
+/** Creates an app that builds on that server, with one waiting deployment. */
 async function waiting(name: string, buildServerId?: string): Promise<string> {
   const { appId } = await world.createApp(name, { host: `${name}.example.test`, deployNow: false });
   if (buildServerId !== undefined) {

@@ -24,12 +24,14 @@ export async function findTakenSlots(
   return all >= buildsPerOrganizationMax ? { builds: all, of: 'organization' } : null;
 }
 
-/** Until the transaction ends nobody else of the organization takes a slot, so that two never take the last one. */
+/** Locks the organization's build slots until the transaction ends, so that two builds never take the last one. */
 export async function lockSlots(ctx: OrganizationCtx): Promise<void> {
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`builds of ${ctx.organizationId}`}, 0))`;
 }
 
-/** From what a server is told it may take. An agent that keeps its bounds never meets these. */
+/**
+ * Derives the deadlines from the limits that a server is given. An agent that respects its limits never meets them.
+ */
 export function limitsOf(settings: Settings, instances: number): Limits {
   const { rollout, healthTimeoutMs, drainTimeoutMs, stopGraceMs, releaseCommand, afterCommand } = settings;
   const turns = rollout.kind === 'batch' ? Math.ceil(instances / rollout.size) : 1;

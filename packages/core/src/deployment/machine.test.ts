@@ -171,7 +171,7 @@ describe('several servers', () => {
     expect(result.machine).toMatchObject({ state: 'rolling_out', ending: 'failed', deadlineAt: later(pickUpMs) });
     expect(statesOf(result.machine)).toEqual(['srv_a reverting', 'srv_b cancelled', 'srv_c failed']);
     expect(result.failure).toMatchObject({ ...failure, serverId: 'srv_c' });
-    // What the others still say of the roll-out is too late.
+    // Later roll-out reports of the other servers are ignored.
     expect(run(result.machine, rolled('srv_b', 'succeeded')).machine).toEqual(result.machine);
     const ended = run(result.machine, back('srv_a', 'running'), back('srv_a', 'succeeded'));
     expect(ended.machine).toMatchObject({ state: 'failed', ending: null });

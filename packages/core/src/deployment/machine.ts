@@ -1,18 +1,18 @@
-// Owns the life of a deployment: queued → building → releasing → rolling_out → live, or failed, cancelled, superseded, and
-// the part of each server in it. Pure: it sees a state, an event and the time, and answers what is next. Must never touch
-// rows, clocks or the network.
+// State machine of a deployment: queued → building → releasing → rolling_out → live, or failed, cancelled,
+// superseded, with the part of each server.
+// Invariant: pure. It takes a state, an event and the time, and never touches rows, clocks or the network.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type { DeploymentState, ServerRolloutState } from './schema.ts';
 
 /** A connected agent starts work within seconds; this covers an agent that restarts. */
 export const pickUpMs = 2 * 60_000;
-/** What a server may take beyond the bounds that were given to it: the way of its last words, unpacking, fetching. */
+/** Grace beyond a server's limits, for its last report, unpacking and fetching. */
 export const slackMs = 2 * 60_000;
 
 export interface Limits {
   /** Once the server has taken it up. */
   readonly buildMs: number;
-  /** Of one server, once it has taken it up. */
+  /** Deadline of one server's roll-out, from the moment it starts. */
   readonly rolloutMs: number;
 }
 
@@ -38,14 +38,14 @@ export interface Machine {
   /** When a server last spoke of the work in this state; null before it was taken up. */
   readonly heartbeatAt: Date | null;
   readonly deadlineAt: Date | null;
-  /** How it ends once its servers are back on what they served. */
+  /** Final state once its servers are back on the former release. */
   readonly ending: 'failed' | 'cancelled' | null;
   /** The first server first. Empty before the roll-out. */
   readonly rolls: readonly ServerRoll[];
 }
 
 export interface Failure {
-  /** Of the error table when it is ours, else what the agent said. */
+  /** Code of the error table when it is ours, else the agent's own text. */
   readonly code: string;
   /** A whole sentence that says what to do; null: the table's. */
   readonly message: string | null;
@@ -59,7 +59,7 @@ export type WorkOutcome =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
-/** Where it is going to be rolled out, the first server first. */
+/** Server of the roll-out; the first server comes first. */
 export interface Target {
   readonly serverId: string;
   readonly formerReleaseId: string | null;
@@ -67,8 +67,8 @@ export interface Target {
 
 export type DeploymentEvent =
   /**
-   * A worker looks at it. `blocked`: another deployment of the same app and environment is under way, nobody approved it
-   * yet, or there is no room for a build. `refusal`: why it cannot begin.
+   * A worker examines it. `blocked`: another deployment of the same app and environment runs, it awaits approval, or
+   * no build slot is free. `refusal`: the reason why it cannot start.
    */
   | {
       readonly kind: 'advance';
@@ -92,7 +92,7 @@ export type DeploymentEvent =
   | { readonly kind: 'overdue'; readonly offline: readonly string[]; readonly buildServerId: string | null };
 
 export type DeploymentAction =
-  /** What its servers should do has changed, or should be told again. */
+  /** Send the servers their changed desired state, or send it again. */
   | 'bump_servers'
   /** Make a release of what was built; the roll-out needs it. */
   | 'create_release'
@@ -232,7 +232,7 @@ function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Fai
       return { ...roll, state: 'cancelled', deadlineAt: null };
     }
     if (roll.state !== 'live') return roll;
-    // What served nothing before has nothing to go back to: the app leaves that server.
+    // A server without a former release has no rollback target: the app leaves it.
     if (roll.formerReleaseId === null) return { ...roll, state: 'reverted', deadlineAt: null };
     return { ...roll, state: 'reverting', heartbeatAt: null, deadlineAt: inMs(now, pickUpMs) };
   });
@@ -260,7 +260,7 @@ function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'rever
   }
 }
 
-/** Over when nobody is on the way back any more. */
+/** Ends the deployment when no server is still rolling back. */
 function settle(machine: Machine): Step {
   if (isGoingBack(machine) || machine.ending === null) {
     return { machine: timed(machine), failure: null, actions: ['bump_servers'] };
@@ -279,7 +279,7 @@ function overdue(machine: Machine, event: Extract<DeploymentEvent, { kind: 'over
   const late = machine.rolls.filter(({ deadlineAt }) => deadlineAt !== null && deadlineAt <= now);
   const [first] = late;
   if (first === undefined) {
-    // A roll-out that nobody takes part in cannot end by itself.
+    // A roll-out without servers cannot end by itself.
     return machine.deadlineAt !== null && machine.deadlineAt <= now
       ? takeBack(machine, machine.ending ?? 'failed', own('deployment.rollout_overdue'), now)
       : stay(machine);
@@ -322,7 +322,7 @@ function isGoingBack(machine: Machine): boolean {
 }
 
 function end(machine: Machine, state: 'live' | 'failed' | 'cancelled' | 'superseded', failure: Failure | null): Step {
-  // A queued one is unknown to its servers and blocks nobody.
+  // Servers do not know a queued deployment, and it blocks no other.
   const actions: DeploymentAction[] = machine.state === 'queued' ? [] : ['bump_servers', 'start_next'];
   if (machine.state === 'building') actions.push('free_slot');
   return { machine: { ...machine, state, deadlineAt: null, ending: null }, failure, actions };

@@ -105,7 +105,7 @@ async function recordBuild(
   if (outcome.kind === 'succeeded') {
     const taken = await takeSecrets(ctx, row, place.servers);
     secretSnapshotId = taken.snapshotId;
-    // They were well when the build began, and somebody changed them since.
+    // The checks passed when the build began, and a change since then made them fail.
     if (taken.failure !== null) outcome = { kind: 'failed', failure: taken.failure };
   }
   const event: DeploymentEvent = { kind: 'build', outcome, targets: toTargets(place.servers) };

@@ -135,7 +135,7 @@ function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {
   ];
 }
 
-/** What is uploaded has no commit: its digest stands for one. */
+/** Builds a commit record for an upload, which has no commit: its digest stands in for the hash. */
 export function uploadedCommit(digest: string, at: Date): ReportedCommit {
   return {
     hash: digest.slice('sha256:'.length),
@@ -146,7 +146,7 @@ export function uploadedCommit(digest: string, at: Date): ReportedCommit {
   };
 }
 
-/** Of an image that was built elsewhere: no commit is known, so what it was at that moment stands for it. */
+/** Builds a commit record for an image that was built elsewhere: its digest at that moment stands in for the hash. */
 export function imageCommit(image: string, digest: string, at: Date): ReportedCommit {
   return { hash: digest.slice('sha256:'.length), subject: image, author: '', committedAt: at, branch: null };
 }

@@ -1,9 +1,9 @@
-// Owns which person stands behind a wish to deploy: themselves, or whoever made the token that asked. Must never take a
-// machine for somebody else: what it asks for could then be approved by the one who holds its token.
+// Finds the person behind a deployment request: the member, or the maker of the token.
+// Invariant: a machine never counts as another person, or the holder of its token could approve their own request.
 import { Prisma } from '@fairlead/db';
 import { actorUserId, type Ctx } from '../kernel/index.ts';
 
-/** Null: the system, or a token whose maker was not written down. */
+/** Null: the system, or a token without a recorded maker. */
 export async function requesterOf(ctx: Ctx): Promise<string | null> {
   const { actor, organizationId } = ctx;
   if (actor.kind !== 'token' || actor.userId !== null) return actorUserId(actor);

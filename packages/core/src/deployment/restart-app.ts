@@ -5,9 +5,9 @@ import { requireNothingAhead, requirePlacement, startDeployment } from './start-
 import { lockApps } from './store.ts';
 
 /**
- * Rolls the live release out beside itself, on every server of the app in that environment: its new instances take over
- * when they are healthy, so nobody notices. Refused while a deployment waits or is under way: it brings new instances anyway,
- * and a restart behind it would bring back what it replaced.
+ * Rolls the live release out again, on every server of the app in that environment. The new instances take over when
+ * they are healthy, so there is no downtime. Refused while a deployment waits or runs: it brings new instances anyway,
+ * and a restart behind it would bring back the release that it replaced.
  */
 export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<DeploymentRef> {
   const { appId } = input;

@@ -5,7 +5,10 @@ import { originSchema } from '../release/index.ts';
 import { type DeploymentRef, deploymentStateSchema } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
-/** What it had built is rolled out again; when it had built nothing, the same is built. Throws deployment.not_retryable. */
+/**
+ * Rolls out the failed deployment's build again, or repeats the build if there was none. Throws
+ * deployment.not_retryable.
+ */
 export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
   const { deploymentId } = input;
   const { organizationId } = ctx;

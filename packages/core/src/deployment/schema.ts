@@ -152,12 +152,12 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   canRetry: z.boolean(),
   /** Why it is not live; null once it is over. */
   waiting: waitSchema.nullable(),
-  /** What became of each server; empty before the roll-out begins. */
+  /** Result of each server; empty before the roll-out begins. */
   servers: z.array(serverRolloutSchema),
-  /** Of the settings it was made with; 0: those that every app begins with. Null before it begins. */
+  /** Number of the settings version that it used; 0: the defaults. Null before it begins. */
   configNumber: z.number().int().nullable(),
   withoutCache: z.boolean(),
-  /** What the builder detected and decided, a sentence each. */
+  /** Detections and decisions of the builder, a sentence each. */
   plan: z.array(z.string()),
   /** Names in the repository's .env.example that neither a secret nor a variable of its release has. */
   missingNames: z.array(z.string()),
@@ -167,11 +167,11 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   /** Null when its environment asked for none. */
   approval: z
     .object({
-      /** Pending only while it waits for somebody. */
+      /** Pending only while it awaits approval. */
       state: approvalStateSchema,
       decidedByName: z.string().nullable(),
       decidedAt: z.date().nullable(),
-      /** The reader asked for it, so somebody else has to decide. */
+      /** True if the reader requested it, so another member has to decide. */
       isOwn: z.boolean(),
     })
     .nullable(),
@@ -224,7 +224,7 @@ export type RedeployInput = z.infer<typeof redeployInputSchema>;
 
 /** The same artifact in another environment, with the settings and secrets of that one. */
 export const promoteReleaseInputSchema = z.object({
-  /** Where to. */
+  /** Target environment. */
   environmentId: environmentIdSchema,
   releaseId: releaseIdSchema,
 });

@@ -13,7 +13,7 @@ import { findUnfinished, lockApps, underWayStates } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
 
 export interface DeploymentOrder {
-  /** Chosen before, where a release of it names it. */
+  /** Set by the caller if a release names the deployment before it exists. */
   readonly id?: DeploymentId;
   readonly appId: string;
   readonly environmentId: string;
@@ -22,7 +22,7 @@ export interface DeploymentOrder {
   readonly ref: string;
   /** Origin of the commit of `ref`, if that is known. */
   readonly branch?: string;
-  /** Rolled out without a build; it brings its commit along. */
+  /** Release to roll out without a build; it brings its commit. */
   readonly release: {
     readonly id: string;
     readonly commitHash: string;
@@ -122,7 +122,10 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   return id;
 }
 
-/** Where an app lives: in the environment that is named, else in that where it was made; `serverId` is the first server. */
+/**
+ * Returns the placement of an app in the given environment, or else in the one where it was made. `serverId` is the
+ * primary server.
+ */
 export async function requirePlacement(ctx: Ctx, appId: string, environmentId?: EnvironmentId) {
   const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId });
   const [first] = place.servers;

@@ -31,7 +31,7 @@ export function firstSteps(needsBuild: boolean, now: Date): StepRow[] {
     });
 }
 
-/** Where it stands in the list of all steps. */
+/** Returns the index in the list of all steps. */
 export function positionOf(name: string): number {
   return stepNameSchema.options.indexOf(name as StepName);
 }

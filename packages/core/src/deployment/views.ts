@@ -31,7 +31,7 @@ interface SummaryRow {
 }
 
 export interface DeploymentFilter {
-  /** Which deployments may be seen, by where they went. */
+  /** Limits the deployments to those whose target may be seen. */
   readonly reach: Reach;
   readonly id?: string | undefined;
   readonly appId?: string | undefined;

@@ -1,4 +1,5 @@
-// Owns the row of a domain: which host and path may lead to which app. Must never tell whose a host is that is taken.
+// Stores a domain: the host and path that route to an app.
+// Invariant: never reveals the owner of a host that is taken.
 import { newId } from '@fairlead/contract/ids';
 import { findProtected } from '../deployment/index.ts';
 import { AppError, type Ctx, isExcluded, isUniqueViolation } from '../kernel/index.ts';
@@ -70,7 +71,7 @@ async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewR
     where: { organizationId, OR: [{ appId, environmentId }, ...others] },
     select: { appId: true, environmentId: true, serverId: true },
   });
-  // Whoever asks one of a host's servers must find all of its paths there: else another app's answers for them.
+  // Every server of a host must have all of its paths, or another app would answer for the missing ones.
   const serversOf = (place: { readonly appId: string; readonly environmentId: string }) =>
     placements
       .filter((row) => row.appId === place.appId && row.environmentId === place.environmentId)

@@ -10,7 +10,7 @@ export function domainUrl(route: Route, onLocalServer: boolean, links: AppLinks)
   return `https://${route.host}${port}${pathOf(route)}`;
 }
 
-/** What leads to an app. */
+/** Route to an app. */
 export interface Route {
   readonly host: string;
   readonly pathPrefix: string;
@@ -25,7 +25,7 @@ function pathOf({ pathPrefix }: Route): string {
   return pathPrefix === '/' ? '' : pathPrefix;
 }
 
-/** Whether a stored policy does anything: one of nothing but defaults is stored as an empty object. */
+/** True if a stored policy has an effect; one with nothing but defaults is stored as an empty object. */
 export function hasPolicy(stored: unknown): boolean {
   return typeof stored === 'object' && stored !== null && Object.keys(stored).length > 0;
 }

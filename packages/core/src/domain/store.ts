@@ -24,7 +24,7 @@ interface DomainRow {
 }
 
 export interface DomainFilter {
-  /** Which domains may be seen, by the environment that they lead to. */
+  /** Limits the domains to those whose environment may be seen. */
   readonly reach: Reach;
   readonly id?: string;
   readonly search?: string | undefined;

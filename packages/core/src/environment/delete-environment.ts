@@ -8,7 +8,7 @@ import type { DeleteEnvironmentInput, EnvironmentRef } from './schema.ts';
 export async function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
   const { tx, organizationId } = ctx;
   const { environmentId } = input;
-  // Whoever puts an app here waits, and then finds it gone.
+  // A caller that adds an app to this environment waits for this lock, and then finds it deleted.
   const [row] = await tx.$queryRaw<{ name: string; projectId: string; protected: boolean }[]>`
     SELECT name, project_id AS "projectId", protected FROM environment
     WHERE id = ${environmentId} AND organization_id = ${organizationId} FOR UPDATE`;

@@ -5,13 +5,13 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import type { EnvironmentRef, UpdateEnvironmentInput } from './schema.ts';
 
 /**
- * Protection holds from now on, also for what waits in the queue. When it ends, what waits for approval goes on waiting:
- * nothing is let through that somebody was asked to look at. Throws environment.hosts_shared.
+ * Protection takes effect at once, also for queued deployments. When it is switched off, deployments that await
+ * approval keep waiting: none skips a review that was requested. Throws environment.hosts_shared.
  */
 export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput): Promise<EnvironmentRef> {
   const { organizationId } = ctx;
   const { environmentId } = input;
-  // Whoever starts a deployment shares this lock, so that none slips in between.
+  // The start of a deployment takes the same lock, so that none runs in between.
   const [row] = await ctx.tx.$queryRaw<{ name: string; protected: boolean }[]>`
     SELECT name, protected FROM environment
     WHERE id = ${environmentId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;

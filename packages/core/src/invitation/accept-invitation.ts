@@ -1,5 +1,5 @@
-// Owns the moment somebody joins by an invitation. Must never let one token in twice, nor an e-mail invitation to another
-// address. System scope: who accepts is no member yet.
+// Accepts an invitation and creates the membership. System scope: the person is not a member yet.
+// Invariant: a token admits one person once, and an e-mail invitation admits its address only.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import {
@@ -14,7 +14,7 @@ import { mayStillGive, memberRoleSchema, permissionsOfRole, roleSchema } from '.
 import { claimsMax } from './rules.ts';
 import type { InvitationPreview, Joined } from './schema.ts';
 
-/** What the holder of the token is told before they accept. Throws invitation.token_invalid. */
+/** Returns the preview that the holder of the token sees before they accept. Throws invitation.token_invalid. */
 export async function readInvitation(ctx: SystemCtx, input: { readonly token: string }): Promise<InvitationPreview> {
   const row = await ctx.tx.invitation.findFirst({
     where: openBy(ctx, input.token),
@@ -42,8 +42,8 @@ export async function readInvitation(ctx: SystemCtx, input: { readonly token: st
 }
 
 /**
- * The check before an account is made for somebody: the token is good, for this address, and was not tried too often.
- * Counts the try. Throws invitation.token_invalid, invitation.other_address or request.too_many.
+ * Checks before an account is created for an invitation: the token is valid, for this address, and not tried too
+ * often. Counts the attempt. Throws invitation.token_invalid, invitation.other_address or request.too_many.
  */
 export async function requireInvitation(
   ctx: SystemCtx,

@@ -1,5 +1,6 @@
-// Owns invitations as members make, renew and take them back. Must never answer the token of one that goes by mail to
-// anybody but the mail: it proves that whoever holds it reads that address.
+// Creates, renews and revokes invitations.
+// Invariant: the token of an e-mail invitation leaves by mail only, because it proves that its holder reads that
+// address.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, mintToken, notifyChange } from '../kernel/index.ts';
@@ -74,7 +75,7 @@ export async function rotateInvitation(ctx: Ctx, input: InvitationInput, by: Rig
       mailedAt: null,
       claims: 0,
       renewals: { increment: 1 },
-      // Whoever sends it answers for it, and it falls with them.
+      // The sender is responsible for it, and it ends with their membership.
       invitedByUserId: actorUserId(ctx.actor),
     },
   });

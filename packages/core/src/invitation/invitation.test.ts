@@ -86,7 +86,7 @@ test('an invitation for an address lets only that address in', async () => {
   await expect(world.system((ctx) => requireInvitation(ctx, { token, email: eve.email }))).rejects.toMatchObject({
     code: 'invitation.other_address',
   });
-  // Who was refused has not used it up.
+  // A refused person does not use up the invitation.
   expect(await accept(token, bob.userId)).toEqual({ organizationSlug: 'acme' });
 });
 

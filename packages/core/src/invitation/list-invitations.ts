@@ -1,4 +1,4 @@
-// Owns the list of invitations that nobody has accepted yet, expired ones too: they can be renewed.
+// Lists open invitations, expired ones too, because they can be renewed.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { memberRoleSchema } from '../role/index.ts';

@@ -3,11 +3,14 @@
 const minuteMs = 60_000;
 
 export const invitationLifetimeMs = 7 * 24 * 60 * minuteMs;
-/** Made by an organization within the hour before. */
+/** Maximum number of invitations that an organization creates in an hour. */
 export const invitationsPerHourMax = 60;
 export const renewalsMax = 10;
 export const renewalGapMs = minuteMs;
-/** Accounts that may be tried to be made with one invitation: whether an address has one is nobody's to learn in bulk. */
+/**
+ * Maximum number of account creations tried with one invitation: it must not reveal in bulk which addresses have an
+ * account.
+ */
 export const claimsMax = 10;
 
 /** The token stands behind the '#', which browsers never send: no log and no Referer holds it. */

@@ -8,7 +8,7 @@ const emailSchema = z.email('Enter an e-mail address.').max(254).toLowerCase();
 
 export const invitationSchema = z.object({
   id: invitationIdSchema,
-  /** Null: whoever holds the link may accept. */
+  /** Null: any holder of the link may accept. */
   email: z.string().nullable(),
   role: memberRoleSchema,
   /** Null when they are no member any more. */
@@ -22,13 +22,13 @@ export const invitationSchema = z.object({
 export type InvitationView = z.infer<typeof invitationSchema>;
 export const invitationListSchema = z.object({
   items: z.array(invitationSchema),
-  /** Whether this control plane can send mail. */
+  /** True if this control plane can send mail. */
   mailAvailable: z.boolean(),
 });
 
 export const createInvitationInputSchema = z.object({
   role: memberRoleSchema,
-  /** Absent: a link for whoever is given it. */
+  /** Absent: a link that any holder may use. */
   email: emailSchema.optional(),
 });
 export type CreateInvitationInput = z.infer<typeof createInvitationInputSchema>;
@@ -47,10 +47,10 @@ export const invitationTokenInputSchema = z.object({
   token: z.string().trim().min(1, 'The link is not complete. Copy all of it.').max(200),
 });
 
-/** What the holder of a token may know. */
+/** Preview for the holder of a token. */
 export const invitationPreviewSchema = z.object({
   organizationName: z.string(),
-  /** Null for a custom role, whose name is the organization's own. */
+  /** Null for a custom role, because its name is internal to the organization. */
   role: memberRoleSchema.nullable(),
   invitedBy: z.string().nullable(),
   email: z.string().nullable(),

@@ -33,11 +33,11 @@ export interface OrganizationCtx {
   readonly log: Log;
 }
 
-/** Inside one organization, on somebody's behalf. Row-level security hides every other one. */
+/** Context of one organization and one actor. Row-level security hides every other organization. */
 export interface Ctx extends OrganizationCtx {
   readonly tx: TenantTx;
   readonly actor: Actor;
-  /** Where the request came from; absent for work that no request began. */
+  /** Client address of the request; absent for work without a request. */
   readonly ip?: string | null;
 }
 
@@ -53,7 +53,7 @@ export function actorUserId(actor: Actor): string | null {
   return actor.kind === 'member' || actor.kind === 'token' ? actor.userId : null;
 }
 
-/** Narrows system scope to the organization whose rows are about to be touched. */
+/** Narrows system scope to one organization before its rows are touched. */
 export function forOrganization(ctx: SystemCtx, organizationId: OrganizationId): OrganizationCtx {
   return { tx: ctx.tx, organizationId, clock: ctx.clock, log: ctx.log };
 }

@@ -4,12 +4,12 @@ interface CodedError {
   readonly code?: unknown;
 }
 
-/** Whether the database refused a row because of the exclusion of that name (SQLSTATE 23P01). */
+/** True if the database refused a row because of the exclusion constraint of that name (SQLSTATE 23P01). */
 export function isExcluded(error: unknown, name: string): boolean {
   return error instanceof Error && error.message.includes(`exclusion constraint "${name}"`);
 }
 
-/** Whether the database refused a row because a unique value is taken (Prisma's P2002). */
+/** True if the database refused a row because a unique value is taken (Prisma's P2002). */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && (error as CodedError).code === 'P2002';
 }

@@ -1,4 +1,4 @@
-// Owns telling browsers that something changed. Only ids leave: whoever hears it reads again, with their own rights.
+// Notifies browsers of changes. It sends ids only: each reader loads the rows again, with their own rights.
 import { type ChangeNotice, changeChannel } from '@fairlead/contract/notify';
 import type { OrganizationCtx } from './context.ts';
 

@@ -28,7 +28,7 @@ export function toSlug(name: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
-/** Text that an agent sent, fit to be stored: PostgreSQL refuses NUL, and nobody reads a megabyte of detail. */
+/** Clips an agent's text for storage: PostgreSQL refuses NUL, and a megabyte of detail is useless. */
 export function clipText(text: string, lengthMax: number): string {
   return text.replaceAll('\0', '').slice(0, lengthMax);
 }

@@ -19,7 +19,7 @@ export interface RecordPushesInput {
 export interface RecordedPushes {
   /** Up to here everything is stored; for the acknowledgement after the commit. */
   readonly acked: bigint;
-  /** What is new and this server's to say; for watchers, after the commit. */
+  /** New frames that this server may report; for watchers, after the commit. */
   readonly frames: readonly Frame[];
   readonly logs: readonly LogChunk[];
 }

@@ -162,7 +162,7 @@ async function recordInstances(
           IS DISTINCT FROM
           (excluded.state, excluded.pid, excluded.port, excluded.restarts, excluded.detail, excluded.started_at)
     RETURNING app_id AS "appId"`;
-  // What changes all the time tells nobody: whoever looks reads it anew.
+  // Values that change all the time send no notification: readers load them again.
   await tx.$executeRaw`
     UPDATE instance SET cpu_millis = row."cpuMillis", memory_bytes = row."memoryBytes", reported_at = ${now}
     FROM jsonb_to_recordset(${wanted}::jsonb) AS row (id text, "cpuMillis" int, "memoryBytes" bigint)

@@ -1,4 +1,4 @@
-// Owns which servers keep the lines that somebody asks for.
+// Finds the servers that hold the requested log lines.
 import type { AppLogQuery } from '@fairlead/contract/app-log';
 import { requirePlace } from '../config/index.ts';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';

@@ -25,7 +25,7 @@ const storedBytesMax = 64 * 1024 * 1024;
 // As long as an agent without a link may keep what it has to say.
 const lateMaxMs = 24 * 60 * 60_000;
 
-/** Where the lines of each further server begin: one server's never reach so far. */
+/** Offset between the lines of two servers: no server's numbers reach that far. */
 const slotLines = 100_000;
 
 /**

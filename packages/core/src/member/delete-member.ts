@@ -1,4 +1,4 @@
-// Owns the end of a membership: shown out by somebody who may, or left by oneself.
+// Ends a membership: a member leaves, or another member with the right removes them.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { type Rights, requireAnotherOwner, requireMayEnd } from '../role/index.ts';

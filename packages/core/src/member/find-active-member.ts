@@ -1,4 +1,5 @@
-// Owns finding who somebody is in an organization. Must never tell an unknown organization from a foreign one.
+// Finds a person's active membership in an organization.
+// Invariant: an unknown organization and a foreign one give the same answer.
 import type { MemberId, OrganizationId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import { loadRights, type MemberRole, type Rights } from '../role/index.ts';

@@ -68,7 +68,7 @@ test('nobody gives or takes a role that is more than their own', async () => {
   );
   await give(cyd.memberId, 'developer');
   expect((await rolesOf(world)).get(cyd.userId)).toBe('developer');
-  // What counts is what the actor is now, not what they were when the request began.
+  // The actor's current role counts, not the one at the start of the request.
   await ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'viewer' }, rights));
   await expect(give(cyd.memberId, 'developer')).rejects.toMatchObject({ code: 'permission.denied' });
 });
@@ -101,7 +101,7 @@ test('who may do less takes back the invitations that promise more, and keeps th
   await ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'deployer' }, rights));
   // A deployer may do what a viewer may, though not invite one anew.
   expect(await open()).toEqual(['admin by Ada', 'viewer by Bob']);
-  // Also when somebody makes themselves less.
+  // Also when a member lowers their own role.
   const cyd = await testPerson(db.database, world, 'Cyd', 'admin');
   await invite(cyd, 'developer');
   await cyd.as((ctx, rights) => updateMember(ctx, { memberId: cyd.memberId, role: 'viewer' }, rights));

@@ -24,8 +24,8 @@ export async function requireMemberRow(ctx: Ctx, where: { id: string } | { userI
 }
 
 /**
- * Ends a membership. Invitations that this person sent end with it: somebody who was shown out must not have left a door
- * open. Streams notice within their recheck.
+ * Ends a membership and revokes the invitations that this person sent, so that a removed member leaves no way back in.
+ * Streams end at their next check.
  */
 export async function endMembership(ctx: Ctx, member: MemberRow): Promise<void> {
   await ctx.tx.member.delete({ where: { id: member.id } });

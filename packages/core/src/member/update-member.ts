@@ -14,7 +14,7 @@ export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Right
   if (member.role === input.role) return { memberId: input.memberId };
   if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await ctx.tx.member.update({ where: { id: member.id }, data: { role: input.role } });
-  // What they invited others to was within their old role.
+  // Their invitations were within their old role.
   await revokeBrokenPromises(ctx);
   await recordAudit(ctx, {
     action: 'member.update',

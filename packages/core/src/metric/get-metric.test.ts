@@ -176,7 +176,7 @@ test('a chart of an app on several servers adds up their rates and use, and merg
   const { points } = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, range: '15m' }));
   const last = points.at(-1);
   expect(last).toMatchObject({ requestsPerSecond: 40, errorsPerSecond: 1, cpuMillis: 300, memoryBytes: 65_000_000 });
-  // Of forty requests nine were fast: the median is that of the other server.
+  // Nine of forty requests were fast: the median is that of the other server.
   expect(last?.p50Ms).toBeGreaterThan(75);
   expect((await routes()).routes[0]?.requests).toBe(before + 120 * 30);
 

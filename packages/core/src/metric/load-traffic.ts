@@ -3,7 +3,10 @@ import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract
 import type { Ctx } from '../kernel/index.ts';
 import { segmentsOf } from './windows.ts';
 
-/** Where an app's samples lie. One on several servers is given once for each: they are added up, their histograms merged. */
+/**
+ * Location of an app's samples. An app on several servers is given once for each: they are added up, their histograms
+ * merged.
+ */
 export interface TrafficTarget {
   readonly appId: string;
   readonly environmentId: string;
@@ -43,7 +46,7 @@ interface LatencyRow {
   readonly latency: Uint8Array;
 }
 
-/** By app id; apps without a sample are missing. */
+/** Keyed by app id; apps without a sample are missing. */
 export async function loadTraffic(ctx: Ctx, targets: readonly TrafficTarget[]): Promise<Map<string, Traffic>> {
   if (targets.length === 0) return new Map();
   const now = ctx.clock.now();

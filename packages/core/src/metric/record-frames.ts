@@ -33,7 +33,7 @@ interface HostRow {
 }
 
 const secondMs = 1000;
-// What a clock may be ahead after correction; later frames would lie in seconds that are still to come.
+// Maximum lead of a clock after correction; later frames would lie in seconds that are still to come.
 const futureMaxMs = 60_000;
 // Partitions reach back a day; a spool that is older has nothing left to say.
 const pastMaxMs = metricRetentionMs['1s'] - 60_000;
@@ -89,7 +89,7 @@ async function placedApps(ctx: OrganizationCtx, serverId: string): Promise<Reado
   return new Set(placements.map((placement) => `${placement.appId}/${placement.environmentId}`));
 }
 
-/** PostgreSQL takes no NUL in a text, and nobody needs routes without end. */
+/** Checks the routes of samples: PostgreSQL takes no NUL in a text, and their number is limited. */
 function requireRoutes(samples: readonly RouteSample[]): readonly RouteSample[] {
   const wrong = samples.find(({ host, pathPrefix }) => !(hostPattern.test(host) && pathPattern.test(pathPrefix)));
   if (wrong !== undefined || samples.length > routesMax) throw new AppError('link.malformed', { field: 'routes' });

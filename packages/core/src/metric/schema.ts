@@ -40,7 +40,7 @@ export const deployMarkerSchema = z.object({
   state: markerStateSchema,
 });
 
-/** Of the whole range: totals are sums, the p99 comes from the merged histogram. */
+/** Totals of the whole range: sums, with the p99 from the merged histogram. */
 export const appMetricTotalsSchema = z.object({
   requests: z.number(),
   errors: z.number(),

@@ -1,5 +1,5 @@
-// Owns the end of an organization whose delay is over, in steps that may each run twice: its apps go, so that its servers
-// hear that they should run nothing; then the servers and the organization itself. Logs are outside of the database.
+// Deletes organizations after their delay, in steps that may each run twice. It deletes the apps first, so that the
+// servers learn to run nothing. Then it deletes the servers and the organization. Logs are outside of the database.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { deleteApp } from '../app/index.ts';
 import { recordAudit } from '../audit/index.ts';
@@ -7,7 +7,9 @@ import { type Ctx, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { listAppLogs } from '../log/index.ts';
 import { emptyingMs } from './rules.ts';
 
-/** Marks organizations whose delay is over, which can then no longer be kept, and answers all whose end is under way. */
+/**
+ * Marks organizations whose delay is over, which makes the deletion final, and returns all that are being deleted.
+ */
 export async function claimEndingOrganizations(ctx: SystemCtx): Promise<OrganizationId[]> {
   const now = ctx.clock.now();
   const begun = await ctx.tx.organization.updateManyAndReturn({

@@ -31,7 +31,7 @@ afterEach(() => db.drop());
 
 const make = (userId: string, name: string) =>
   world.system((ctx) => createOrganization(ctx, { name, userId, ip: '192.0.2.1' }));
-/** The tests' server belongs to the control plane, whose organization stays. */
+/** The tests' server belongs to the control plane, and that organization is never deleted. */
 const makeServerOrdinary = () => world.system(({ tx }) => tx.server.updateMany({ data: { isLocal: false } }));
 const asWorker = <T>(run: (ctx: Ctx) => Promise<T>) =>
   ada.as((ctx) => run({ ...ctx, actor: { kind: 'system', reason: 'organization.sweep' } }));
@@ -106,7 +106,7 @@ test('an organization that is to be deleted can be kept until the delay is over,
   expect(await auditOf(world)).toEqual(
     expect.arrayContaining(['organization.delete', 'organization.restore', 'organization.end']),
   );
-  // From then on nobody works in it.
+  // From then on no member works in it.
   const place = { userId: ada.userId, organizationSlug: world.organizationSlug };
   expect(await world.system((ctx) => findActiveMember(ctx, place))).toBeNull();
   expect(await world.system((ctx) => listMemberships(ctx, { userId: ada.userId }))).toEqual([]);

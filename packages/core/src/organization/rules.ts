@@ -22,7 +22,7 @@ export function isReservedSlug(slug: string): boolean {
   return reservedSlugs.has(slug);
 }
 
-/** The slug itself when nobody has it, else the first free one after it: "acme-2". */
+/** Returns the slug itself if it is free, else the first free one after it: "acme-2". */
 export function freeSlug(wanted: string, taken: ReadonlySet<string>): string {
   const base = wanted === '' ? 'organization' : isReservedSlug(wanted) ? `${wanted}-organization` : wanted;
   if (!taken.has(base)) return base;
@@ -34,9 +34,9 @@ export function freeSlug(wanted: string, taken: ReadonlySet<string>): string {
 
 const dayMs = 24 * 60 * 60_000;
 
-/** How long an organization that is to be deleted can still be kept. */
+/** Delay before a deletion, in which the organization can still be kept. */
 export const deletionDelayMs = 7 * dayMs;
-/** How long its servers have to hear that they should run nothing, before they are forgotten. */
+/** Time for its servers to learn that they should run nothing, before they are deleted. */
 export const emptyingMs = 10 * 60_000;
 /** Organizations that one person may own. */
 export const ownedMax = 20;

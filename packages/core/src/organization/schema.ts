@@ -10,7 +10,7 @@ export const membershipSchema = z.object({
   name: z.string(),
   slug: slugSchema,
   role: memberRoleSchema,
-  /** Of a custom role the name it was given. */
+  /** For a custom role: its name. */
   roleName: z.string(),
   /** In the whole organization. */
   permissions: z.array(permissionSchema),

@@ -16,7 +16,7 @@ const serversShown = 12;
 const deploymentsShown = 8;
 const failuresShown = 5;
 
-/** Where the reader may see what. */
+/** Reach of the reader for each kind of row. */
 export interface OverviewReach {
   readonly apps: Reach;
   readonly deployments: Reach;
@@ -49,7 +49,7 @@ export async function getOverview(ctx: Ctx, links: AppLinks, sees: OverviewReach
 
 const environmentColumns = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
 
-/** Apps whose last finished wish failed: a later success or cancel settles it. */
+/** Returns apps whose last finished deployment failed: a later success or cancel settles it. */
 async function findFailed(ctx: Ctx, reach: Reach): Promise<FailedDeployment[]> {
   const rows = await ctx.tx.$queryRaw<
     { id: string; number: number; appName: string; appSlug: string; failureMessage: string | null }[]

@@ -18,7 +18,7 @@ export const attentionSchema = z.object({
   title: z.string(),
   detail: z.string(),
   appSlug: z.string().nullable(),
-  /** Of the app, where it matters which. */
+  /** Environment of the app, where it matters. */
   environmentId: environmentIdSchema.nullable(),
   deploymentId: deploymentIdSchema.nullable(),
   serverId: serverIdSchema.nullable(),

@@ -39,7 +39,7 @@ interface UsedSecret {
   readonly at: Date;
 }
 
-/** By name, the version of each secret that the snapshot gives to the app. */
+/** Returns the version of each secret that the snapshot gives to the app, keyed by name. */
 async function loadSecrets(ctx: Ctx, snapshotId: string | null): Promise<Map<string, UsedSecret>> {
   if (snapshotId === null) return new Map();
   const rows = await ctx.tx.secretSnapshotEntry.findMany({

@@ -10,7 +10,7 @@ export interface KeptRelease {
   readonly artifactDigest: string;
 }
 
-/** Of these apps in these environments. How many is a setting of each. */
+/** Finds the kept releases of these placements. Their number is a setting of each. */
 export async function findKeptReleases(
   ctx: OrganizationCtx,
   places: readonly { readonly appId: string; readonly environmentId: string }[],

@@ -18,7 +18,7 @@ export const releaseSchema = z.object({
   command: z.array(z.string()),
   createdAt: z.date(),
   isLive: z.boolean(),
-  /** Of its settings; 0: those that every app begins with. */
+  /** Number of its settings version; 0: the defaults. */
   configNumber: z.number().int(),
   /** Its artifact is kept, so it can be rolled out again without a build. */
   isKept: z.boolean(),
@@ -29,7 +29,7 @@ export const listReleasesInputSchema = pageInputSchema.extend(placeSchema.shape)
 export type ListReleasesInput = z.infer<typeof listReleasesInputSchema>;
 export const releasePageSchema = pageSchema(releaseSchema);
 
-/** What is different when one release runs instead of the other. */
+/** Compares two releases. */
 export const diffReleasesInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
@@ -44,7 +44,9 @@ export const releaseDiffSchema = z.object({
   /** Commit, artifact and runtime. */
   artifact: z.array(differenceSchema),
   settings: z.array(differenceSchema),
-  /** By name only: values are never shown. `before` and `after` say "set" or, when only the value differs, the version. */
+  /**
+   * Names only: values are never shown. `before` and `after` say "set" or, when only the value differs, the version.
+   */
   secrets: z.array(differenceSchema),
 });
 export type ReleaseDiff = z.infer<typeof releaseDiffSchema>;
@@ -58,16 +60,16 @@ const plannedProcess = z.object({
   staysAwake: z.boolean().default(false),
 });
 
-/** What a release keeps of what its builder detected and what a committed file of the app says. */
+/** Plan of a release: the builder's detections and the contents of a committed file of the app. */
 export const releasePlanSchema = z.object({
-  /** What was detected and decided, a sentence each. */
+  /** Detections and decisions, a sentence each. */
   sentences: z.array(z.string()).default([]),
   workers: z.array(plannedProcess).default([]),
   toolchains: z.array(z.string()).default([]),
   releaseCommand: z.array(z.string()).default([]),
   /** It has a Unix socket instead of a port. */
   listensOnSocket: z.boolean().default(false),
-  /** Of secrets and variables, by the repository's .env.example. */
+  /** Names of secrets and variables in the repository's .env.example. */
   expectedNames: z.array(z.string()).default([]),
 });
 export type ReleasePlan = z.infer<typeof releasePlanSchema>;

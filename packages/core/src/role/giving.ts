@@ -1,4 +1,5 @@
-// Owns who may give which role to whom: nobody gives or takes what they don't hold, and only an owner makes owners.
+// Checks role assignments.
+// Invariant: a member assigns or removes only permissions that they hold, and only an owner makes owners.
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';
 import { may, type Rights, type Scope, wholeOrganization } from './rights.ts';
@@ -9,7 +10,7 @@ import { type MemberRole, memberRoleSchema, type Permission, roleSchema } from '
 export async function permissionsOfRole(ctx: OrganizationCtx, role: MemberRole): Promise<Permission[]> {
   const builtIn = roleSchema.safeParse(role);
   if (builtIn.success) return permissionsOf(builtIn.data);
-  // Locked, so that it is neither changed nor deleted between this look and the commit of whoever gives it.
+  // Locks the role, so that it is neither changed nor deleted between this check and the commit of the assignment.
   const [row] = await ctx.tx.$queryRaw<{ permissions: string[] }[]>`
     SELECT permissions FROM custom_role WHERE id = ${role} AND organization_id = ${ctx.organizationId} FOR SHARE`;
   if (row === undefined) throw new AppError('role.not_found', { roleId: role });
@@ -55,7 +56,7 @@ export async function requireMayEnd(
   }
 }
 
-/** Throws member.last_owner when nobody but this member owns the organization. Others who ask the same wait for us. */
+/** Throws member.last_owner if this member is the only owner. Concurrent callers wait for this transaction. */
 export async function requireAnotherOwner(ctx: OrganizationCtx, memberId: string): Promise<void> {
   const owners = await ctx.tx.$queryRaw<{ id: string }[]>`
     SELECT id FROM member WHERE organization_id = ${ctx.organizationId} AND role = 'owner' ORDER BY id FOR UPDATE`;

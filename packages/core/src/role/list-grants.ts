@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { type GrantList, type ListGrantsInput, memberRoleSchema } from './schema.ts';
 
-/** Of one member, or of everybody. Throws member.not_found. */
+/** Lists the grants of one member, or of all. Throws member.not_found. */
 export async function listGrants(ctx: Ctx, input: ListGrantsInput): Promise<GrantList> {
   const { organizationId } = ctx;
   const { memberId } = input;

@@ -17,7 +17,7 @@ export interface Membership {
   readonly deleteAt: Date | null;
   readonly memberId: MemberId;
   readonly role: MemberRole;
-  /** Of a custom role. */
+  /** Name of a custom role; null for a built-in one. */
   readonly customName: string | null;
   readonly held: readonly HeldRole[];
   readonly rights: Rights;
@@ -72,7 +72,10 @@ export async function loadRights(
   return rows.map(toMembership);
 }
 
-/** Of who holds one role in the whole organization and nothing beside it, as a service account does. Never an owner. */
+/**
+ * Returns the rights of one role in the whole organization without any grant, as a service account has. Never an
+ * owner.
+ */
 export async function loadRoleRights(
   ctx: SystemCtx | OrganizationCtx,
   input: { readonly organizationId: OrganizationId; readonly role: string },
@@ -115,7 +118,7 @@ function permissionsBehind(role: string, custom: readonly string[] | null): Perm
   return builtIn.success ? permissionsOf(builtIn.data) : knownPermissions(custom ?? []);
 }
 
-/** What a newer version stored, or an older one, may name permissions that this one does not have. */
+/** Drops unknown permissions: a newer or an older version may have stored names that this one does not have. */
 export function knownPermissions(stored: readonly string[]): Permission[] {
   return permissionSchema.options.filter((permission) => stored.includes(permission));
 }

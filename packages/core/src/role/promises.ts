@@ -1,4 +1,5 @@
-// Owns what becomes of invitations when their sender may do less: nobody lets others in as what they could not give now.
+// Revokes stale invitations, whose sender lost rights.
+// Invariant: an invitation never gives a role that its sender could not assign now.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -6,7 +7,7 @@ import { requireMayGive } from './giving.ts';
 import { loadRights } from './load-rights.ts';
 import { type MemberRole, memberRoleSchema } from './schema.ts';
 
-/** Whether somebody could give this role in the whole organization at this moment. */
+/** True if the user could assign this role in the whole organization now. */
 export async function mayStillGive(
   ctx: OrganizationCtx | (SystemCtx & { readonly organizationId: OrganizationId }),
   input: { readonly userId: string; readonly role: MemberRole },
@@ -22,7 +23,10 @@ export async function mayStillGive(
   }
 }
 
-/** Takes back what nobody stands behind any more, after somebody's role or grants, or a role's permissions, became less. */
+/**
+ * Revokes invitations that their sender could not make now. Call it after a role, a grant or a role's permissions lost
+ * rights.
+ */
 export async function revokeBrokenPromises(ctx: Ctx): Promise<void> {
   const { organizationId } = ctx;
   const open = await ctx.tx.invitation.findMany({

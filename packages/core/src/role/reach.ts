@@ -1,5 +1,5 @@
-// Owns where a permission is held, as lists ask it: whose rows somebody sees. Must answer the same as `may` does for each
-// row alone.
+// Computes the reach of a permission, for lists.
+// Invariant: the result equals that of `may` for each row alone.
 import { Prisma } from '@fairlead/db';
 import type { Rights } from './rights.ts';
 import type { Permission } from './schema.ts';
@@ -11,7 +11,10 @@ export interface Reach {
   readonly environmentIds: readonly string[];
 }
 
-/** Also of callers that act for nobody in particular. Whoever lists for a person and leaves it at this is found by the matrix. */
+/**
+ * Reach over everything, also for callers without a person. The permission matrix tests find a list that wrongly keeps
+ * this default.
+ */
 export const wholeReach: Reach = { everywhere: true, projectIds: [], environmentIds: [] };
 
 export function reachOf(rights: Rights, permission: Permission): Reach {

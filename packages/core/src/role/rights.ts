@@ -1,8 +1,8 @@
-// Owns what somebody may do and where. Pure: must never know how rights are stored or who asks.
+// Rights of a member: permissions with their scope. Pure: independent of storage and callers.
 import { permissionsOf } from './rules.ts';
 import type { MemberRole, Permission } from './schema.ts';
 
-/** Where something happens. Both null: in the organization as a whole. An environment always names its project too. */
+/** Scope of an action. Both null: the organization as a whole. An environment always names its project too. */
 export interface Scope {
   readonly projectId: string | null;
   readonly environmentId: string | null;
@@ -10,18 +10,18 @@ export interface Scope {
 
 export const wholeOrganization: Scope = { projectId: null, environmentId: null };
 
-/** All that somebody may do in one organization. */
+/** All rights of a person in one organization. */
 export interface Rights {
   /** Beyond permissions: only an owner makes owners. */
   readonly isOwner: boolean;
   readonly organization: ReadonlySet<Permission>;
-  /** By the id of a project. */
+  /** Keyed by project id. */
   readonly projects: ReadonlyMap<string, ReadonlySet<Permission>>;
-  /** By the id of an environment. */
+  /** Keyed by environment id. */
   readonly environments: ReadonlyMap<string, ReadonlySet<Permission>>;
 }
 
-/** A role that somebody holds, with the permissions that it stands for. */
+/** A role that a member holds, with its permissions. */
 export interface HeldRole extends Scope {
   readonly permissions: readonly Permission[];
 }
@@ -42,7 +42,9 @@ export function rightsOf(role: MemberRole, held: readonly HeldRole[]): Rights {
   return { isOwner: role === 'owner', organization, projects, environments };
 }
 
-/** What is allowed in the organization is allowed everywhere in it, and what is allowed in a project in its environments. */
+/**
+ * True if the permission is held in the scope. The organization includes its projects, and a project its environments.
+ */
 export function may(rights: Rights, permission: Permission, scope: Scope = wholeOrganization): boolean {
   const { projectId, environmentId } = scope;
   return (
@@ -52,7 +54,7 @@ export function may(rights: Rights, permission: Permission, scope: Scope = whole
   );
 }
 
-/** Whether there is any place where it is allowed: enough to look at what a call is about, never to do it. */
+/** True if the permission is held in any scope: enough to look up the subject of a call, never to perform it. */
 export function mayAnywhere(rights: Rights, permission: Permission): boolean {
   const within = [rights.organization, ...rights.projects.values(), ...rights.environments.values()];
   return within.some((permissions) => permissions.has(permission));

@@ -1,4 +1,4 @@
-// Roles that an organization makes, grants of them, and what nobody may give.
+// Tests for custom roles, grants, and the limits of role assignment.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -13,7 +13,7 @@ import { nameSchema } from '../kernel/text.ts';
 export const roleSchema = z.enum(['owner', 'admin', 'deployer', 'developer', 'viewer', 'billing']);
 export type Role = z.infer<typeof roleSchema>;
 
-/** What a member or a grant holds: a built-in role, or the id of a custom role of the organization. */
+/** Role of a member or a grant: a built-in role, or the id of a custom role of the organization. */
 export const memberRoleSchema = z.union([roleSchema, customRoleIdSchema]);
 export type MemberRole = z.infer<typeof memberRoleSchema>;
 
@@ -54,10 +54,10 @@ export const permissionSchema = z.enum([
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
 
-/** What only an owner holds: no custom role may stand in for one. */
+/** Permissions of owners only: no custom role may have them. */
 export const ownerPermissions = ['organization.delete', 'organization.transfer'] as const satisfies Permission[];
 
-/** What a custom role may be made of, each once and in the order of the list. */
+/** Permissions of a custom role, each once and in the order of the list. */
 const rolePermissionsSchema = z
   .array(permissionSchema.exclude([...ownerPermissions]))
   .max(permissionSchema.options.length)
@@ -119,7 +119,7 @@ export const grantSchema = z.object({
   memberId: memberIdSchema,
   role: memberRoleSchema,
   scope: grantScopeSchema,
-  /** Of the project, or of project and environment; null: the organization. */
+  /** Name of the project, or of project and environment; null: the organization. */
   scopeName: z.string().nullable(),
   createdAt: z.date(),
 });

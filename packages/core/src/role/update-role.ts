@@ -7,7 +7,7 @@ import { revokeBrokenPromises } from './promises.ts';
 import type { Rights } from './rights.ts';
 import type { RoleRef, UpdateRoleInput } from './schema.ts';
 
-/** Who changes a role must hold what it loses and what it gains; the rest of it may be beyond them. */
+/** Changes a custom role. The caller must hold the permissions that it loses or gains, but not the rest. */
 export async function updateRole(ctx: Ctx, input: UpdateRoleInput, by: Rights): Promise<RoleRef> {
   const { organizationId } = ctx;
   const { roleId } = input;

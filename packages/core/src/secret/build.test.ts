@@ -1,4 +1,5 @@
-// What builds are given: what is marked for them and nothing else, sealed to the server that builds, as it was when they began.
+// Tests for build secrets: builds get only secrets that are marked for them, sealed to the build server, as of their
+// start.
 import { fromBinary } from '@bufbuild/protobuf';
 import { type SecretBundle, SecretBundleSchema } from '@fairlead/contract/agent';
 import { type AppId, newId, parseId } from '@fairlead/contract/ids';
@@ -110,7 +111,7 @@ test('another server builds with the marked ones sealed to itself; the app has a
   const builder = await addBuilder();
   await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { buildServerId: parseId('srv', builder) } }));
   await world.advance(first);
-  // It told no key: sealing to nobody would make a build without its secrets.
+  // The server sent no key, and a build must not run without its secrets.
   expect(await get(first)).toMatchObject({ state: 'failed', failureCode: 'secret.server_cannot_open' });
 
   await giveKey(builder);

@@ -33,7 +33,7 @@ export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace)
   if (noRoom !== null) return { snapshotId: null, problem: noRoom };
   if (known !== null) return { snapshotId: snapshotIdOf(known.id), problem: null };
   const id = newId('scs');
-  // Callers hold the app's lock, so nobody makes the same one at the same time.
+  // Callers hold the app's lock, so two of them never make the same snapshot at the same time.
   await tx.secretSnapshot.create({
     data: { id, organizationId, appId, environmentId, digest, sizeBytes: resolved.bytes, createdAt: ctx.clock.now() },
   });
@@ -53,7 +53,7 @@ export async function findBuildSnapshot(ctx: OrganizationCtx, snapshotId: string
   return marked === null ? null : snapshotId;
 }
 
-/** Whether the server has told the key that secrets are sealed to. */
+/** True if the server has sent the key that secrets are sealed to. */
 export async function canOpenSecrets(ctx: OrganizationCtx, serverId: string): Promise<boolean> {
   const server = await ctx.tx.server.findFirst({
     where: { id: serverId, organizationId: ctx.organizationId },

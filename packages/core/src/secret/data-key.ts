@@ -87,7 +87,7 @@ async function findActive(ctx: OrganizationCtx): Promise<WrappedDataKey | null> 
 export async function makeActive(ctx: OrganizationCtx, wrapper: KeyWrapper): Promise<WrappedDataKey> {
   const id = newId('dek');
   const { keyId, wrapped } = await wrapper.wrap(wrappedPlace(ctx.organizationId, id), randomBytes(keyBytes));
-  // Of two first secrets at once, one makes the key and the other waits for it here.
+  // If two first secrets are written at once, one makes the key and the other waits for it here.
   await ctx.tx.$executeRaw`
     INSERT INTO data_key (id, organization_id, wrapped, master_key_id, created_at)
     VALUES (${id}, ${ctx.organizationId}, ${wrapped}, ${keyId}, ${ctx.clock.now()})

@@ -5,7 +5,7 @@ import { type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretRef } from './schema.ts';
 import { lockSecret } from './store.ts';
 
-/** What runs keeps it until the next deployment. */
+/** Deletes a secret. Running releases keep it until the next deployment. */
 export async function deleteSecret(ctx: Ctx, input: SecretRef): Promise<SecretRef> {
   const secret = await lockSecret(ctx, input.secretId);
   await ctx.tx.secret.update({ where: { id: secret.id }, data: { deletedAt: ctx.clock.now() } });

@@ -14,7 +14,7 @@ export interface EnvelopeKey {
   readonly bytes: Uint8Array;
 }
 
-/** Where a value lies. All of it is authenticated, none of it is secret. */
+/** Location of a value, used as associated data: all of it is authenticated, none of it is secret. */
 export interface Place {
   readonly organizationId: string;
   readonly table: string;

@@ -1,17 +1,17 @@
-// Owns which names an app's code expects and nobody has set: its repository's .env.example tells them, as its builds report
-// it. Names only; what stands behind them there is no value of ours.
+// Finds names that an app's code expects and that are not set, from its repository's .env.example as its builds
+// report it. Names only; the example values are ignored.
 import { findNewestConfig, loadSettings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
 import { loadEntries } from './store.ts';
 
 export interface Expected {
-  /** Of the newest release that was built; empty before there is one. */
+  /** Names expected by the newest built release; empty before there is one. */
   readonly expectedNames: readonly string[];
   readonly missingNames: readonly string[];
 }
 
-/** What the next release would lack. `exported` are the names of the secrets that it would be given. */
+/** Returns the names that the next release would lack. `exported` are the names of the secrets that it would get. */
 export async function findExpected(
   ctx: OrganizationCtx,
   place: { readonly appId: string; readonly environmentId: string },
@@ -28,7 +28,7 @@ export async function findExpected(
   return { expectedNames, missingNames: missingOf(expectedNames, exported, settings.variables) };
 }
 
-/** What a release went without, as it was made. */
+/** Returns the names that a release lacked when it was made. */
 export async function listMissingNames(
   ctx: OrganizationCtx,
   release: {

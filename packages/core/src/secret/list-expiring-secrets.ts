@@ -45,7 +45,7 @@ export interface SecretReminder {
   readonly secrets: readonly ExpiringSecret[];
 }
 
-/** Takes the secrets that nobody was told of, and writes down that they are told of now; a changed date counts anew. */
+/** Takes the secrets without a reminder and records that it is sent now; a changed date counts as new. */
 export async function recordSecretReminders(ctx: SystemCtx): Promise<SecretReminder[]> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.secret.findMany({

@@ -5,7 +5,7 @@ import { type Reach, wholeReach } from '../role/index.ts';
 import type { SecretGroupView } from './schema.ts';
 import { loadCurrent, viewOf } from './store.ts';
 
-/** By project, then by name. A group is its project's: who holds an environment alone sees none. */
+/** Sorted by project, then by name. A group belongs to its project: a grant for an environment alone shows none. */
 export async function listSecretGroups(ctx: Ctx, reach: Reach = wholeReach): Promise<SecretGroupView[]> {
   const groups = await ctx.tx.secretGroup.findMany({
     where: {

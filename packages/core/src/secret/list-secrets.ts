@@ -25,7 +25,7 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
   };
 }
 
-/** By name, for the app's own; a group's is named with it. */
+/** Keyed by name for the app's own secrets, by group and name for a group's. */
 function changesOf(live: readonly EntryRow[], next: readonly EntryRow[]): SecretChange[] {
   const label = ({ scope, name }: EntryRow) => (scope === '' ? name : `${scope}.${name}`);
   const before = new Map(live.map((entry) => [label(entry), entry]));

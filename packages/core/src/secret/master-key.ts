@@ -1,6 +1,6 @@
-// Owns the master key, which wraps every organization's data key. The database never holds it: here it is a file that only
-// this process's user can read; a key management service implements the same interface. Must never make a key by itself
-// where one is expected: values encrypted under a lost key are lost.
+// Master key, which wraps every organization's data key. The database never holds it: it is a file that only this
+// process's user can read.
+// Invariant: it never creates a missing key by itself, because values encrypted under a lost key are lost.
 import { createHmac, randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { AppError } from '../kernel/index.ts';

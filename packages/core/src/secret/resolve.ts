@@ -29,7 +29,7 @@ export interface Resolved {
   readonly entries: readonly SnapshotEntry[];
   /** Whole sentences; with any of them there is nothing to deploy. */
   readonly problems: readonly string[];
-  /** Of all values that the app is given, filled in, at most. */
+  /** Maximum size of all values that the app gets, after substitution. */
   readonly bytes: number;
 }
 
@@ -44,7 +44,7 @@ export function resolve(own: readonly SecretNode[], groups: readonly GroupNodes[
   const ownByName = new Map(own.map((node) => [node.name, node]));
   const attached = groups.filter((group) => group.attached);
 
-  /** What the app calls NAME: its own, else that of the one attached group that has it. */
+  /** Resolves NAME for the app: its own secret, else that of the one attached group that has it. */
   function visible(name: string): Found | null {
     const mine = ownByName.get(name);
     if (mine !== undefined) return { scope: '', node: mine };
@@ -142,7 +142,7 @@ function label({ scope, node }: Found): string {
   return scope === '' ? node.name : `${scope}.${node.name}`;
 }
 
-/** By code points: the digest of a snapshot must not depend on a locale. */
+/** Compares by code points: the digest of a snapshot must not depend on a locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

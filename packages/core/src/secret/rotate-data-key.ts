@@ -3,7 +3,7 @@ import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { makeActive, type SecretKeys } from './data-key.ts';
 
-/** Waits for writers that hold the old key, so that every value under it is seen by whoever carries them over. */
+/** Waits for writers that hold the old key, so that the re-encryption sees every value under it. */
 export async function rotateDataKey(ctx: Ctx, keys: SecretKeys): Promise<{ keyId: string }> {
   const { organizationId } = ctx;
   await ctx.tx.dataKey.updateMany({ where: { organizationId, retiredAt: null }, data: { retiredAt: ctx.clock.now() } });

@@ -1,5 +1,5 @@
-// Owns carrying stored secrets over to newer keys while everything runs: data keys to the newest master key, values to the
-// newest data key. Each portion is one transaction; whoever reads meanwhile reads an envelope together with its key.
+// Re-encrypts stored secrets without downtime: data keys to the newest master key, values to the newest data key.
+// Each batch is one transaction, so a concurrent reader gets an envelope together with its key.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
 import { type SecretKeys, wrappedPlace } from './data-key.ts';
@@ -73,7 +73,7 @@ async function reencryptValues(ctx: SystemCtx, keys: SecretKeys): Promise<number
   return reencrypted;
 }
 
-/** What opens sources is encrypted like secrets. */
+/** Re-encrypts source credentials, which are encrypted like secrets. */
 async function reencryptCredentials(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
   let reencrypted = 0;
   const due = await ctx.tx.$queryRaw<{ id: string }[]>`
@@ -96,7 +96,7 @@ async function reencryptCredentials(ctx: SystemCtx, keys: SecretKeys): Promise<n
   return reencrypted;
 }
 
-/** What one organization's damage is must not keep the others on their old keys: it is told, and left as it is. */
+/** Logs and skips an undecryptable value: one organization's damage must not keep the others on their old keys. */
 function undecryptable(log: Log, fields: object) {
   return (error: unknown): null => {
     if (!(error instanceof AppError && error.code === 'secret.undecryptable')) throw error;

@@ -60,7 +60,7 @@ export function byteLength(value: string): number {
 // `$${{ NAME }}` is the text itself.
 const reference = /(\$?)\$\{\{\s*(?:([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)\.)?([A-Z_][A-Z0-9_]*)\s*\}\}/g;
 
-/** What a value refers to, once for each time it does: NAME or group.NAME. */
+/** Returns each reference in a value, with repeats: NAME or group.NAME. */
 export function referencesOf(value: string): string[] {
   return [...value.matchAll(reference)].flatMap(([, dollar, group, name]) =>
     dollar === '$' || name === undefined ? [] : [group === undefined ? name : `${group}.${name}`],
@@ -77,7 +77,7 @@ export function fillIn(value: string, textOf: (reference: string) => string): st
 export interface EnvLine {
   readonly name: string;
   readonly value: string;
-  /** Counted from one. */
+  /** Line number from one. */
   readonly line: number;
 }
 
@@ -168,7 +168,7 @@ function readQuoted(source: string, at: number, quote: string): { value: string;
   return null;
 }
 
-/** What stands before a = may be part of a secret that was pasted without its name. */
+/** Hides a text before a = that may be part of a secret that was pasted without its name. */
 function safeName(name: string): string {
   return nameProblem(name) === null ? name : 'this line';
 }

@@ -35,7 +35,7 @@ export const secretOwnerSchema = z.union([
 ]);
 export type SecretOwner = z.infer<typeof secretOwnerSchema>;
 
-/** What stays out of an item stays as it is; a new secret needs a value. */
+/** Change of one secret. Absent fields stay as they are; a new secret needs a value. */
 export const secretItemSchema = z.object({
   name: secretNameSchema,
   value: valueSchema.optional(),
@@ -76,7 +76,7 @@ export const secretSchema = z.object({
   references: z.array(z.string()),
   expiresAt: z.date().nullable(),
   updatedAt: z.date(),
-  /** The member who wrote the value; null for a service account or somebody who left. */
+  /** The member who wrote the value; null for a service account or a former member. */
   authorName: z.string().nullable(),
 });
 export type SecretView = z.infer<typeof secretSchema>;
@@ -109,11 +109,11 @@ export const appSecretsSchema = z.object({
       names: z.array(z.string()),
     }),
   ),
-  /** What differs from the live release, by name; null when nothing is live. */
+  /** Differences from the live release, keyed by name; null when nothing is live. */
   changes: z.array(changeSchema).nullable(),
   /** Why nothing could be deployed now, in sentences. */
   problems: z.array(z.string()),
-  /** By the repository's .env.example, as the newest build found it. */
+  /** Names in the repository's .env.example, as the newest build found it. */
   expectedNames: z.array(z.string()),
   missingNames: z.array(z.string()),
   liveSnapshotId: secretSnapshotIdSchema.nullable(),

@@ -14,7 +14,7 @@ export interface BuildPlace {
   readonly source: BuildSource;
 }
 
-/** By app; apps whose source is open to everybody are missing. */
+/** Keyed by app; apps with a public source are missing. */
 export async function sealCredentials(
   ctx: OrganizationCtx,
   keys: SecretKeys,

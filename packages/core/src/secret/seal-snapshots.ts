@@ -13,7 +13,7 @@ import { type EntryRow, loadValues } from './store.ts';
 
 /** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
 const sealedBytesMax = serverSecretsBytesMax + 2 * 1024 * 1024;
-/** Of all builds under way on a server, beside the above. */
+/** Maximum size of the secrets of all running builds on a server, in addition to the above. */
 const sealedBuildBytesMax = 1.5 * 1024 * 1024;
 
 export interface SealedSnapshot {
@@ -34,13 +34,16 @@ export interface SecretSealer {
    * Throws secret.server_cannot_open; the state is not rendered then.
    */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
-  /** What is marked for builds in these snapshots, by id; nothing is kept, and what does not fit or open is held back. */
+  /**
+   * Seals the secrets that are marked for builds in these snapshots, keyed by id. Nothing is cached, and what does not
+   * fit or open is held back.
+   */
   sealForBuilds(
     ctx: OrganizationCtx,
     target: SealTarget,
     snapshotIds: readonly string[],
   ): Promise<Map<string, SealedSnapshot>>;
-  /** What opens the sources of builds, by app. Nothing is kept: builds are short. */
+  /** Seals the source credentials of builds, keyed by app. Nothing is cached: builds are short. */
   sealCredentials(
     ctx: OrganizationCtx,
     target: SealTarget,
@@ -61,9 +64,9 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       const kept = known?.recipient === recipient ? known.snapshots : new Map<string, SealedSnapshot>();
       const missing = snapshotIds.filter((id) => !kept.has(id));
       const fresh = await sealSnapshots(ctx, keys, recipient, missing, 'all');
-      // Only what was asked for stays: older releases of this server are gone from its state.
+      // Keeps only the requested snapshots: older releases of this server are gone from its state.
       const sealed = new Map([...kept, ...fresh].filter(([id]) => snapshotIds.includes(id)));
-      // What failed is tried again each time: its key may be back.
+      // Failures are not cached, so that they are tried again each time: their key may be back.
       const good = new Map([...sealed].filter(([, { problem }]) => problem === null));
       cache.set(serverId, { recipient, snapshots: good });
       return withinMessage(sealed, snapshotIds);
@@ -82,12 +85,12 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
   };
 }
 
-/** What agents refuse to open, whatever key they have; one byte, because none would be no secrets at all. */
+/** Value that agents refuse to open, with any key; one byte, because an empty one would mean no secrets at all. */
 function heldBack(version: string, problem: SecretsProblem): SealedSnapshot {
   return { sealed: new Uint8Array([0]), version, problem };
 }
 
-/** What is left out leaves its room to what comes after it. */
+/** Holds back snapshots that do not fit the message; their space goes to those after them. */
 export function withinMessage(
   sealed: ReadonlyMap<string, SealedSnapshot>,
   snapshotIds: readonly string[],

@@ -71,7 +71,7 @@ test('who writes a sealed value learns nothing from whether it was the same', as
   ]);
   const { versions } = await world.tenant(async (ctx) => listSecretVersions(ctx, { secretId: await idOf('A') }));
   expect(versions).toHaveLength(3);
-  // What is said of it beside its value can be compared: it is no secret.
+  // A secret's attributes can be compared: they are not secret.
   expect((await set([{ name: 'A', delivery: 'environment' }])).unchanged).toEqual(['A']);
 });
 
@@ -118,7 +118,7 @@ test('what was deleted comes back as it was, unless there is no room for it', as
   await world.system(({ tx }) => tx.secret.deleteMany({ where: { id: { startsWith: 'sec_filler' } } }));
   expect(await restore()).toEqual({ secretId, number: 2 });
   expect((await list()).secrets).toMatchObject([{ id: secretId, name: 'A', number: 2, sealed: true }]);
-  // Of a group that is gone nothing comes back.
+  // No version comes back from a deleted group.
   const { groupId } = await world.tenant((ctx) => createSecretGroup(ctx, { name: 'shared' }));
   await set([{ name: 'B', value: 'two' }], { groupId });
   const shared = await world.system(({ tx }) => tx.secret.findFirstOrThrow({ where: { groupId } }));

@@ -10,7 +10,7 @@ export async function findRoomProblem(
   snapshot: { readonly id: string | null; readonly bytes: number },
 ): Promise<string | null> {
   const { organizationId } = ctx;
-  // What is live, and what is on its way: both lie in the server's state at once.
+  // Live and pending releases: both are in the server's state at once.
   const [row] = await ctx.tx.$queryRaw<{ name: string; bytes: bigint }[]>`
     SELECT server.name, (
       SELECT COALESCE(sum(size_bytes), 0)::bigint FROM secret_snapshot

@@ -11,7 +11,7 @@ import type { StoredValue } from './data-key.ts';
 import { type GroupNodes, type Resolved, resolve, type SecretNode } from './resolve.ts';
 import { deliverySchema, type SecretOwner, type SecretView } from './schema.ts';
 
-/** Where secrets lie: an app's in its environment, or a group's. */
+/** Owner of secrets: an app in an environment, or a group. */
 export type Shelf =
   | { readonly appId: AppId; readonly environmentId: EnvironmentId; readonly groupId: null }
   | { readonly appId: null; readonly environmentId: null; readonly groupId: SecretGroupId };
@@ -53,7 +53,7 @@ export async function requireAppPlace(
 }
 
 export interface WhichSecrets {
-  /** What was deleted is there too: it may be brought back. */
+  /** Includes deleted secrets, which may be restored. */
   readonly deletedToo?: true;
 }
 

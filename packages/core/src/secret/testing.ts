@@ -18,7 +18,7 @@ export interface Begun {
   readonly first: string;
 }
 
-/** Registers what runs before and after the tests of a file; `begin` is told of each one's own organization. */
+/** Registers the set-up and clean-up of a test file; each test gets its own organization through `begin`. */
 export function secretStage(begin: (begun: Begun) => void) {
   let db: TestDatabase;
   let world: TestWorld;
@@ -56,7 +56,7 @@ export function secretStage(begin: (begun: Begun) => void) {
       return found.id;
     },
     audit: async () => (await auditEventsOf(world)).filter(({ action }) => action.startsWith('secret.')),
-    /** What the agent says when it connects. */
+    /** Connects the agent and sends its key. */
     connect: async () => {
       const recipient = await identityToRecipient(identity);
       await world.system((ctx) =>
@@ -78,7 +78,7 @@ export function secretStage(begin: (begun: Begun) => void) {
       await world.advance(deploymentId);
       await world.finish(deploymentId);
     },
-    /** Rolled out without a build. */
+    /** Rolls out without a build. */
     rollOut: async (deploymentId: string) => {
       await world.advance(deploymentId);
       await world.report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });

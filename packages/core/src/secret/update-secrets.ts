@@ -1,5 +1,6 @@
-// Owns writing secrets: one or a whole pasted file, all or nothing. An open value that is the same makes no new version. Must
-// never tell whether a value is the one that is sealed: who may write would learn by guessing what nobody may see.
+// Writes secrets: one or a whole pasted file, all or nothing. An unchanged value that is not sealed makes no new
+// version.
+// Invariant: it never reveals if a value equals the sealed one, because a writer could then guess it.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
@@ -49,7 +50,7 @@ interface KnownRow {
   readonly version: VersionColumns & { readonly id: string };
 }
 
-/** What is said of a version beside its value. */
+/** Attributes of a version besides its value. */
 interface VersionColumns {
   readonly delivery: Delivery;
   readonly sealed: boolean;
@@ -120,7 +121,7 @@ interface Change extends VersionColumns {
   readonly kind: 'added' | 'changed';
   readonly name: string;
   readonly secretId: string;
-  /** What there was, also when it was deleted. */
+  /** Existing secret, also if it is deleted. */
   readonly row: KnownRow | null;
   readonly number: number;
   readonly expiresAt: Date | null;

@@ -19,7 +19,7 @@ export interface AcceptEnrolmentInput {
   readonly publicKey: Uint8Array;
   readonly host: HostInfo | undefined;
   readonly agentVersion: string;
-  /** Where the agent dialled from. */
+  /** Address that the agent connected from. */
   readonly ip?: string | null;
   /** Its signature was checked by the gateway. */
   readonly sealing?: SealingKey | undefined;
@@ -41,7 +41,7 @@ export async function acceptEnrolment(ctx: SystemCtx, input: AcceptEnrolmentInpu
   if (enrolment.expiresAt <= now) throw new AppError('link.enrolment_expired');
 
   const serverId = newId('srv');
-  // Decided by the row itself: of two agents that present the token at once, one updates and the other finds it used.
+  // The row itself decides: of two agents that send the token at once, one updates and the other finds it used.
   const { count } = await ctx.tx.serverEnrolment.updateMany({
     where: { id: enrolment.id, usedAt: null },
     data: { usedAt: now, serverId },

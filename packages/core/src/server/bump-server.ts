@@ -4,8 +4,8 @@ import { type DesiredNotice, desiredChannel } from '@fairlead/contract/notify';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 
 /**
- * Gives a server's desired state a new version. Belongs into the transaction that changed what the server should do:
- * the notice fires when that commits, and whoever renders then sees the change.
+ * Gives a server's desired state a new version. Call it in the transaction that changed the desired state: the notice
+ * fires at the commit, so the renderer sees the change.
  */
 export async function bumpServer(ctx: OrganizationCtx, serverId: string): Promise<bigint> {
   const [version] = await ctx.tx.$queryRaw<{ epoch: number; number: bigint }[]>`

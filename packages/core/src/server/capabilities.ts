@@ -47,7 +47,7 @@ export function missingBuildCapability(
   ]);
 }
 
-/** What to do where a server lacks one, as a sentence. */
+/** Returns a sentence that says what to do when a server lacks a capability. */
 export function lackOf(serverName: string, capability: string): string {
   return capability === 'container'
     ? `${serverName} has no container engine that answers, and this app runs as a container. Install Docker on ${serverName}; a minute later, deploy again.`

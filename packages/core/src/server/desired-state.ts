@@ -38,10 +38,10 @@ export interface ReleaseRow {
   readonly healthPath: string;
   readonly artifactKind: 'archive' | 'image';
   readonly settings: Settings;
-  /** What its builder found in committed files. */
+  /** Builder's findings in committed files. */
   readonly plan: ReleasePlan;
   readonly systemVariables: Readonly<Record<string, string>>;
-  /** Encrypted to the server; null for a release without secrets. */
+  /** Sealed to the server; null for a release without secrets. */
   readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
 }
 
@@ -52,7 +52,7 @@ export interface PlacementRow {
   readonly instances: number;
   readonly live: ReleaseRow | null;
   readonly candidate: CandidateRow | null;
-  /** Of the newest settings: they follow the load, not the release. */
+  /** From the newest settings: scaling follows the load, not the release. */
   readonly scale: Settings['scale'];
   readonly traffic: Settings['traffic'];
   readonly domains: readonly DomainRow[];
@@ -102,7 +102,7 @@ export interface BuildRow {
   readonly systemVariables: Readonly<Record<string, string>>;
   /** Those that are marked for builds; null for none. */
   readonly secrets: Sealed | null;
-  /** What opens the source; null for nothing. */
+  /** Source credentials; null for a public source. */
   readonly credentials: Sealed | null;
 }
 
@@ -135,12 +135,12 @@ export interface DesiredRows {
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];
   readonly controlRoutes: readonly ControlRoute[];
-  /** What the agent told that it understands: words that it does not are left out. */
+  /** Capabilities that the agent reported; messages that it does not know are left out. */
   readonly capabilities: readonly string[];
   readonly keptArtifacts: readonly string[];
   readonly deletedVolumes: readonly VolumeRow[];
   readonly proxy: ProxySettings;
-  /** The agent that somebody asked for; null: the one that runs. */
+  /** The agent that a member requested; null: the one that runs. */
   readonly agent: AgentRow | null;
 }
 
@@ -164,7 +164,8 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
-    // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
+    // Without these rules a page behind a password would be open to all, so an agent that lacks the capability gets
+    // no state.
     ...(proxy !== null || isTrafficRuled(routes, specs) ? ['traffic'] : []),
     ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ||
     builds.some(({ secrets }) => secrets !== undefined)
@@ -210,7 +211,7 @@ function isTrafficRuled(routes: readonly RouteSpec[], apps: readonly AppSpec[]):
   );
 }
 
-/** What the agent must understand beside the oldest words. */
+/** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
 function wordsOf(
   apps: readonly AppSpec[],
   builds: readonly BuildSpec[],
@@ -261,7 +262,8 @@ function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollou
   const { settings, plan } = row.release;
   const { rollout, releaseCommand, afterCommand } = settings;
   const planned = plan.releaseCommand.length > 0 ? { command: plan.releaseCommand, timeoutMs: plannedHookMs } : null;
-  // What the settings say was asked of the agent before; what a committed file says is left out where it cannot be done.
+  // Settings were checked against the agent's capabilities before. A committed file's command is left out if the
+  // agent cannot run it.
   const first = releaseCommand ?? (capabilities.includes('hook') ? planned : null);
   return create(RolloutSchema, {
     deploymentId: row.deploymentId,

@@ -1,10 +1,10 @@
-// Owns what is shown of an enrolment while somebody waits for the new server.
+// Returns the state of an enrolment for the page that waits for the new server.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { isConnected } from './rules.ts';
 import type { EnrolmentView, GetEnrolmentInput } from './schema.ts';
 
-/** How far a new server has come; never its token. */
+/** Returns the progress of a new server; never its token. */
 export async function getEnrolment(ctx: Ctx, input: GetEnrolmentInput): Promise<EnrolmentView> {
   const { organizationId } = ctx;
   const row = await ctx.tx.serverEnrolment.findFirst({ where: { id: input.enrolmentId, organizationId } });

@@ -1,4 +1,4 @@
-// Owns the note of which gateway connection holds a server's agent. The newest connection wins.
+// Records which gateway connection holds a server's agent. The newest connection wins.
 import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
@@ -52,7 +52,10 @@ export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Prom
   };
 }
 
-/** What was sealed to an older key opens no more, so a new one needs a new state. An agent that tells none keeps its own. */
+/**
+ * Stores a new recipient key and bumps the state, because the old key's secrets cannot be opened any more. An agent
+ * that sends none keeps its own.
+ */
 async function adoptRecipient(ctx: SystemCtx, serverId: string, recipient: string | undefined): Promise<void> {
   if (recipient === undefined) return;
   const [changed] = await ctx.tx.server.updateManyAndReturn({

@@ -7,7 +7,7 @@ import { storedUpgradeSchema, upgradeStepSchema } from './schema.ts';
 
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
-/** What it tells of a request that is not the last one, or that has ended, changes nothing. */
+/** Ignores a status of a request that has ended or is not the last one. */
 export async function recordAgent(
   ctx: OrganizationCtx,
   { serverId, status }: { readonly serverId: string; readonly status: AgentStatus },
@@ -50,7 +50,7 @@ async function recordUpgrade(ctx: OrganizationCtx, serverId: string, { upgrade }
     finishedAt: isEnd ? ctx.clock.now().toISOString() : null,
   };
   await tx.server.updateMany({ where: { id: serverId, organizationId }, data: { upgrade: after } });
-  // What has ended is wanted no more.
+  // An ended request is not part of the desired state any more.
   if (isEnd) await bumpServer(ctx, serverId);
   return true;
 }

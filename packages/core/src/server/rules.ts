@@ -26,9 +26,9 @@ export interface EnrolmentCommandParts {
 }
 
 /**
- * One line for a person to paste on the new server. The script is checked before it runs, every part is quoted, and the
- * token goes through the environment because arguments are readable by every user of the machine. The script lies in a folder
- * of its own: in the current one, somebody else might swap it after the check.
+ * One line for a person to paste on the new server. It checks the script before it runs and quotes every part. The
+ * token goes through the environment, because every user of the machine can read arguments. The script has its own
+ * folder: in the current one, another user could swap it after the check.
  */
 export function enrolmentCommand({ script, token }: EnrolmentCommandParts): string {
   return [

@@ -27,7 +27,7 @@ export const hostInfoSchema = z.object({
 });
 export type HostInfoView = z.infer<typeof hostInfoSchema>;
 
-/** What the agent's own things take of its disk, in bytes, as it last told. */
+/** Disk use of the agent's own data, in bytes, as last reported. */
 export const diskSchema = z.object({
   freeBytes: z.number(),
   totalBytes: z.number(),
@@ -113,13 +113,13 @@ export const serverSummarySchema = z.object({
   /** CPU millis of the last 30 minutes, oldest first, one number a minute. */
   cpuSparkline: z.array(z.number()),
   createdAt: z.date(),
-  /** A whole sentence when its disk runs out; null: it does not, or nobody told. */
+  /** A whole sentence when its disk runs out; null: it does not, or it was never reported. */
   diskWarning: z.string().nullable(),
-  /** What its agent can do beside the oldest things, as it last told. */
+  /** Capabilities of its agent, as last reported. */
   capabilities: z.array(z.string()),
-  /** Of its agent's program, "sha256:…"; null for an agent that tells none. */
+  /** Digest of its agent's program, "sha256:…"; null if the agent sends none. */
   agentDigest: z.string().nullable(),
-  /** What this control plane has for it where that is another program than the one that runs; null: nothing else. */
+  /** Agent that this control plane offers, if it is another program than the running one; else null. */
   offeredAgent: z.object({ version: z.string(), digest: z.string() }).nullable(),
   upgrade: upgradeSchema.nullable(),
 });

@@ -6,7 +6,7 @@ import { forOrganization, type SystemCtx } from '../kernel/index.ts';
 
 export interface NewEpochInput {
   readonly backupMadeAt: Date;
-  /** False when this machine is not the one whose agent was the local one: that server is a remote one from now on. */
+  /** False if this machine is not the one with the local agent: that server is a remote one from now on. */
   readonly hasLocalAgent: boolean;
 }
 

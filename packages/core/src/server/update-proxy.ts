@@ -10,7 +10,7 @@ export async function updateProxy(ctx: Ctx, { serverId, proxy: after }: UpdatePr
   const where = { id: serverId, organizationId: ctx.organizationId };
   const server = await ctx.tx.server.findFirst({ where, select: { name: true, isLocal: true, proxy: true } });
   if (server === null) throw new AppError('server.not_found', { serverId });
-  // A setting that nobody could reach the dashboard with could not be taken back there either.
+  // If this setting made the dashboard unreachable, it could not be undone there either.
   if (server.isLocal && after.proxyProtocol) throw new AppError('server.proxy_is_control', { serverId });
   const before = proxySettingsSchema.parse(server.proxy);
   await ctx.tx.server.updateMany({ where, data: { proxy: isPlainProxy(after) ? {} : after } });

@@ -3,7 +3,7 @@ import { errorTable } from '@fairlead/contract/errors';
 import type { AgentRow } from './desired-state.ts';
 import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';
 
-/** An upgrade waits for builds and roll-outs of its server; after this nobody has to wait for its end any more. */
+/** Time limit of an upgrade, which waits for the server's builds and roll-outs; after this it counts as ended. */
 const silenceMaxMs = 60 * 60_000;
 
 const targets: Readonly<Record<string, AgentTarget>> = { x86_64: 'linux-x64', aarch64: 'linux-arm64' };
@@ -20,7 +20,10 @@ export function agentOfferFor(server: Pick<AgentFacts, 'hostInfo'>, offers: read
   return offers.find((offer) => offer.target === target) ?? null;
 }
 
-/** What is offered and is another program than the one that runs. An agent that can't tell its digest is another one. */
+/**
+ * Returns the offered agent if it is another program than the running one. An agent that sends no digest counts as
+ * another one.
+ */
 export function otherAgentFor(
   server: AgentFacts,
   offers: readonly AgentOffer[],
@@ -46,7 +49,10 @@ export function upgradeView(stored: unknown, now: Date): UpgradeView | null {
   return { ...upgrade, state: 'failed', failureCode: code, failureMessage: errorTable[code].message };
 }
 
-/** One request is one try: what has ended is not wanted any more, so that whoever installs another agent by hand keeps it. */
+/**
+ * Returns the requested agent while its upgrade runs. One request is one attempt, so that a manual installation
+ * afterwards stays.
+ */
 export function wantedAgent(stored: unknown, now: Date): AgentRow | null {
   const upgrade = upgradeView(stored, now);
   if (upgrade?.state !== 'running') return null;

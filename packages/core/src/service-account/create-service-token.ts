@@ -5,7 +5,10 @@ import { type CreatedToken, insertToken, requireOwn } from '../token/index.ts';
 import type { CreateServiceTokenInput } from './schema.ts';
 import { requireServiceAccount } from './store.ts';
 
-/** What is asked for must be within the account's role and, because the maker holds the token in hand, within theirs. */
+/**
+ * Creates a token. Its permissions must be within the account's role and, because the maker sees the token, within the
+ * maker's rights.
+ */
 export async function createServiceToken(ctx: Ctx, input: CreateServiceTokenInput, own: Rights): Promise<CreatedToken> {
   const { serviceAccountId, ...token } = input;
   const account = await requireServiceAccount(ctx, serviceAccountId);

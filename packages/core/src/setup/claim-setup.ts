@@ -4,8 +4,8 @@ import { recordAudit } from '../audit/index.ts';
 import { AppError, forOrganization, hashToken, type SystemCtx } from '../kernel/index.ts';
 
 /**
- * Makes an account the owner of the organization that the token belongs to, and spends the token. The account exists
- * already, because identity commits on its own connection: whoever made it takes it back when this throws.
+ * Makes an account the owner of the token's organization, and uses up the token. The account exists already, because
+ * identity commits on its own connection: the caller deletes it when this throws.
  */
 export async function claimSetup(
   ctx: SystemCtx,

@@ -1,4 +1,4 @@
-// Owns what a control plane starts with: one organization that nobody owns yet.
+// Creates the first organization of a control plane, without an owner.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import { insertOrganization } from '../organization/index.ts';
@@ -14,8 +14,8 @@ export interface FirstOrganization {
 const setupLock = 4_602_117_001n;
 
 /**
- * The organization of the first start, without members: it owns the local server and the sample app until somebody
- * claims it. Safe to call on every start.
+ * Creates the organization of the first start, without members: it owns the local server and the sample app until it
+ * is claimed. Safe to call on every start.
  */
 export async function createFirstOrganization(ctx: SystemCtx, input: { name: string }): Promise<FirstOrganization> {
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(${setupLock})`;

@@ -4,8 +4,8 @@ import { recordAudit } from '../audit/index.ts';
 import { forOrganization, mintToken, type SystemCtx } from '../kernel/index.ts';
 
 /**
- * A fresh one-time token for the first organization; earlier unused ones stop working. Null once somebody belongs to it.
- * The token is answered here and never again: only its hash is stored.
+ * Makes a new one-time token for the first organization; earlier unused ones stop working. Null once it has a member.
+ * The token is returned here and never again: only its hash is stored.
  */
 export async function rotateSetupToken(
   ctx: SystemCtx,

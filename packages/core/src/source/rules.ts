@@ -1,9 +1,9 @@
 // Owns what a repository address, a ref and a root folder may look like. They reach `git` and the file system of a
 // server, so whatever could read as an option, a path out of the checkout or a shell word is refused.
 
-/** Of the normal form, in which some characters take three; an agent takes 2048. */
+/** Maximum length of the normal form, in which some characters take three; an agent takes 2048. */
 export const urlLengthMax = 2000;
-// What git forbids, and what a shell reads as more than a name: an agent refuses both.
+// Characters that git forbids, and those that a shell interprets: an agent refuses both.
 const refForbidden = /[\s~^:?*[\]\\\p{Cc}"'`$;&|<>(){}!]/u;
 // Everything a shell, an option parser or a terminal could read as more than a file name.
 const folderPart = /^[\p{L}\p{N}_.@+-]+$/u;
@@ -71,7 +71,7 @@ export function registryHost(image: string): string {
 
 const dockerHub: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
 
-/** Of a parsed URL, whose address is in its normal form. */
+/** True if the hostname of a parsed URL, in its normal form, is a loopback address. */
 function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { commandSchema } from '../kernel/process.ts';
 import { fromScpForm, refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
-/** Stored in its normal form: a parser reads much as the same address that an agent would refuse. */
+/** Stored in its normal form: a parser accepts many spellings of an address that an agent would refuse. */
 export const repositoryUrlSchema = z
   .string()
   .trim()
@@ -37,7 +37,7 @@ export const rootFolderSchema = z
   .string()
   .trim()
   .max(300)
-  // No transform: it stays a string to whoever reads our schemas.
+  // No transform: the type stays a string for readers of our schemas.
   .overwrite((folder) => folder.replace(/^(?:\.?\/)+|\/+$|^\.$/g, ''))
   .superRefine(tell(rootFolderProblem));
 

@@ -59,7 +59,7 @@ export interface TestWorld {
   tenant<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
   system<T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T>;
   createApp(name: string, changes?: { host?: string; deployNow?: boolean; branch?: string }): Promise<CreatedTestApp>;
-  /** What the worker does with the deployment's job. */
+  /** Runs the worker's job of the deployment. */
   advance(deploymentId: string, workerId?: string): Promise<void>;
   report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
   /** Builds and rolls out as a healthy agent reports it. */

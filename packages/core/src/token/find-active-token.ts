@@ -29,7 +29,7 @@ export async function findActiveToken(
   if (row === null || row.revokedAt !== null || row.expiresAt <= now) return null;
   const owner = await rightsOfOwner(ctx, row);
   if (owner === null) return null;
-  // An address that nobody trusted vouches for is none: the range would hold nobody off.
+  // An address without a trusted source counts as none, or the range would protect nothing.
   if (row.ipRanges.length > 0 && (input.ip === null || !isInRanges(input.ip, row.ipRanges)))
     throw new AppError('token.address_refused', { address: input.ip });
   if (row.lastUsedAt === null || now.getTime() - row.lastUsedAt.getTime() >= lastUsedEveryMs)

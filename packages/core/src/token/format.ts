@@ -1,6 +1,5 @@
-// Owns what an API token looks like: `flt_`, 43 letters and digits that hold 32 random bytes, and six that are their
-// checksum. Scanners for leaked secrets find it by the prefix and know it from a chance by the checksum. Pure but for the
-// randomness.
+// Format of an API token: `flt_`, 43 letters and digits that hold 32 random bytes, and a checksum of six. Scanners
+// for leaked secrets find it by the prefix and confirm it by the checksum. Pure except for the randomness.
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -14,7 +13,7 @@ export function newToken(bytes: Buffer = randomBytes(32)): string {
   return `${prefix}${random}${checksumOf(random)}`;
 }
 
-/** Whether it can be a token at all; what isn't never reaches the database. */
+/** True if the text has the form of a token; any other text never reaches the database. */
 export function isToken(text: string): boolean {
   if (!/^flt_[0-9A-Za-z]{49}$/.test(text)) return false;
   const random = text.slice(prefix.length, -checksumLength);

@@ -1,4 +1,4 @@
-// Owns the list of everybody's own tokens in an organization, for whoever manages its members.
+// Lists the personal tokens of all members of an organization, for managers of members.
 import type { Ctx } from '../kernel/index.ts';
 import type { MemberTokenList } from './schema.ts';
 import { tokenColumns, toTokenView } from './store.ts';

@@ -1,7 +1,7 @@
-// Owns how a token narrows the rights of whoever it belongs to: never more than both of them have. Pure.
+// Narrows a token's rights to those of its owner: never more than both of them have. Pure.
 import { limitRights, may, type Permission, type Rights } from '../role/index.ts';
 
-/** Where a token may be used, with all that lies in it. */
+/** Scope of a token, with everything below it. */
 export type TokenPlace =
   | { readonly kind: 'everywhere' }
   | { readonly kind: 'project'; readonly projectId: string; readonly environmentIds: readonly string[] }

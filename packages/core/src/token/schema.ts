@@ -5,12 +5,12 @@ import { nameSchema } from '../kernel/text.ts';
 import { permissionSchema } from '../role/schema.ts';
 
 /**
- * What no token ever carries, because it must be a person who is there: giving rights to others, tokens included, showing
- * secrets, the second word on a deployment, the end or the transfer of an organization.
+ * Permissions that no token has, because a person must be present: to assign rights or make tokens, to reveal secrets,
+ * to approve a deployment, to delete or transfer an organization.
  */
 const personOnly = [
   'deployment.approve',
-  // Protection that a token could switch off would protect from nobody who holds one.
+  // If a token could switch protection off, it would not bind the token's holder.
   'environment.write',
   'member.invite',
   'member.write',
@@ -37,7 +37,7 @@ export const newTokenSchema = z.object({
     .array(tokenPermissionSchema)
     .min(1, 'Choose at least one permission.')
     .max(tokenPermissionSchema.options.length),
-  /** Where it may do so; without one, wherever its owner may. */
+  /** Scope of the token; default: wherever its owner may. */
   projectId: projectIdSchema.optional(),
   environmentId: environmentIdSchema.optional(),
   ipRanges: z.array(ipRangeSchema).max(20).default([]),
@@ -70,12 +70,12 @@ export type TokenView = z.infer<typeof tokenSchema>;
 
 export const tokenListSchema = z.object({
   items: z.array(tokenSchema),
-  /** What a new token may be given by whoever asks. */
+  /** Permissions that the caller may give to a new token. */
   grantable: z.array(tokenPermissionSchema),
 });
 export type TokenList = z.infer<typeof tokenListSchema>;
 
-/** Of members, as whoever manages them sees it. */
+/** Token of a member, as a manager of members sees it. */
 export const memberTokenSchema = tokenSchema.extend({
   owner: z.object({
     userId: z.string(),

@@ -56,7 +56,7 @@ export type TokenWhere = Scope | null;
 
 type TokenOwner = { readonly userId: string } | { readonly serviceAccountId: string };
 
-/** `requireMay` throws when whoever makes the token may not give it what it carries, where it carries it. */
+/** Stores a token. `requireMay` throws if the maker may not give it its permissions in its scope. */
 export async function insertToken(
   ctx: Ctx,
   owner: TokenOwner,

@@ -11,7 +11,7 @@ const actions = {
 
 const priorities = {
   low: Priority.LOW,
-  // What nothing is said of.
+  // Default priority.
   normal: Priority.UNSPECIFIED,
   high: Priority.HIGH,
 } as const;

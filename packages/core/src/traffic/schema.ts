@@ -137,7 +137,7 @@ const policyShape = {
   errorPages: z.array(errorPageSchema).max(20).default([]),
   limits: z
     .object({
-      /** Of one client address; 0: none. */
+      /** Limit for one client address; 0: none. */
       clientRequestsPerSecond: count.default(0),
       clientBurst: count.default(0),
       clientConcurrent: count.default(0),
@@ -146,7 +146,7 @@ const policyShape = {
       concurrent: count.default(0),
     })
     .prefault({}),
-  /** Who goes first when the app cannot serve all. */
+  /** Priority of requests when the app cannot serve all. */
   priority: z.enum(['low', 'normal', 'high']).default('normal'),
   compress: z.boolean().default(false),
   /** 0: no bound. */
@@ -176,7 +176,7 @@ export const policySchema = z.object({
 });
 export type Policy = z.infer<typeof policySchema>;
 
-/** As people change it: whoever has no password here keeps their own. */
+/** Policy as input: a user without a password here keeps their current one. */
 export const policyInputSchema = z.object({
   ...policyShape,
   basicAuth: authSchema(
@@ -214,18 +214,18 @@ const stickySchema = z.discriminatedUnion('kind', [
       .max(64)
       .regex(/^[A-Za-z0-9_.-]+$/, 'Enter the name of a cookie: letters, digits, “_”, “-” and “.”.'),
   }),
-  /** By its address; IPv6: its /64. */
+  /** Client address as the key; for IPv6: its /64. */
   z.object({ kind: z.literal('client') }),
 ]);
 
-/** How requests of an app reach its instances. Everything has a default: that of the agent. */
+/** Load balancing, timeouts and retries of an app. Each default is the agent's own. */
 export const appTrafficSchema = z.object({
-  /** What instances speak. HTTP/2 is by prior knowledge: gRPC needs it. */
+  /** Protocol to the instances. HTTP/2 is by prior knowledge: gRPC needs it. */
   protocol: z.enum(['http1', 'http2']).default('http1'),
   /** The less busy of two picked at random, or one after the other. */
   balance: z.enum(['least_in_flight', 'round_robin']).default('least_in_flight'),
   sticky: stickySchema.nullable().default(null),
-  /** How long an instance that joins others gets less than its share; 0: not at all. */
+  /** Slow start: time in which a new instance gets less than its share; 0: off. */
   slowStartMs: anHourAtMost(0).default(0),
   /** Connections to one instance from one core; 0: adaptive concurrency. */
   connectionsPerInstance: wholeFrom(0, 10_000).default(0),
@@ -233,7 +233,7 @@ export const appTrafficSchema = z.object({
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
   /** Requests of the app under way on one core; 0: no bound. */
   inFlightMax: wholeFrom(0, 1_000_000).default(0),
-  /** Requests that may wait for an instance on one core; 0: nobody waits. */
+  /** Maximum number of requests that wait for an instance on one core; 0: no queue. */
   queueMax: wholeFrom(0, 100_000).default(8192),
   queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
   /** From the end of a request to the head of its response. */
@@ -248,7 +248,7 @@ export const appTrafficSchema = z.object({
       /** In a row; 0: never. */
       failures: wholeFrom(0, 1_000_000).default(5),
       periodMs: timeUpTo(100, hour, 'Enter a time from a tenth of a second to an hour.').default(5 * second),
-      /** Of the app's instances that may be out at once. */
+      /** Maximum share of the app's instances that may be ejected at once. */
       percentMax: wholeFrom(0, 100).default(50),
     })
     .prefault({}),
@@ -271,23 +271,23 @@ export type AppTrafficSettings = z.infer<typeof appTrafficSchema>;
 
 const kibibyte = 1024;
 
-/** What holds for the whole proxy of a server. Everything has a default: that of the agent. */
+/** Settings of a server's whole proxy. Each default is the agent's own. */
 export const proxySettingsSchema = z
   .object({
-    /** Proxies in front of this one, whose word on a client's address counts. */
+    /** Trusted proxies in front of this one; their client address is believed. */
     trustedProxies: rangesSchema,
     /** Cloudflare's published addresses too. */
     cloudflare: z.boolean().default(false),
     /** Connections begin with a PROXY protocol header; any other is closed. */
     proxyProtocol: z.boolean().default(false),
     http3: z.boolean().default(true),
-    /** Of one client address to one core; 0: no bound. */
+    /** Maximum number of connections from one client address to one core; 0: no limit. */
     connectionsPerClient: wholeFrom(0, 1_000_000).default(1024),
     accessLog: z
       .object({
         enabled: z.boolean().default(true),
         format: z.enum(['json', 'combined']).default('json'),
-        /** Of a thousand requests that did not fail; those that did always are. */
+        /** Number of successful requests in a thousand that are logged; failed ones always are. */
         samplePermille: wholeFrom(0, 1000).default(10),
         /** Then another file is begun. */
         fileBytesMax: z

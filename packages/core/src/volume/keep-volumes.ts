@@ -4,8 +4,8 @@ import { findNewestConfig } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 
 /**
- * Takes the word back for those that its settings there name, which are in use again, unless a server was told to delete them.
- * What they do not name is deleted as somebody wanted.
+ * Cancels the deletion of volumes that the settings name again, unless a server was already told to delete them. Other
+ * volumes are deleted as requested.
  */
 export async function keepVolumes(
   ctx: Ctx,

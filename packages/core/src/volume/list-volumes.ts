@@ -7,7 +7,7 @@ import { loadVolumes } from './store.ts';
 export async function listVolumes(ctx: Ctx, input: ListVolumesInput): Promise<VolumeList> {
   const { appId } = input;
   if (appId === undefined) return { items: await loadVolumes(ctx, input) };
-  // Where the caller's right was looked at: in one environment.
+  // The caller's right was checked in one environment, so the list covers that one only.
   const { environmentId } = await requirePlace(ctx, { appId, environmentId: input.environmentId });
   return { items: await loadVolumes(ctx, { appId, environmentId }) };
 }

@@ -12,7 +12,7 @@ export const volumeSchema = z.object({
   environmentId: environmentIdSchema,
   /** App and environment by name; both may be gone by now. */
   label: z.string(),
-  /** What each server told last. */
+  /** Last report of each server. */
   used: z.array(z.object({ serverId: serverIdSchema, usedBytes: z.number().int() })),
   usedBytes: z.number().int(),
   reportedAt: z.date().nullable(),

@@ -45,7 +45,10 @@ export async function loadVolumes(
   });
 }
 
-/** What the newest settings and the live releases of these apps name, where they run: settings wait for those that left. */
+/**
+ * Returns the volumes that the newest settings and the live releases of these apps name, in their placements: settings
+ * outlive a placement that ended.
+ */
 async function loadUsed(ctx: OrganizationCtx, appIds: readonly string[]): Promise<Set<string>> {
   if (appIds.length === 0) return new Set();
   const rows = await ctx.tx.$queryRaw<{ appId: string; environmentId: string; settings: unknown }[]>`

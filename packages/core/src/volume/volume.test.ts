@@ -34,7 +34,7 @@ async function deploy(): Promise<void> {
   environmentId = (await volume()).environmentId;
   await tell(['data']);
 }
-/** What the server says that it holds. */
+/** Reports the volumes that the server holds. */
 const tell = (names: string[]) =>
   world.system((ctx) =>
     recordReport(ctx, {
