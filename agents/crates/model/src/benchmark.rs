@@ -1,4 +1,4 @@
-//! Benchmark plans and their rows.
+//! Benchmark plans and their result rows.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AppKey, RunId, UpstreamAddress};
 
-/// What is measured: through the proxy, or the app alone.
+/// Measurement target: the app through the proxy, or the app alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BenchmarkTarget {
@@ -16,15 +16,15 @@ pub enum BenchmarkTarget {
     Direct,
 }
 
-/// The protocol a client speaks.
+/// Protocol that the benchmark's clients speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BenchmarkProtocol {
     /// HTTP/1.1 with keepalive.
     Http1,
-    /// HTTP/2; of the proxy only.
+    /// HTTP/2; only for `Proxy`.
     Http2,
-    /// HTTP/3; of the proxy only.
+    /// HTTP/3; only for `Proxy`.
     Http3,
 }
 
@@ -41,7 +41,7 @@ pub enum NetworkPath {
 }
 
 impl NetworkPath {
-    /// The path to an address.
+    /// Returns the network path to an address.
     pub fn to(address: &UpstreamAddress) -> Self {
         match address {
             UpstreamAddress::Tcp { .. } => Self::SharedNetwork,
@@ -54,49 +54,44 @@ impl NetworkPath {
 /// Targets × protocols × concurrency, repeated in rounds so that noise is shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BenchmarkPlan {
-    /// The run.
     pub run: RunId,
-    /// The app that is measured.
+    /// App that the benchmark measures.
     pub key: AppKey,
-    /// Host that is asked for.
+    /// Host of the requests.
     pub host: String,
-    /// Path that is asked for.
+    /// Path of the requests.
     pub path: String,
-    /// What is measured.
     pub targets: Vec<BenchmarkTarget>,
-    /// How it is spoken to.
     pub protocols: Vec<BenchmarkProtocol>,
-    /// Clients at once.
+    /// Number of concurrent clients, one row each.
     pub concurrency: Vec<u32>,
-    /// Rounds.
+    /// Number of rounds; each measures all combinations once.
     pub repeats: u32,
     /// Measured time of one row.
     pub duration: Duration,
-    /// Time before it that does not count.
+    /// Time before the measurement that does not count.
     pub warmup: Duration,
 }
 
-/// One measured cell in one round.
+/// Result of one combination of target, protocol and concurrency in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkRow {
-    /// Place in the run, from 0, without gaps.
+    /// Position in the run, from 0, without gaps.
     pub position: u32,
     /// Round, from 0.
     pub round: u32,
-    /// What was measured.
     pub target: BenchmarkTarget,
-    /// How.
     pub protocol: BenchmarkProtocol,
     /// Network path to the app; `None`: no instance was running when the run began.
     #[serde(default)]
     pub network_path: Option<NetworkPath>,
-    /// Clients at once.
+    /// Number of concurrent clients.
     pub concurrency: u32,
-    /// Time measured.
+    /// Length of the measurement.
     pub duration: Duration,
-    /// Responses 2xx.
+    /// Number of 2xx responses.
     pub requests: u64,
-    /// Other responses, and requests that failed.
+    /// Number of other responses and failed requests.
     pub errors: u64,
     /// Buckets of latency as (index, count), ascending; see the contract's histogram.
     pub latency: Vec<(u32, u64)>,

@@ -1,17 +1,16 @@
-//! What has to change to get from one desired state to the next.
+//! Differences between two desired states.
 
 use crate::{AppKey, DeploymentId, DesiredState, RunId};
 
 /// The parts in which two states differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateChange {
-    /// Apps that are new or whose spec changed.
+    /// Apps that are new or have a changed spec.
     pub apps_changed: Vec<AppKey>,
-    /// Apps that are gone.
+    /// Apps that the new state no longer has.
     pub apps_removed: Vec<AppKey>,
-    /// The route table differs.
+    /// True if the route tables differ.
     pub routes_changed: bool,
-    /// Builds to start.
     pub builds_added: Vec<DeploymentId>,
     /// Builds to cancel if they still run.
     pub builds_removed: Vec<DeploymentId>,

@@ -29,13 +29,13 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Parses an id; the error names what was given.
+            /// Parses an id; the error names the given value.
             pub fn parse(value: &str) -> Result<Self, IdError> {
                 check(value, $prefix)?;
                 Ok(Self(Arc::from(value)))
             }
 
-            /// The id with its prefix.
+            /// Returns the id with its prefix.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -83,12 +83,11 @@ id!(/// One running copy, `ins_…`; made by the agent.
 id!(/// A benchmark run, `run_…`.
     RunId, "run");
 
-/// An app in an environment: the unit that lives on a server.
+/// App in an environment: the unit that is placed on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AppKey {
-    /// The app.
     pub app: AppId,
-    /// The environment it is placed in.
+    /// Environment that the app is placed in.
     pub environment: EnvironmentId,
 }
 

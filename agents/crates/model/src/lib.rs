@@ -1,5 +1,5 @@
-//! What a server should run and what it runs: desired state, ids, route table, app spec, and the difference of two states.
-//! Owns words and pure comparisons. Never does I/O, never knows the wire format, never reads a clock.
+//! Desired state and status of a server: ids, route table, app spec, and the difference of two
+//! states. Only types and pure comparisons: no I/O, no wire format and no clock.
 
 mod benchmark;
 mod diff;

@@ -1,44 +1,33 @@
-//! What may be routed: the one rule that the parser of desired state and the proxy's table both follow.
+//! Validation of route keys (host and path prefix), shared by the parser of desired state and the
+//! proxy's route table.
 
 use std::net::Ipv6Addr;
 
 /// Longest host name (RFC 1035, 2.3.4).
 pub const HOST_BYTES_MAX: usize = 253;
 
-/// Why routes can't be used together or at all.
+/// Reason why a route or a set of routes is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// The host is not a lower-case host name without port, nor `*.` and such a name.
+    /// The host is neither a lower-case host name without a port, nor `*.` and such a name.
     #[error("`{host}` is not a host name in lower case, or `*.` and one")]
-    Host {
-        /// What was given.
-        host: String,
-    },
-    /// The prefix doesn't start with `/`, or holds what no path holds.
+    Host { host: String },
+    /// The prefix doesn't start with `/`, or contains something that no path contains.
     #[error("`{path_prefix}` of {host} is not a path prefix")]
-    PathPrefix {
-        /// Its host.
-        host: String,
-        /// What was given.
-        path_prefix: String,
-    },
+    PathPrefix { host: String, path_prefix: String },
     /// Two routes are the same.
     #[error("{host}{path_prefix} is routed twice")]
-    Duplicate {
-        /// Their host.
-        host: String,
-        /// Their prefix.
-        path_prefix: String,
-    },
+    Duplicate { host: String, path_prefix: String },
 }
 
-/// The name that a wildcard host is of: `example.com` of `*.example.com`, which stands for every name below it, of any depth, but
-/// not for `example.com` itself. `None` for a host that is only itself.
+/// Returns the parent name of a wildcard host: `example.com` for `*.example.com`, which matches
+/// names at any depth below it but not `example.com` itself. Returns `None` for any other host.
 pub fn wildcard_of(host: &str) -> Option<&str> {
     host.strip_prefix("*.")
 }
 
-/// Tells the prefix without its final slash, by which two routes of a host are the same.
+/// Checks a route and returns its prefix without the final slash. Two routes of a host with the
+/// same returned prefix are duplicates.
 pub fn route_key<'a>(host: &str, path_prefix: &'a str) -> Result<&'a str, RouteError> {
     if !is_host(host) {
         return Err(RouteError::Host { host: host.to_owned() });
@@ -51,14 +40,15 @@ pub fn route_key<'a>(host: &str, path_prefix: &'a str) -> Result<&'a str, RouteE
     Ok(path)
 }
 
-/// A name as look-ups hold it: lower case, no port, no final dot; an IPv6 address keeps its brackets.
+/// True for a host in the form that lookups use: lower case, no port, no final dot; an IPv6 address
+/// keeps its brackets.
 fn is_host(host: &str) -> bool {
     if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return !inner.bytes().any(|byte| byte.is_ascii_uppercase()) && inner.parse::<Ipv6Addr>().is_ok();
     }
     let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_');
     let name = wildcard_of(host).unwrap_or(host);
-    // What stands below an address or an empty label can't be asked for.
+    // Clients can't request a name below an address or an empty label.
     let below = name == host || !name.starts_with('.') && !name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
     !name.is_empty() && host.len() <= HOST_BYTES_MAX && !name.ends_with('.') && name.bytes().all(plain) && below
 }

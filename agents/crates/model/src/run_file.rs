@@ -4,23 +4,25 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Folder and variables of an artifact's commands. A build writes it, so readers trust nothing in it.
+/// Folder and variables of an artifact's commands. A build writes this file, so readers validate
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFile {
-    /// Working directory below the artifact's folder; empty: the folder itself.
+    /// Working directory, relative to the artifact's folder; empty for the folder itself.
     pub folder: String,
-    /// Variables that those of the release replace.
+    /// Variables; those of the release override them.
     pub environment: BTreeMap<String, String>,
 }
 
 impl RunFile {
     /// Path in the artifact.
     pub const PATH: &'static str = ".fairlead/run.json";
-    /// Bound of its size.
+    /// Maximum size in bytes.
     pub const BYTES_MAX: u64 = 64 << 10;
 
-    /// Reads a note; a folder that leads out of the artifact or a variable with an odd name counts as none.
+    /// Parses the file. Returns `None` for a folder outside of the artifact or an invalid variable
+    /// name.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let file: Self = serde_json::from_slice(bytes).ok()?;
         let stays = !file.folder.starts_with('/') && file.folder.split('/').all(|part| part != "..");

@@ -1,5 +1,5 @@
-//! Secrets of a release: sealed as they travel and lie on disk, open only on their way into an app.
-//! Never printed: no `Debug` here shows a value.
+//! Secrets of a release: sealed in transit and on disk, open only on their way into an app.
+//! Invariant: no `Debug` in this file shows a value.
 
 use std::fmt;
 
@@ -8,24 +8,25 @@ use zeroize::Zeroizing;
 
 use crate::AppKey;
 
-/// Secrets of one release, encrypted to this agent alone.
+/// Secrets of one release, encrypted for this agent only.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SealedSecrets {
-    /// An age file whose plain text is an encoded bundle.
+    /// age file with an encoded bundle as its plain text.
     pub sealed: Vec<u8>,
-    /// The same version is the same content.
+    /// Version of the content: the same version means the same content.
     pub version: String,
 }
 
 impl SealedSecrets {
-    /// Whether the control plane could not seal them: no key opens this.
+    /// True if the control plane could not seal the secrets: no key opens them.
     #[must_use]
     pub fn is_held_back(&self) -> bool {
         self.sealed == [0]
     }
 }
 
-/// By version: the bytes differ each time the same content is sealed, and nothing may restart for that.
+/// Equality compares versions: the bytes differ each time the same content is sealed, and that must
+/// not cause restarts.
 impl PartialEq for SealedSecrets {
     fn eq(&self, other: &Self) -> bool {
         self.version == other.version
@@ -40,24 +41,22 @@ impl fmt::Debug for SealedSecrets {
     }
 }
 
-/// What was sealed. It names its place, so that it serves no other app.
+/// Plain text of sealed secrets. It contains its app key, so that it can't be used for another app.
 #[derive(Debug)]
 pub struct SecretBundle {
-    /// Whose it is.
+    /// App and environment that the secrets belong to.
     pub key: AppKey,
-    /// Names what is inside.
+    /// Version of the content.
     pub version: String,
-    /// No two have the same name.
+    /// Secrets; their names are unique.
     pub secrets: Vec<Secret>,
 }
 
-/// One secret, open.
 pub struct Secret {
-    /// Of the form of a variable's name.
+    /// Name, in the form of an environment variable's name.
     pub name: String,
-    /// Gone from memory when it is dropped. As a variable it has no NUL.
+    /// Value, zeroed in memory on drop. Contains no NUL if it is delivered as a variable.
     pub value: Zeroizing<Vec<u8>>,
-    /// How the app gets it.
     pub delivery: SecretDelivery,
 }
 
@@ -67,12 +66,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How an app gets a secret.
+/// Delivery method of a secret to the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretDelivery {
-    /// A variable of its environment.
+    /// As an environment variable.
     Environment,
-    /// A file in memory, in the folder that `FAIRLEAD_SECRETS` names.
+    /// File in memory, in the folder that `FAIRLEAD_SECRETS` names.
     File,
 }
 

@@ -1,4 +1,4 @@
-//! Desired state as one value: parsed once at the border, then trusted.
+//! Desired state of a server, parsed once at the border and trusted afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::{
     RoutePolicy, SealedSecrets, ServerId,
 };
 
-/// A version of desired state; ordered by epoch, then number.
+/// Version of desired state; ordered by epoch, then number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Version {
     /// Grows when an operator restores the control plane from a backup.
@@ -27,406 +27,396 @@ impl fmt::Display for Version {
     }
 }
 
-/// Everything one server should do.
+/// Desired state of one server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesiredState {
-    /// This state's version.
     pub version: Version,
-    /// The server it is for.
+    /// Server that this state is for.
     pub server: ServerId,
-    /// Capabilities the agent must have to apply it.
+    /// Capabilities that the agent needs to apply this state.
     pub requires: Vec<String>,
-    /// Apps by key.
     pub apps: BTreeMap<AppKey, AppSpec>,
     /// Routes; no two have the same host and path prefix.
     pub routes: Vec<Route>,
-    /// Builds to do once.
+    /// Builds to run once.
     pub builds: BTreeMap<DeploymentId, BuildSpec>,
-    /// Benchmark runs to do once.
+    /// Benchmark runs to run once.
     pub benchmarks: Vec<BenchmarkPlan>,
-    /// What holds for the whole proxy.
+    /// Settings of the whole proxy.
     pub proxy: ProxySettings,
-    /// Artifacts that pruning leaves, beside those of live releases.
+    /// Artifacts that pruning keeps, besides those of live releases.
     #[serde(default)]
     pub kept_artifacts: BTreeSet<String>,
-    /// Volumes to delete: their delay has passed.
+    /// Volumes to delete now: their deletion delay has passed.
     #[serde(default)]
     pub deleted_volumes: Vec<VolumeKey>,
-    /// The agent that should run here; none: the one that does.
+    /// Agent that should run on this server; `None` keeps the current one.
     #[serde(default)]
     pub agent: Option<AgentRelease>,
 }
 
-/// A persistent folder of an app in one environment.
+/// Key of a volume: a persistent folder of an app in one environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VolumeKey {
-    /// Whose it is.
+    /// App and environment that the volume belongs to.
     pub key: AppKey,
     /// Lower-case letters, digits and `-`.
     pub name: String,
 }
 
-/// An agent's program in the artifact store.
+/// Agent program in the artifact store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRelease {
-    /// Like `0.3.0`.
+    /// Version, like `0.3.0`.
     pub version: String,
     /// `sha256:<hex>` of the program.
     pub digest: String,
-    /// Its size.
     pub size_bytes: u64,
-    /// Grows with every request: a program that failed is tried again only by a newer one.
+    /// Grows with every request: only a greater number retries a program that failed.
     pub attempt: u32,
 }
 
-/// An app as it should live on this server.
+/// Desired state of an app on this server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AppSpec {
-    /// App and environment.
     pub key: AppKey,
-    /// The app's name, for people.
+    /// Display name of the app.
     pub name: String,
     /// The last known good release.
     pub live: Option<ReleaseSpec>,
-    /// The release to roll out beside it.
+    /// Release to roll out beside the live one.
     pub candidate: Option<Rollout>,
-    /// Copies to run, at least one.
+    /// Number of instances, at least one.
     pub instances: u32,
-    /// How requests reach them.
+    /// Traffic policy between the proxy and the instances.
     pub traffic: AppTraffic,
-    /// How `instances` follows the load; none: it does not.
+    /// Autoscaling of `instances`; `None` turns it off.
     #[serde(default)]
     pub scale: Option<Scale>,
 }
 
-/// Bounds and aims of automatic scaling.
+/// Bounds and targets of the autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
-    /// Zero: all may sleep; the first request wakes one.
+    /// Minimum number of instances. With zero, an idle app sleeps and the next request wakes one
+    /// instance.
     pub instances_min: u32,
-    /// At least one.
+    /// Maximum number of instances, at least one.
     pub instances_max: u32,
-    /// Without requests for so long, down to the minimum.
+    /// Time without requests before the app scales down to the minimum.
     pub idle_timeout: Duration,
-    /// Exchanges in flight an instance should have; zero: not looked at.
+    /// Target of in-flight requests for each instance; zero ignores them.
     pub in_flight_target: u32,
-    /// CPU an instance should use, 1000 = one core; zero: not looked at.
+    /// Target of CPU use for each instance, 1000 = one core; zero ignores it.
     pub cpu_millis_target: u32,
-    /// How long a request waits for an app that sleeps.
+    /// Longest time that a request waits for a sleeping app to wake.
     #[serde(default = "wake_timeout")]
     pub wake_timeout: Duration,
 }
 
-/// Of which nothing is said. Browsers and most clients wait longer.
+/// Default wake timeout. Browsers and most clients wait longer.
 fn wake_timeout() -> Duration {
     Duration::from_secs(30)
 }
 
-/// A release to be made live by one deployment.
+/// Rollout of a release by one deployment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
-    /// The deployment that asked.
+    /// Deployment that requested the rollout.
     pub deployment: DeploymentId,
-    /// What to run.
     pub release: ReleaseSpec,
-    /// Time from start to healthy.
+    /// Maximum time from an instance's start until it is healthy.
     pub health_timeout: Duration,
-    /// Instances replaced at a time; zero: all at once beside the old ones.
+    /// Number of instances to replace at a time; zero starts all beside the old ones.
     #[serde(default)]
     pub batch: u32,
-    /// A share of the requests tries the new instances first.
+    /// Canary steps before the switch.
     #[serde(default)]
     pub canary: Option<Canary>,
-    /// Run to its end before the first new instance starts.
+    /// Command that must finish before the first new instance starts.
     #[serde(default)]
     pub release_command: Option<Hook>,
-    /// Run to its end once all are live.
+    /// Command that runs once all new instances are live.
     #[serde(default)]
     pub after_command: Option<Hook>,
 }
 
-/// How a roll-out is tried on a share of the requests.
+/// Canary rollout: sends a percentage of the requests to the new release first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Canary {
-    /// Of the requests, ascending, 1 to 99.
+    /// Percentages of the requests, ascending, 1 to 99.
     pub percents: Vec<u32>,
-    /// How long each is watched.
+    /// Duration of each step.
     pub hold: Duration,
-    /// So many failed of 1000 more than with the old release end the roll-out.
+    /// Maximum of additional failed requests out of 1000, compared with the old release. Exceeding
+    /// it ends the rollout.
     pub errors_permille_max: u32,
-    /// A p99 beyond so many permille of the old release's ends the roll-out; zero: not looked at.
+    /// Maximum p99 latency in permille of the old release's p99. Exceeding it ends the rollout;
+    /// zero ignores latency.
     pub p99_permille_max: u32,
-    /// Fewer requests decide nothing.
+    /// Minimum number of requests for a decision.
     pub requests_min: u32,
 }
 
-/// A program of the release, run once.
+/// Command of the release that runs once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hook {
-    /// Program and arguments.
+    /// Program and its arguments.
     pub command: Vec<String>,
-    /// Limit of its run.
+    /// Timeout of the run.
     pub timeout: Duration,
 }
 
-/// How to run one release.
+/// Release of an app and the settings to run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseSpec {
-    /// The release.
     pub id: ReleaseId,
-    /// Its number in its app.
+    /// Sequence number of the release in its app.
     pub number: u64,
     /// `sha256:<hex>` of the artifact.
     pub artifact_digest: String,
-    /// Program and arguments; the program is looked up in the app's PATH.
+    /// Program and its arguments; the program is looked up in the app's PATH.
     pub command: Vec<String>,
-    /// Variables beside those the agent sets (`PORT`, `HOME`, `PATH`).
+    /// Environment variables besides those that the agent sets (`PORT`, `HOME`, `PATH`).
     pub environment: BTreeMap<String, String>,
-    /// When it counts as healthy.
+    /// Check that an instance must pass before it gets requests.
     pub health: HealthCheck,
-    /// How long exchanges in flight may take after the switch.
+    /// Maximum time that in-flight requests may take after the switch.
     pub drain_timeout: Duration,
-    /// SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
-    /// Memory limit in bytes; zero for none.
+    /// Memory limit in bytes; zero for no limit.
     pub memory_bytes_max: u64,
-    /// Beside its environment, what nobody may read; sealed.
+    /// Sealed secrets, delivered besides `environment`.
     #[serde(default)]
     pub secrets: Option<SealedSecrets>,
-    /// What the artifact is.
     #[serde(default)]
     pub artifact_kind: ArtifactKind,
-    /// Beside `command`, which is the process `web`: processes without a port.
+    /// Processes without a port, besides `command`, which is the process `web`.
     #[serde(default)]
     pub workers: Vec<ProcessSpec>,
-    /// Asked for as long as an instance runs.
+    /// Health check that repeats while an instance runs.
     #[serde(default)]
     pub liveness: Option<HealthCheck>,
-    /// 1000 = one core; zero for none.
+    /// CPU limit, 1000 = one core; zero for no limit.
     #[serde(default)]
     pub cpu_millis_max: u32,
-    /// Zero for the agent's own limit.
+    /// Maximum number of processes; zero for the agent's default.
     #[serde(default)]
     pub processes_max: u32,
-    /// What it needs of runtimes, like `node@24.4.1`.
+    /// Runtimes that the release needs, like `node@24.4.1`.
     #[serde(default)]
     pub toolchains: Vec<String>,
-    /// Persistent folders.
     #[serde(default)]
     pub volumes: Vec<VolumeMount>,
-    /// It has a Unix socket instead of a port; never an image.
+    /// True if the app listens on a Unix socket instead of a port; never for an image.
     #[serde(default)]
     pub listens_on_socket: bool,
-    /// Lets the app connect to private addresses (RFC 1918, RFC 6598, RFC 4193).
+    /// True if the app may connect to private addresses (RFC 1918, RFC 6598, RFC 4193).
     #[serde(default)]
     pub private_network: bool,
-    /// Ports of the server that the app reaches at the same address; at most 16, without duplicates.
+    /// Ports of the server that the app may connect to at the same address; at most 16, without
+    /// duplicates.
     #[serde(default)]
     pub server_ports: Vec<SocketAddr>,
 }
 
-/// What an artifact is.
+/// Format of an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArtifactKind {
-    /// An archive of a folder.
+    /// Archive of a folder.
     #[default]
     Archive,
-    /// An image of the container engine.
+    /// Image of the container engine.
     Image,
 }
 
-/// A process of an app that gets no port.
+/// Process of an app without a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpec {
-    /// Lower-case letters, digits and `-`; never `web`.
+    /// Name: lower-case letters, digits and `-`; never `web`.
     pub name: String,
-    /// Program and arguments.
+    /// Program and its arguments.
     pub command: Vec<String>,
-    /// Copies to run.
     pub instances: u32,
-    /// Memory limit in bytes; zero for none.
+    /// Memory limit in bytes; zero for no limit.
     pub memory_bytes_max: u64,
-    /// 1000 = one core; zero for none.
+    /// CPU limit, 1000 = one core; zero for no limit.
     pub cpu_millis_max: u32,
-    /// Runs on while its app sleeps.
+    /// True if the process keeps running while its app sleeps.
     #[serde(default)]
     pub stays_awake: bool,
 }
 
-/// Where an app finds a volume.
+/// Mount point of a volume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeMount {
-    /// The volume, of the app in its environment.
+    /// Name of a volume of the same app and environment.
     pub name: String,
-    /// Absolute; where a container sees it.
+    /// Absolute path inside a container.
     pub path: String,
 }
 
-/// When an instance counts as healthy.
+/// Health check of an instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HealthCheck {
-    /// HTTP path that must answer 2xx or 3xx; empty: a TCP connect is enough.
+    /// HTTP path that must respond with 2xx or 3xx; empty: a TCP connection is enough.
     pub path: String,
-    /// Pause between attempts.
     pub interval: Duration,
-    /// Limit of one attempt.
+    /// Timeout of one attempt.
     pub timeout: Duration,
-    /// Instead of a path: a program of the release that must end with 0; empty: none.
+    /// Command to run instead of an HTTP request; it must exit with 0. Empty for none.
     #[serde(default)]
     pub command: Vec<String>,
 }
 
-/// Host and path prefix to a target.
+/// Route from a host and path prefix to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Lower-case host name, without port; with a first label `*` all names below it.
+    /// Lower-case host name without a port; a first label `*` matches all names below.
     pub host: String,
-    /// Starts with `/`.
+    /// Path prefix; starts with `/`.
     pub path_prefix: String,
-    /// Where it leads.
     pub target: RouteTarget,
-    /// What happens to its requests.
+    /// Policy for the requests of this route.
     pub policy: RoutePolicy,
 }
 
-/// Where a route leads.
+/// Target of a route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RouteTarget {
     /// An app on this server.
     App(AppKey),
-    /// The control plane on this server, by the name of its Unix socket: `web` or `gateway`.
+    /// Control plane on this server, by the name of its Unix socket: `web` or `gateway`.
     ControlSocket(String),
-    /// Somewhere else.
     Redirect(Redirect),
 }
 
-/// A build to do once.
+/// Build to run once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildSpec {
-    /// The deployment it is for.
+    /// Deployment that the build is for.
     pub deployment: DeploymentId,
-    /// The app.
     pub app: AppId,
-    /// `https://` or `http://`, without credentials.
+    /// Repository URL: `https://` or `http://`, without credentials.
     pub repository_url: String,
     /// Branch, tag or full commit hash; empty for the repository's default branch.
     pub git_ref: String,
     /// Relative folder inside the repository; empty for the top.
     pub root_folder: String,
-    /// Limit of the whole build.
+    /// Timeout of the whole build.
     pub timeout: Duration,
-    /// For what environment; none with a control plane before 0.3.
+    /// Environment that the build is for; `None` from a control plane before 0.3.
     #[serde(default)]
     pub environment: Option<EnvironmentId>,
-    /// How it is made.
     #[serde(default)]
     pub builder: Builder,
-    /// What a person set instead of what is detected.
+    /// Settings that override the builder's detection.
     #[serde(default)]
     pub overrides: BuildOverrides,
-    /// With `Builder::Image`: a reference with a tag or a digest.
+    /// Image reference with a tag or a digest; only with `Builder::Image`.
     #[serde(default)]
     pub image: String,
-    /// An uploaded folder instead of a repository: `sha256:<hex>` of a tar.gz in the artifact store.
+    /// Uploaded folder to build instead of a repository: `sha256:<hex>` of a tar.gz in the artifact
+    /// store.
     #[serde(default)]
     pub upload_digest: Option<String>,
-    /// Whether to begin with an empty cache.
+    /// True if the build starts with an empty cache.
     #[serde(default)]
     pub without_cache: bool,
-    /// Bounds; zero each: the agent's own.
+    /// Resource limits; zero means the agent's default.
     #[serde(default)]
     pub limits: BuildLimits,
-    /// For build commands.
+    /// Secrets for build commands.
     #[serde(default)]
     pub secrets: Option<SealedSecrets>,
-    /// What opens the source; build commands never see them.
+    /// Credentials for the source; build commands never get them.
     #[serde(default)]
     pub credentials: Option<SealedSecrets>,
-    /// For build commands, and for a Dockerfile that declares them with `ARG`.
+    /// Variables for build commands, and for a Dockerfile that declares them with `ARG`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// Commands that the app's settings add to those of the plan, a line each. A build keeps the packages that they name.
+    /// Commands that the app's settings add to those of the plan, one per line. A build keeps the
+    /// packages that they name.
     #[serde(default)]
     pub run_commands: Vec<String>,
 }
 
-/// How a source becomes an artifact.
+/// Builder that turns a source into an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Builder {
-    /// By what the source holds.
+    /// Builder that the files in the source ask for.
     #[default]
     Detected,
-    /// By the runtime's own tools.
+    /// The runtime's own tools.
     Native,
-    /// By a Dockerfile.
+    /// Dockerfile in the source.
     Dockerfile,
-    /// By nothing: an image that exists.
+    /// No build: the image already exists.
     Image,
 }
 
-/// What replaces what a builder detects; empty: detected.
+/// Overrides of the builder's detection; an empty field keeps the detected value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildOverrides {
-    /// Installs dependencies.
+    /// Command that installs dependencies.
     pub install: Vec<String>,
-    /// Builds.
+    /// Command that builds the app.
     pub build: Vec<String>,
-    /// Starts the app.
+    /// Command that starts the app.
     pub start: Vec<String>,
-    /// Of a static site, the folder to serve, relative.
+    /// Relative path of the folder to serve; only for a static site.
     pub output_folder: String,
-    /// Relative to the root folder.
+    /// Path of the Dockerfile, relative to the root folder.
     pub dockerfile: String,
 }
 
-/// What a build may use at most; zero: the agent's own bound.
+/// Resource limits of a build; zero means the agent's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildLimits {
-    /// Of all its processes.
+    /// Maximum memory of all its processes together.
     pub memory_bytes: u64,
-    /// 1000 = one core.
+    /// CPU limit, 1000 = one core.
     pub cpu_millis: u32,
-    /// Of its folder.
+    /// Maximum size of its folder.
     pub disk_bytes: u64,
 }
 
-/// Why a desired state can't be used. The agent refuses the whole and keeps what it has.
+/// Reason why the agent rejects a desired state. It rejects the whole state and keeps the current
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// A field is missing or not of its form.
+    /// A field is missing or malformed.
     #[error("{field}: {reason}")]
     Field {
         /// Path of the field, like `apps[2].live.command`.
         field: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: String,
     },
-    /// It asks for what this agent can't do.
+    /// The state needs a capability that this agent lacks.
     #[error("this agent lacks `{capability}`: upgrade the agent")]
-    Capability {
-        /// The capability it lacks.
-        capability: String,
-    },
-    /// It is for another server.
+    Capability { capability: String },
+    /// The state is for another server.
     #[error("the state is for server {found}, this one is {expected}")]
     Server {
-        /// Whose it is.
+        /// Server that the state is for.
         found: String,
-        /// Who this is.
+        /// Id of this server.
         expected: ServerId,
     },
-    /// It is not newer than what was accepted before.
+    /// The state is not newer than the accepted one.
     #[error("version {found} is older than {current}, which this agent has")]
     Older {
-        /// The version offered.
+        /// Version of the rejected state.
         found: Version,
-        /// The version held.
+        /// Version of the accepted state.
         current: Version,
     },
-    /// Its signature is not by a pinned key.
+    /// No pinned key verifies the signature.
     #[error("the signature by key `{key_id}` is not valid")]
     Signature {
-        /// The key it names.
+        /// Id of the key that the signature names.
         key_id: String,
     },
 }

@@ -1,58 +1,56 @@
-//! What is true now, as the agent reports it.
+//! Status of a server as the agent reports it: instances, builds, rollouts, benchmarks and the
+//! agent itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{AppKey, ArtifactKind, BenchmarkRow, DeploymentId, InstanceId, ProcessSpec, ReleaseId, RunId};
 
-/// Where an instance is in its life.
+/// Lifecycle state of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InstanceState {
     /// Started, not yet healthy.
     Starting,
-    /// Serving.
+    /// Passes its health check and gets requests.
     Healthy,
-    /// Its check fails now.
+    /// Fails its health check now.
     Unhealthy,
-    /// Gets nothing new; in-flight exchanges go on.
+    /// Gets no new requests; in-flight requests continue.
     Draining,
-    /// Ended as asked.
+    /// The agent stopped it.
     Stopped,
-    /// Ended by itself.
+    /// The process ended by itself.
     Crashed,
-    /// Crashed too often to be tried again.
+    /// Crashed too often: the agent no longer restarts it.
     GivenUp,
-    /// Not run for lack of requests.
+    /// Does not run because the app gets no requests.
     Asleep,
 }
 
-/// One instance as it is now.
+/// Current status of one instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceStatus {
-    /// The instance.
     pub id: InstanceId,
-    /// Whose it is.
+    /// App and environment of the instance.
     pub key: AppKey,
-    /// What it runs.
+    /// Release that the instance runs.
     pub release: ReleaseId,
-    /// Where it is in its life.
     pub state: InstanceState,
-    /// The app's process; zero when it has none.
+    /// Process id; zero without a process.
     pub pid: u32,
-    /// The port it was given.
+    /// Port assigned to the instance.
     pub port: u16,
-    /// Restarts since it was first started.
+    /// Number of restarts since the first start.
     pub restarts: u32,
     /// Start of the current process, Unix milliseconds.
     pub started_unix_ms: u64,
-    /// A sentence for people; empty when there is nothing to say.
+    /// Sentence for people; empty without details.
     pub detail: String,
-    /// Which process of the app; `web` has the port.
+    /// Process of the app; `web` is the one with a port.
     #[serde(default = "web")]
     pub process: String,
-    /// CPU time used in the last second, 1000 = one core.
+    /// CPU use in the last second, 1000 = one core.
     #[serde(default)]
     pub cpu_millis: u32,
-    /// Memory in use.
     #[serde(default)]
     pub memory_bytes: u64,
 }
@@ -61,12 +59,10 @@ fn web() -> String {
     "web".into()
 }
 
-/// Where a piece of work is.
+/// State of a build, rollout, benchmark or upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkState {
-    /// Under way.
     Running,
-    /// Done.
     Succeeded,
     /// Failed; a `Failure` says why.
     Failed,
@@ -74,14 +70,13 @@ pub enum WorkState {
     Cancelled,
 }
 
-/// The steps of a deployment that a server does.
+/// Deployment steps that a server carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Step {
     /// Fetch the repository and pin the commit.
     Clone,
     /// Install dependencies and build.
     Build,
-    /// Pack the artifact.
     Pack,
     /// Fetch the artifact from the store.
     Fetch,
@@ -91,18 +86,18 @@ pub enum Step {
     Start,
     /// Wait until they are healthy.
     Health,
-    /// Try them on a share of the requests.
+    /// Send a percentage of the requests to them.
     Canary,
-    /// Lead the routes to them.
+    /// Switch the routes to them.
     Switch,
-    /// Let the old instances finish, then stop them.
+    /// Drain the old instances, then stop them.
     Drain,
-    /// Run the command that follows.
+    /// Run the command configured to run after the switch.
     After,
 }
 
 impl Step {
-    /// The step's name on the wire, in the database and on screen.
+    /// Returns the step's name on the wire, in the database and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clone => "clone",
@@ -120,49 +115,44 @@ impl Step {
     }
 }
 
-/// Where a step is.
+/// State of a deployment step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StepState {
-    /// Under way.
     Running,
-    /// Done.
     Done,
-    /// Failed.
     Failed,
-    /// Not needed.
+    /// The deployment does not need the step.
     Skipped,
 }
 
-/// One step with its times.
+/// State and times of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStatus {
-    /// Which.
     pub step: Step,
-    /// Where it is.
     pub state: StepState,
-    /// Unix milliseconds.
+    /// Time at which the step started, Unix milliseconds.
     pub started_unix_ms: u64,
-    /// Unix milliseconds; zero while it runs.
+    /// End, Unix milliseconds; zero while the step runs.
     pub finished_unix_ms: u64,
 }
 
-/// A failure a person reads.
+/// Failure as shown to people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// A code of the contract's error table, like `build.clone_failed`.
+    /// Code from the contract's error table, like `build.clone_failed`.
     pub code: String,
-    /// What happened, why if known, and what to do.
+    /// Description: the problem, its cause if known, and the remedy.
     pub message: String,
 }
 
-/// The commit a build was pinned to.
+/// Commit that a build is pinned to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Full hash.
+    /// Full hash of the commit.
     pub hash: String,
-    /// First line of its message.
+    /// First line of the commit message.
     pub subject: String,
-    /// Author's name.
+    /// Name of the author.
     pub author: String,
     /// Committer time, Unix milliseconds.
     pub committed_unix_ms: u64,
@@ -171,105 +161,99 @@ pub struct Commit {
     pub branch: String,
 }
 
-/// What a build made.
+/// Artifact of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// `sha256:<hex>` of the packed file.
     pub digest: String,
     /// Size of the packed file.
     pub size_bytes: u64,
-    /// What the builder detected, like `node`.
+    /// Runtime that the builder detected, like `node`.
     pub runtime: String,
     /// The start command the builder chose.
     pub command: Vec<String>,
-    /// What it is.
     #[serde(default)]
     pub kind: ArtifactKind,
-    /// What the source says of itself.
+    /// Settings that the builder read from the source.
     #[serde(default)]
     pub manifest: Manifest,
 }
 
-/// What a build found in the source beside the start command.
+/// Settings that a build found in the source, besides the start command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Processes without a port.
     pub workers: Vec<ProcessSpec>,
-    /// Runtimes it needs, like `node@24.4.1`.
+    /// Runtimes that the app needs, like `node@24.4.1`.
     pub toolchains: Vec<String>,
-    /// What was detected and decided, a sentence each.
+    /// Detected facts and decisions, one sentence each.
     pub plan: Vec<String>,
     /// Variables that `.env.example` names.
     pub expected_variables: Vec<String>,
-    /// Of a committed fairlead.toml; empty: not said.
+    /// Health check path from a committed fairlead.toml; empty if it has none.
     pub health_path: String,
-    /// Of a committed fairlead.toml; empty: none.
+    /// Release command from a committed fairlead.toml; empty if it has none.
     pub release_command: Vec<String>,
-    /// A committed fairlead.toml says that it has a Unix socket instead of a port.
+    /// True if a committed fairlead.toml sets a Unix socket instead of a port.
     #[serde(default)]
     pub listens_on_socket: bool,
 }
 
-/// A build as it is now.
+/// Current status of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildStatus {
-    /// The deployment it is for.
+    /// Deployment that the build is for.
     pub deployment: DeploymentId,
-    /// Where it is.
     pub state: WorkState,
-    /// Its steps so far.
+    /// Steps up to now.
     pub steps: Vec<StepStatus>,
-    /// Set when it failed.
+    /// Reason; set if it failed.
     pub failure: Option<Failure>,
     /// Set once the commit is pinned.
     pub commit: Option<Commit>,
-    /// Set once packed.
+    /// Artifact; set once it is packed.
     pub artifact: Option<Artifact>,
 }
 
-/// A rollout as it is now.
+/// Current status of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutStatus {
-    /// The deployment it is for.
+    /// Deployment that the rollout is for.
     pub deployment: DeploymentId,
-    /// Where it is.
     pub state: WorkState,
-    /// Its steps so far.
+    /// Steps up to now.
     pub steps: Vec<StepStatus>,
-    /// Set when it failed.
+    /// Reason; set if it failed.
     pub failure: Option<Failure>,
 }
 
-/// A benchmark run as it is now.
+/// Current status of a benchmark run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkStatus {
-    /// The run.
     pub run: RunId,
-    /// Where it is.
     pub state: WorkState,
-    /// Rows measured so far.
+    /// Rows measured up to now.
     pub rows: Vec<BenchmarkRow>,
-    /// Rows the plan has.
+    /// Number of rows in the plan.
     pub rows_total: u32,
-    /// Set when it failed.
+    /// Reason; set if it failed.
     pub failure: Option<Failure>,
 }
 
-/// The steps of an agent's upgrade.
+/// Steps of an agent upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpgradeStep {
-    /// Get the program.
     Fetch,
-    /// Let it look at this server.
+    /// Run the new program's check of this server.
     Check,
-    /// Let builds, roll-outs and benchmarks end.
+    /// Wait until builds, rollouts and benchmarks end.
     Wait,
-    /// Run it, until it has proved itself.
+    /// Run the new program until it proves that it works.
     Start,
 }
 
 impl UpgradeStep {
-    /// The step's name on the wire and on screen.
+    /// Returns the step's name on the wire and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fetch => "fetch",
@@ -280,32 +264,30 @@ impl UpgradeStep {
     }
 }
 
-/// What becomes of the agent that desired state names.
+/// Status of an upgrade to the agent that desired state names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpgradeStatus {
-    /// Which request.
+    /// Number of the upgrade request.
     pub attempt: u32,
-    /// Where it is.
     pub state: WorkState,
-    /// What is done, or was last.
+    /// Current step, or the last one.
     pub step: UpgradeStep,
-    /// Set when it failed.
+    /// Reason; set if it failed.
     pub failure: Option<Failure>,
 }
 
-/// The agent's own program.
+/// Status of the agent's own program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentStatus {
-    /// `sha256:<hex>` of it.
+    /// `sha256:<hex>` of the program.
     pub digest: String,
-    /// None without a request.
+    /// Upgrade; `None` without a request.
     pub upgrade: Option<UpgradeStatus>,
 }
 
-/// Who wrote a log line.
+/// Source of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStream {
-    /// Fairlead itself.
     System,
     /// The program's standard output.
     Stdout,
@@ -316,12 +298,11 @@ pub enum LogStream {
 /// One line of a deployment's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// When it was read, Unix milliseconds.
+    /// Time of reading, Unix milliseconds.
     pub unix_ms: u64,
     /// The step it belongs to.
     pub step: Step,
-    /// Who wrote it.
     pub stream: LogStream,
-    /// Without the line end; at most 4096 bytes, valid UTF-8.
+    /// Text without the line end; at most 4096 bytes, valid UTF-8.
     pub text: String,
 }

@@ -1,5 +1,5 @@
-//! How requests are treated on their way: per route, per app, and for the whole proxy. Words and bounds only; `route` decides
-//! and `proxy` acts. Desired state and the file of a proxy that runs alone both become these types.
+//! Traffic policy of a route, an app and the whole proxy. Types and bounds only: desired state and
+//! the file of a standalone proxy both become these types.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,90 +9,91 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// Why a policy can't be used.
+/// Reason why a policy is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct TrafficError {
     /// Path of the field, like `limits.client_burst`.
     pub field: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub reason: String,
 }
 
 impl TrafficError {
-    /// An error of one field.
+    /// Creates an error of one field.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { field: field.into(), reason: reason.into() }
     }
 }
 
-// ---------------------------------------------------------------------------------------------- of a route
+// ----------------------------------------------------------------------------------------------
+// route policy
 
-/// What happens to the requests of one route. The default changes nothing but to send plain HTTP to HTTPS.
+/// Policy for the requests of one route. The default only redirects plain HTTP to HTTPS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoutePolicy {
-    /// What plain HTTP gets.
+    /// Response to plain HTTP.
     pub http: PlainHttp,
-    /// The app gets the path without the route's prefix, which X-Forwarded-Prefix tells it.
+    /// True if the app gets the path without the route's prefix; X-Forwarded-Prefix holds the
+    /// prefix.
     pub strip_prefix: bool,
-    /// Applied in order to what the app gets.
+    /// Rules for the headers that the app gets, applied in order.
     pub request_headers: Vec<HeaderRule>,
-    /// Applied in order to what the client gets.
+    /// Rules for the headers that the client gets, applied in order.
     pub response_headers: Vec<HeaderRule>,
-    /// Who may come in.
+    /// Users of HTTP basic authentication; `None` turns it off.
     pub basic_auth: Option<BasicAuth>,
-    /// Client addresses that may come in; empty for all.
+    /// Client addresses that are allowed; empty for all.
     pub allow: Vec<IpNet>,
-    /// Client addresses that may not; wins over `allow`.
+    /// Client addresses that are denied; wins over `allow`.
     pub deny: Vec<IpNet>,
-    /// When set, all requests get it as 503.
+    /// Maintenance page: when set, all requests get it with status 503.
     pub maintenance: Option<Page>,
-    /// What clients see instead of the proxy's and, if so said, the app's errors.
+    /// Pages that replace the proxy's error responses and, with `replace_app`, the app's.
     pub error_pages: Vec<ErrorPage>,
-    /// How much may come.
+    /// Rate and concurrency limits.
     pub limits: RouteLimits,
-    /// Who goes first when not all can be served.
+    /// Priority for load shedding, used when the app can't serve all requests.
     pub priority: Priority,
-    /// Compress answers where it helps.
+    /// True to compress responses where it helps.
     pub compress: bool,
-    /// Bytes of a request's body, as it is sent; zero for no bound.
+    /// Maximum size of a request's body in bytes, as it is sent; zero for no limit.
     pub request_body_bytes_max: u64,
 }
 
-/// What requests over plain HTTP get.
+/// Response to requests over plain HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlainHttp {
-    /// A redirect to HTTPS, when the proxy listens for it.
+    /// Redirect to HTTPS, if the proxy listens for it.
     #[default]
     Redirect,
-    /// The same as over HTTPS.
+    /// The same response as over HTTPS.
     Serve,
 }
 
-/// One change of headers.
+/// Change of one header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderRule {
-    /// What is done.
     pub action: HeaderAction,
-    /// A field name, in lower case.
+    /// Field name in lower case.
     pub name: String,
-    /// The value; empty for `remove`.
+    /// Field value; empty for `remove`.
     #[serde(default)]
     pub value: String,
 }
 
-/// What a header rule does.
+/// Action of a header rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderAction {
-    /// This one instead of all of its name.
+    /// Replaces all fields of this name.
     Set,
-    /// This one beside those of its name.
+    /// Adds a field beside those of the same name.
     Append,
-    /// None of this name.
+    /// Removes all fields of this name.
     Remove,
 }
 
@@ -100,10 +101,10 @@ pub enum HeaderAction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasicAuth {
-    /// What browsers show.
+    /// Realm that browsers show.
     #[serde(default)]
     pub realm: String,
-    /// At least one.
+    /// Users, at least one.
     pub users: Vec<BasicUser>,
 }
 
@@ -111,9 +112,9 @@ pub struct BasicAuth {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasicUser {
-    /// Without a colon.
+    /// User name without a colon.
     pub name: String,
-    /// `pbkdf2-sha256:<iterations>:<salt, base64>:<32 bytes, base64>`.
+    /// Hash: `pbkdf2-sha256:<iterations>:<salt, base64>:<32 bytes, base64>`.
     pub password_hash: String,
 }
 
@@ -123,16 +124,15 @@ impl fmt::Debug for BasicUser {
     }
 }
 
-/// A page that the proxy answers with.
+/// Page that the proxy responds with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// Its media type.
+    /// Media type of the body.
     #[serde(default = "html")]
     pub content_type: String,
-    /// Its text.
     pub body: String,
-    /// Sent as Retry-After when not zero.
+    /// Value of Retry-After in seconds; zero leaves it out.
     #[serde(default)]
     pub retry_after_seconds: u32,
 }
@@ -141,64 +141,64 @@ fn html() -> String {
     "text/html; charset=utf-8".to_owned()
 }
 
-/// A page for some statuses.
+/// Page for a range of status codes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorPage {
-    /// First status, 400 to 599.
+    /// First status code, 400 to 599.
     pub from: u16,
-    /// Last status.
+    /// Last status code, inclusive.
     pub to: u16,
-    /// Also in place of the app's own answers.
+    /// True if the page also replaces the app's own responses.
     #[serde(default)]
     pub replace_app: bool,
-    /// What is shown.
     pub page: Page,
 }
 
-/// Bounds of a route; zero is none. Counted over all cores together.
+/// Limits of a route; zero means no limit. All cores share the counters.
 ///
-/// A whole second's requests may come at once, and the burst beyond them: who keeps to a rate is never refused.
+/// A client may send the requests of a whole second at once, and the burst beyond them. A client
+/// that keeps to its rate is never refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteLimits {
-    /// Requests a second from one client address (IPv6: one /64).
+    /// Requests per second from one client address (IPv6: one /64).
     pub client_requests_per_second: u32,
-    /// Requests that one client may send at once beyond its rate.
+    /// Burst: requests that one client may send at once beyond its rate.
     pub client_burst: u32,
-    /// Requests of one client under way.
+    /// In-flight requests of one client.
     pub client_concurrent: u32,
-    /// Requests a second of the whole route.
+    /// Requests per second of the whole route.
     pub requests_per_second: u32,
-    /// Requests at once beyond that rate.
+    /// Burst: requests at once beyond that rate.
     pub burst: u32,
-    /// Requests of the route under way.
+    /// In-flight requests of the whole route.
     pub concurrent: u32,
 }
 
-/// Who goes first when an app can't serve all.
+/// Priority of a route for load shedding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Shed first.
+    /// Refused first when load is shed.
     Low,
-    /// What nothing else is said of.
+    /// Priority of a route without a setting.
     #[default]
     Normal,
-    /// Shed last.
+    /// Refused last when load is shed.
     High,
 }
 
-/// Somewhere else.
+/// Redirect to another URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redirect {
-    /// 301, 302, 303, 307 or 308.
+    /// Status code: 301, 302, 303, 307 or 308.
     #[serde(default = "permanent")]
     pub status: u16,
-    /// `https://host`, `https://host/path` or `/path`.
+    /// Location: `https://host`, `https://host/path` or `/path`.
     pub to: String,
-    /// What follows the route's prefix, with the query, is added.
+    /// True to append the rest of the path after the route's prefix, and the query.
     #[serde(default = "yes")]
     pub keep_path: bool,
 }
@@ -211,41 +211,42 @@ fn yes() -> bool {
     true
 }
 
-// ---------------------------------------------------------------------------------------------- of an app
+// ----------------------------------------------------------------------------------------------
+// app traffic
 
-/// How the requests of one app reach its instances.
+/// Traffic settings between the proxy and the instances of one app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppTraffic {
-    /// What its instances speak.
+    /// Protocol between the proxy and the instances.
     pub protocol: UpstreamProtocol,
-    /// Set when they speak it over TLS.
+    /// TLS settings; `None` for plain TCP.
     pub tls: Option<UpstreamTls>,
-    /// How an instance is chosen.
+    /// Algorithm that picks an instance.
     pub balance: Balance,
-    /// Whether a client stays with its instance.
+    /// Sticky sessions; `None` turns them off.
     pub sticky: Option<Sticky>,
-    /// How long a new instance gets less than its share.
+    /// Slow start: time in which a new instance's share of requests grows to its full weight.
     pub slow_start_ms: u32,
     /// Connections to one instance from one core; zero: adaptive.
     pub connections_per_instance: u32,
-    /// Requests under way at one instance from one core; zero: as many as there are connections.
+    /// In-flight requests of one instance on one core; zero: as many as there are connections.
     pub in_flight_per_instance: u32,
-    /// Requests of the app under way on one core; zero for no bound.
+    /// In-flight requests of the app on one core; zero for no limit.
     pub in_flight_max: u32,
-    /// Requests that may wait for an instance on one core.
+    /// Maximum number of requests in the wait queue of one core.
     pub queue_max: u32,
-    /// How long they may wait.
+    /// Queue timeout: the longest time that a request may wait.
     pub queue_timeout_ms: u32,
-    /// From the end of a request to the head of its response.
+    /// Response timeout: from the end of a request to the head of its response.
     pub response_timeout_ms: u32,
-    /// Shed load by priority when requests have to wait for long.
+    /// Load shedding: refuse requests by priority when the queue stays long.
     pub adaptive: bool,
-    /// Second attempts as a share of requests.
+    /// Retry budget: retries as a percentage of requests.
     pub retry_budget_percent: u32,
-    /// When a failing instance is passed over.
+    /// Outlier ejection (circuit breaker) of failing instances.
     pub ejection: Ejection,
-    /// Asked by the proxy itself when set.
+    /// Active health check by the proxy; `None` turns it off.
     pub health: Option<HealthProbe>,
 }
 
@@ -271,19 +272,18 @@ impl Default for AppTraffic {
     }
 }
 
-/// A question that the proxy asks each instance, again and again.
+/// Active health check that the proxy runs against each instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthProbe {
-    /// Must answer 2xx or 3xx; empty: a connect is enough.
+    /// Path that must respond with 2xx or 3xx; empty: a TCP connection is enough.
     pub path: String,
-    /// Pause between two.
     pub interval_ms: u32,
-    /// Limit of one.
+    /// Timeout of one check.
     pub timeout_ms: u32,
-    /// Good answers in a row that make an instance healthy again.
+    /// Healthy threshold: successful checks in a row that make an instance healthy again.
     pub healthy_after: u32,
-    /// Bad ones that make it unhealthy.
+    /// Unhealthy threshold: failed checks in a row that make an instance unhealthy.
     pub unhealthy_after: u32,
 }
 
@@ -293,7 +293,7 @@ impl Default for HealthProbe {
     }
 }
 
-/// What an instance speaks.
+/// Protocol of an instance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpstreamProtocol {
@@ -304,46 +304,48 @@ pub enum UpstreamProtocol {
     Http2,
 }
 
-/// TLS towards instances.
+/// TLS between the proxy and the instances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamTls {
-    /// The name in the certificate; empty: the address.
+    /// Name in the certificate; empty: the address.
     pub server_name: String,
-    /// Authorities to trust instead of the system's, as PEM.
+    /// Certificate authorities as PEM that replace the system's.
     pub ca_pem: String,
 }
 
-/// How an instance is chosen among those that may serve.
+/// Load balancing algorithm over the available instances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Balance {
-    /// The less busy of two picked at random.
+    /// Least in flight: picks two instances at random and takes the one with fewer requests.
     #[default]
     LeastInFlight,
-    /// One after the other.
+    /// Round robin: takes the instances one after the other.
     RoundRobin,
 }
 
-/// What ties a client to an instance.
+/// Key of a sticky session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sticky {
-    /// A cookie of this name, made by the proxy.
+    /// Cookie of this name that the proxy sets.
     Cookie(String),
-    /// The client's address.
+    /// Address of the client.
     Client,
 }
 
-/// When an instance that fails is passed over for a while.
+/// Outlier ejection (circuit breaker): takes an instance that fails out of the load balancer for a
+/// while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ejection {
-    /// Failures in a row (no connection, no response, 5xx of a gateway kind); zero: never.
+    /// Failures in a row (no connection, no response, or 502, 503 or 504) until ejection; zero
+    /// turns ejection off.
     pub failures: u32,
-    /// The first time; doubles each time again, up to ten of the first.
+    /// Length of the first ejection; doubles with each further one, up to ten times the first.
     pub period_ms: u32,
-    /// Most of an app's instances that may be out at once.
+    /// Maximum percentage of an app's instances that may be ejected at once.
     pub max_percent: u32,
 }
 
@@ -353,32 +355,36 @@ impl Default for Ejection {
     }
 }
 
-/// The most that the path of a Unix socket can have: the kernel adds a NUL and stops at 108 (unix(7)).
+/// Maximum length of a Unix socket's path: the kernel adds a NUL and stops at 108 (unix(7)).
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// Where an instance listens.
+/// Address of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum UpstreamAddress {
-    /// `127.0.0.1:3000`, or `71234@127.0.0.1:3000`.
+    /// TCP address: `127.0.0.1:3000`, or `71234@127.0.0.1:3000`.
     Tcp {
-        /// Address at which it listens.
+        /// Address that the instance listens on.
         address: SocketAddr,
-        /// User that must listen there, on this machine; none: any. Any program can bind a free port first.
+        /// User that must own the listener on this machine; `None` for any. Any program can bind a
+        /// free port first.
         owner: Option<u32>,
     },
-    /// `unix:/run/app.sock`, or `unix:2001@/run/app.sock`.
+    /// Unix socket: `unix:/run/app.sock`, or `unix:2001@/run/app.sock`.
     Unix {
-        /// Absolute, short enough for the kernel.
+        /// Absolute path, short enough for the kernel.
         path: PathBuf,
-        /// Who must listen there; none: anybody. Its folder may be in the hands of somebody who would lead elsewhere.
+        /// User that must own the listener; `None` for any. Another user may own the folder and
+        /// replace the socket.
         owner: Option<u32>,
     },
-    /// `ns:127.0.0.1:3000@/path`, or `ns:unix@/path`: inside a network namespace, whose sockets are handed over at the path.
+    /// Address inside a network namespace: `ns:127.0.0.1:3000@/path`, or `ns:unix@/path`. A
+    /// hand-over at the path passes the sockets.
     Namespace {
         /// Unix socket of the hand-over (`fairlead_base::handover`); absolute, short enough for the kernel.
         handover: PathBuf,
-        /// Address inside; `None`: the app's Unix socket, to which the other side connects.
+        /// Address inside the namespace; `None`: the app's Unix socket, which the other side of the
+        /// hand-over connects to.
         address: Option<SocketAddr>,
     },
 }
@@ -448,23 +454,23 @@ impl From<SocketAddr> for UpstreamAddress {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- of the proxy
+// ----------------------------------------------------------------------------------------------
+// proxy settings
 
-/// What holds for the whole proxy.
+/// Settings of the whole proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxySettings {
-    /// Proxies in front of this one, whose word on the client's address counts.
+    /// Trusted proxies in front of this one, which may name the client's address.
     pub trusted_proxies: Vec<IpNet>,
-    /// Cloudflare's published ranges count as trusted, and `CF-Connecting-IP` from there as the client.
+    /// Trusts Cloudflare's published ranges, and the client in their `CF-Connecting-IP`.
     pub cloudflare: bool,
-    /// Connections of trusted proxies begin with a PROXY protocol header (v1 or v2).
+    /// Expects a PROXY protocol header (v1 or v2) at the start of connections from trusted proxies.
     pub proxy_protocol: bool,
-    /// Offer HTTP/3.
+    /// Offers HTTP/3.
     pub http3: bool,
-    /// Connections of one client address (IPv6: one /64) to one core; zero for no bound.
+    /// Connections of one client address (IPv6: one /64) to one core; zero for no limit.
     pub connections_per_client: u32,
-    /// What is written of requests.
     pub access_log: AccessLog,
 }
 
@@ -481,19 +487,19 @@ impl Default for ProxySettings {
     }
 }
 
-/// What is written of requests. Failures (5xx) always are.
+/// Access log settings. The log always contains failures (5xx) while it is enabled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessLog {
-    /// Written at all.
+    /// True to write an access log.
     pub enabled: bool,
-    /// How a line looks.
+    /// Format of an entry.
     pub format: LogFormat,
-    /// Of a thousand requests that did not fail, so many are written.
+    /// Sampling: requests out of 1000 successful ones that are logged.
     pub sample_permille: u32,
-    /// A file is closed at this size and kept under a number.
+    /// Size in bytes at which a file is closed and renamed to a numbered one.
     pub file_bytes_max: u64,
-    /// Closed files kept.
+    /// Number of closed files to keep.
     pub files_max: u32,
 }
 
@@ -509,13 +515,13 @@ impl Default for AccessLog {
     }
 }
 
-/// The form of a line of the access log.
+/// Format of an access log entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// One JSON object.
+    /// One JSON object for each entry.
     #[default]
     Json,
-    /// As web servers have written it since NCSA: the "combined" format.
+    /// "Combined" format, which web servers have written since NCSA.
     Combined,
 }

@@ -1,4 +1,5 @@
-//! The bounds of policy: what a word of it may be, told with the field that is wrong. Both borders ask here, and nobody after.
+//! Validation of traffic policy. Both borders (desired state and the standalone proxy's file) run
+//! it; later code trusts the values.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -9,21 +10,21 @@ use crate::traffic::{
     RoutePolicy, Sticky, TrafficError,
 };
 
-/// Most header rules, pages, address ranges or users of one route.
+/// Maximum number of header rules, pages, address ranges or users of one route.
 const ENTRIES_MAX: usize = 256;
-/// Longest text of a page that the proxy answers with.
+/// Maximum length of a page that the proxy responds with.
 const PAGE_BYTES_MAX: usize = 64 * 1024;
 const VALUE_BYTES_MAX: usize = 4096;
-/// An hour: longer waits are mistakes.
+/// One hour: a longer time is a mistake.
 const MILLISECONDS_MAX: u32 = 3_600_000;
 const COUNT_MAX: u32 = 1_000_000;
-/// A PiB: larger bounds are mistakes.
+/// One PiB: a greater limit is a mistake.
 const BODY_BYTES_MAX: u64 = 1 << 50;
 
 const TRUSTS_THIS_MACHINE: &str = "trusted_proxies contains this machine itself: every app on it can then claim any client address, \
                                    past address rules and limits of clients";
 
-/// Headers that frame a message or belong to one hop: the proxy writes them, no rule does.
+/// Framing and hop-by-hop headers: the proxy writes them, so no rule may.
 const NOT_FOR_RULES: [&str; 12] = [
     "connection",
     "content-length",
@@ -46,7 +47,7 @@ fn wrong<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Tr
 }
 
 impl RoutePolicy {
-    /// Tells the first field that can't be used.
+    /// Returns an error for the first invalid field.
     pub fn check(&self) -> Checked {
         for (name, rules) in [("request_headers", &self.request_headers), ("response_headers", &self.response_headers)]
         {
@@ -112,7 +113,7 @@ fn header_rule(at: &str, rule: &HeaderRule) -> Checked {
 }
 
 fn header_value(at: &str, value: &str) -> Checked {
-    // Visible ASCII, and blanks between it (RFC 9110, 5.5).
+    // Allows visible ASCII, and blanks between it (RFC 9110, 5.5).
     let plain = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e | b'\t')) && value.trim() == value;
     if plain && value.len() <= VALUE_BYTES_MAX {
         return Ok(());
@@ -142,7 +143,7 @@ fn basic_auth(auth: &BasicAuth) -> Checked {
         let (Some("pbkdf2-sha256"), Some(iterations), Some(salt), Some(hash), None) = form else {
             return wrong(format!("{at}.password_hash"), "is not of the form pbkdf2-sha256:<iterations>:<salt>:<hash>");
         };
-        // Fewer can be guessed; more would let a few requests keep a core busy.
+        // Fewer iterations can be guessed; more would let a few requests keep a core busy.
         if !iterations.parse::<u32>().is_ok_and(|count| (10_000..=2_000_000).contains(&count)) {
             return wrong(format!("{at}.password_hash"), "has not between 10000 and 2000000 iterations");
         }
@@ -175,7 +176,7 @@ fn error_page(at: &str, found: &ErrorPage) -> Checked {
 }
 
 impl Redirect {
-    /// Tells the first field that can't be used.
+    /// Returns an error for the first invalid field.
     pub fn check(&self) -> Checked {
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return wrong("status", format!("is {}, not 301, 302, 303, 307 or 308", self.status));
@@ -197,7 +198,7 @@ impl Redirect {
 }
 
 impl AppTraffic {
-    /// Tells the first field that can't be used.
+    /// Returns an error for the first invalid field.
     pub fn check(&self) -> Checked {
         within("slow_start_ms", self.slow_start_ms, 0, MILLISECONDS_MAX)?;
         within("connections_per_instance", self.connections_per_instance, 0, 10_000)?;
@@ -246,7 +247,7 @@ impl ProxySettings {
         if self.trusts_this_machine() { vec![TRUSTS_THIS_MACHINE] } else { Vec::new() }
     }
 
-    /// Reports whether a process on this machine counts as a trusted proxy.
+    /// True if a process on this machine counts as a trusted proxy.
     fn trusts_this_machine(&self) -> bool {
         let loopback = [(Ipv4Addr::LOCALHOST.into(), 8), (Ipv6Addr::LOCALHOST.into(), 128)];
         let loopback = loopback.map(|(address, prefix)| IpNet::new_assert(address, prefix));
@@ -254,7 +255,7 @@ impl ProxySettings {
         self.trusted_proxies.iter().any(meets)
     }
 
-    /// Tells the first field that can't be used.
+    /// Returns an error for the first invalid field.
     pub fn check(&self) -> Checked {
         few("trusted_proxies", self.trusted_proxies.len())?;
         if self.proxy_protocol && self.trusted_proxies.is_empty() && !self.cloudflare {
