@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_proxy::{KeeperOptions, Limits, ProxyKeeper};
+use fairlead_proxy::{SupervisorOptions, Limits, ProxySupervisor};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -88,7 +88,7 @@ pub fn serve_few_descriptors() {
 /// Proxy in a process of its own, so that its memory and descriptors can be measured.
 pub struct OwnProcess {
     pub door: Door,
-    keeper: ProxyKeeper,
+    keeper: ProxySupervisor,
     _folder: TempDir,
 }
 
@@ -97,15 +97,15 @@ impl OwnProcess {
     pub async fn before(app: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let options = KeeperOptions {
+        let options = SupervisorOptions {
             program: std::env::var_os(OTHER_PROXY).map_or_else(|| std::env::current_exe().unwrap(), PathBuf::from),
             control_path: folder.path().join("proxy.sock"),
             https: vec![any],
             http: vec![any],
             workers: 2,
-            retirement: fairlead_proxy::DrainOrder::default(),
+            retirement: fairlead_proxy::DrainOptions::default(),
         };
-        let (keeper, mut stats) = ProxyKeeper::start(options).await.unwrap();
+        let (keeper, mut stats) = ProxySupervisor::start(options).await.unwrap();
         tokio::spawn(async move { while stats.recv().await.is_some() {} });
         let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
         let leaf = authority.leaf(HOST).unwrap();

@@ -12,7 +12,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use fairlead_model::AccessLog as Settings;
 
 pub(crate) use record::Record;
-pub(crate) use writer::{LogWriter, Message};
+pub(crate) use writer::{LogMessage, LogWriter};
 
 /// A core's records are handed over when they are so many bytes, and with every tick.
 const BATCH_BYTES: usize = 32 * 1024;
@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 32 * 1024;
 /// One core's end of the log.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
-    writer: SyncSender<Message>,
+    writer: SyncSender<LogMessage>,
     /// Of 2^16 requests that did not fail so many are written; `None`: nothing is.
     sample: Cell<Option<u32>>,
     batch: RefCell<Vec<u8>>,
@@ -28,7 +28,7 @@ pub(crate) struct AccessLog {
 }
 
 impl AccessLog {
-    pub(crate) fn new(writer: SyncSender<Message>) -> Self {
+    pub(crate) fn new(writer: SyncSender<LogMessage>) -> Self {
         Self { writer, sample: Cell::new(None), batch: RefCell::default(), dropped: Cell::new(0) }
     }
 
@@ -63,7 +63,7 @@ impl AccessLog {
             return;
         }
         let records = std::mem::take(&mut *batch);
-        match self.writer.try_send(Message::Records(records)) {
+        match self.writer.try_send(LogMessage::Records(records)) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.dropped.set(self.dropped.get() + 1),
         }
@@ -77,7 +77,7 @@ impl AccessLog {
 
 /// Settings of the writer, which gets the file itself as a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LogFile {
+pub(crate) struct LogTarget {
     /// Empty: nothing is written.
     pub(crate) path: Arc<str>,
     pub(crate) settings: Settings,
@@ -115,6 +115,6 @@ mod tests {
             log.flush();
         }
         assert_eq!(log.take_dropped(), 2);
-        assert!(matches!(received.try_recv(), Ok(Message::Records(records)) if !records.is_empty()));
+        assert!(matches!(received.try_recv(), Ok(LogMessage::Records(records)) if !records.is_empty()));
     }
 }

@@ -225,8 +225,8 @@ mod tests {
             while pin!(core.handshakes.step()).as_mut().poll(&mut cx).is_ready() {}
             let answer = receive(&core, &client_hello()).await;
             pass(&core, 10 * timeout).await;
-            let laps = Rc::clone(&core);
-            spawn(async move { laps.handshakes.count_laps(std::time::Instant::now).await });
+            let rounds = Rc::clone(&core);
+            spawn(async move { rounds.handshakes.count_rounds(std::time::Instant::now).await });
             let answer = answer.await.unwrap();
             // The control: a client that keeps the core waiting for that long is reset.
             let nothing = receive(&core, &client_hello()[..10]).await;

@@ -1,7 +1,6 @@
 //! How `run` and `proxy` keep each other: sockets both hold, a channel of commands and events, and who follows whom.
 
 mod error;
-mod keeper;
 mod keys;
 mod link;
 mod log_file;
@@ -12,9 +11,10 @@ mod retiring;
 mod server;
 mod sockets;
 mod spawn;
+mod supervisor;
 
 pub use error::ProxyError;
-pub use keeper::{KeeperOptions, ProxyKeeper};
 pub(crate) use keys::ProxyKeys;
 pub(crate) use server::{ControlServer, ServeEnd};
 pub use sockets::{ListenerKind, OwnedListener, Sockets};
+pub use supervisor::{ProxySupervisor, SupervisorOptions};

@@ -6,14 +6,14 @@ mod app;
 mod backlog;
 mod buffers;
 mod clients;
-mod farewell;
+mod drain_schedule;
+mod fd_reserve;
 mod handshakes;
 mod local_users;
 mod outbox;
 mod quota;
-mod served;
+mod route_metrics;
 mod siblings;
-mod spares;
 mod stats;
 
 use std::cell::{Cell, RefCell};
@@ -27,29 +27,31 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fairlead_route::{Client, RequestIds, RouteMatch, client_key};
 use tokio::sync::{Notify, mpsc};
 
-pub(crate) use alarm::{Alarm, Alarms, Ringer};
-pub(crate) use app::{Acquired, Affinity, App, Asks, Member, Refusal, Serving, Slot, Standing};
+pub(crate) use alarm::{Alarm, Alarms, RemoteWaker};
+pub(crate) use app::{
+    AcquireResult, Affinity, App, InFlightRequest, InstanceRequest, InstanceState, Member, Permit, Refusal,
+};
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
 pub(crate) use buffers::Buffers;
 use clients::Clients;
-pub use farewell::DrainOrder;
-pub(crate) use farewell::Window;
+pub use drain_schedule::DrainOptions;
+pub(crate) use drain_schedule::DrainWindow;
+use fd_reserve::FdReserve;
+pub(crate) use fd_reserve::is_out_of_descriptors;
 pub(crate) use outbox::Outbox;
 pub(crate) use quota::{AppPart, AppShare, Quota, Share};
-pub(crate) use served::{Served, ServedNumbers};
-use served::{ServedRoutes, collect_sides};
+pub(crate) use route_metrics::{RouteCounters, RouteMetrics};
+use route_metrics::{RouteMetricsTable, collect_sides};
 pub(crate) use siblings::{Sibling, Siblings};
-use spares::Spares;
-pub(crate) use spares::is_out_of_descriptors;
-pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
+pub(crate) use stats::{AppNumbers, AppStats, CoreStats, PolicyCounters, PolicyStats};
 
-use farewell::Draining;
+use drain_schedule::DrainSchedule;
 use handshakes::Handshakes;
 use local_users::LocalUsers;
 
 use crate::access_log::AccessLog;
 use crate::limits::Limits;
-use crate::policy::{GoodAnswers, Policy, Reason};
+use crate::policy::{PasswordCache, Policy, Reason};
 use crate::snapshot::{DRAIN_TIMEOUT, RouteEntry, Snapshot};
 use crate::upstream::Instance;
 
@@ -76,7 +78,7 @@ const SILENT_AFTER_MS: u64 = 5_000;
 /// Where a request leads on this core.
 pub(crate) enum Destination {
     /// The policy is `None` for a route with nothing but defaults, the numbers for one that is not reported.
-    App(Rc<App>, Option<Arc<Policy>>, Option<Rc<Served>>),
+    App(Rc<App>, Option<Arc<Policy>>, Option<Rc<RouteMetrics>>),
     Redirect(Arc<Policy>),
     NoPath,
     NoHost,
@@ -118,7 +120,7 @@ pub(crate) struct Core {
     heads: Rc<Quota>,
     /// Connections to apps.
     app_connections: Rc<Quota>,
-    pub(crate) spares: Spares,
+    pub(crate) fd_reserve: FdReserve,
     /// Times that accepting paused.
     pub(crate) accept_pauses: Cell<u32>,
     /// Connections beyond what one client may have.
@@ -127,7 +129,7 @@ pub(crate) struct Core {
     pub(crate) panics: Cell<u32>,
     /// Told whenever a connection ends.
     pub(crate) connection_ended: Notify,
-    draining: Cell<Option<Draining>>,
+    draining: Cell<Option<DrainSchedule>>,
     /// What Alt-Svc says, where QUIC listens.
     alt_svc: Option<Box<str>>,
     offers_http3: Cell<bool>,
@@ -135,30 +137,30 @@ pub(crate) struct Core {
     pub(crate) https_port: Option<u16>,
     trusts_any: Cell<bool>,
     /// Passwords that were right.
-    pub(crate) good_answers: GoodAnswers,
-    route_numbers: RefCell<HashMap<Box<str>, RouteNumbers>>,
+    pub(crate) password_cache: PasswordCache,
+    policy_counters: RefCell<HashMap<Box<str>, PolicyCounters>>,
     routes: RefCell<Routes>,
     /// Told when the first snapshot is in use.
     pub(crate) routes_ready: Notify,
     /// Who is told of requests that wait for an app that sleeps.
-    wakes: RefCell<Option<WakeCalls>>,
+    wakes: RefCell<Option<WakeRequests>>,
 }
 
 /// Keys of apps that are to wake.
-pub(crate) type WakeCalls = mpsc::UnboundedSender<Box<str>>;
+pub(crate) type WakeRequests = mpsc::UnboundedSender<Box<str>>;
 
 #[derive(Debug, Default)]
 struct Routes {
     snapshot: Option<Arc<Snapshot>>,
     /// Parallel to the snapshot's apps.
     apps: Vec<Rc<App>>,
-    served: ServedRoutes,
+    route_metrics: RouteMetricsTable,
     /// Apps and instances that are no longer in the snapshot but still in use or uncollected.
     retired_apps: Vec<Rc<App>>,
     instances: HashMap<Box<str>, Rc<Instance>>,
     retired_instances: Vec<Rc<Instance>>,
     /// Sides of canaries, and what was counted for them.
-    sides: Vec<Rc<Served>>,
+    sides: Vec<Rc<RouteMetrics>>,
 }
 
 impl Core {
@@ -192,7 +194,7 @@ impl Core {
             malformed_requests: Cell::new(0),
             clients: Clients::default(),
             handshakes: Handshakes::new(),
-            spares: Spares::new(),
+            fd_reserve: FdReserve::new(),
             accept_pauses: Cell::new(0),
             refused_connections: Cell::new(0),
             panics: Cell::new(0),
@@ -200,8 +202,8 @@ impl Core {
             draining: Cell::new(None),
             https_port: ports.https,
             trusts_any: Cell::new(false),
-            good_answers: GoodAnswers::default(),
-            route_numbers: RefCell::default(),
+            password_cache: PasswordCache::default(),
+            policy_counters: RefCell::default(),
             routes: RefCell::default(),
             routes_ready: Notify::new(),
             wakes: RefCell::default(),
@@ -211,15 +213,18 @@ impl Core {
     /// Looks a host (lower case) and path up in the snapshot in use.
     pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> Destination {
         let mut routes = self.routes.borrow_mut();
-        let Routes { snapshot: Some(snapshot), apps, served, .. } = &mut *routes else { return Destination::NoHost };
+        let Routes { snapshot: Some(snapshot), apps, route_metrics, .. } = &mut *routes else {
+            return Destination::NoHost;
+        };
         match snapshot.table.find(host, path) {
             RouteMatch::Found(index) => {
                 let RouteEntry { key, app, policy } = &snapshot.routes[index as usize];
                 match (app, policy) {
                     (Some(app), policy) => {
                         let spec = &snapshot.apps[*app as usize];
-                        let served = if spec.measured { served.of(index as usize, key, &spec.key) } else { None };
-                        Destination::App(Rc::clone(&apps[*app as usize]), policy.clone(), served)
+                        let route_metrics =
+                            if spec.measured { route_metrics.of(index as usize, key, &spec.key) } else { None };
+                        Destination::App(Rc::clone(&apps[*app as usize]), policy.clone(), route_metrics)
                     }
                     (None, Some(policy)) => Destination::Redirect(Arc::clone(policy)),
                     (None, None) => Destination::NoPath,
@@ -232,7 +237,7 @@ impl Core {
     }
 
     /// Tells of requests for apps that sleep there.
-    pub(crate) fn call_wakes(&self, calls: WakeCalls) {
+    pub(crate) fn set_wake_requests(&self, calls: WakeRequests) {
         self.wakes.replace(Some(calls));
     }
 
@@ -259,7 +264,7 @@ impl Core {
 
     /// Counts a request that was answered for a route instead of its app. Routes with nothing but defaults share the empty name.
     pub(crate) fn count(&self, route: &str, reason: Reason) {
-        let mut numbers = self.route_numbers.borrow_mut();
+        let mut numbers = self.policy_counters.borrow_mut();
         match numbers.get_mut(route) {
             Some(numbers) => numbers.count(reason),
             None => numbers.entry(route.into()).or_default().count(reason),
@@ -305,8 +310,8 @@ impl Core {
                 };
                 instance.set_draining(upstream.draining);
                 instance.set_side(side(&mut routes.sides, &upstream.side));
-                told |=
-                    instance.tell_within(upstream.draining.then(|| Window::to_tell(now_ms, upstream.drain_timeout)));
+                told |= instance
+                    .tell_within(upstream.draining.then(|| DrainWindow::for_tunnels(now_ms, upstream.drain_timeout)));
                 if !upstream.draining {
                     members.push(Member { instance: Rc::clone(&instance), weight: upstream.weight });
                 }
@@ -322,14 +327,14 @@ impl Core {
         routes.retired_instances.extend(old_instances.into_values());
         for instance in &routes.retired_instances {
             instance.set_draining(true);
-            told |= instance.tell_within(Some(Window::to_tell(now_ms, DRAIN_TIMEOUT)));
+            told |= instance.tell_within(Some(DrainWindow::for_tunnels(now_ms, DRAIN_TIMEOUT)));
         }
         for app in old_apps.into_values() {
             app.retire();
             routes.retired_apps.push(app);
         }
         self.trusts_any.set(snapshot.trust.is_some());
-        routes.served.apply(&snapshot);
+        routes.route_metrics.apply(&snapshot);
         self.access_log.set(&snapshot.settings.access_log, &snapshot.access_log_path);
         routes.snapshot = Some(snapshot);
         self.routes_ready.notify_waiters();
@@ -349,9 +354,14 @@ impl Core {
         CoreStats {
             apps,
             instances,
-            served: routes.served.collect(),
+            route_metrics: routes.route_metrics.collect(),
             sides: collect_sides(&mut routes.sides),
-            routes: self.route_numbers.take().into_iter().map(|(key, numbers)| RouteStats { key, numbers }).collect(),
+            routes: self
+                .policy_counters
+                .take()
+                .into_iter()
+                .map(|(key, numbers)| PolicyStats { key, numbers })
+                .collect(),
             open_connections: self.open_connections(),
             malformed_requests: self.malformed_requests.take(),
             access_log_dropped: self.access_log.take_dropped(),
@@ -395,13 +405,13 @@ impl Core {
         let is_silent = self.handshakes.silent() > places / 2;
         let silent_after_ms = if is_silent { CLOSED_AFTER_MS } else { SILENT_AFTER_MS };
         let silent_before_ms = self.alarms.now_ms().saturating_sub(silent_after_ms);
-        if self.handshakes.ring_longest_silent(count, silent_before_ms) {
+        if self.handshakes.wake_longest_silent(count, silent_before_ms) {
             return true;
         }
         if is_silent {
             return false;
         }
-        let last_ms = self.alarms.ring_longest_idle(count, before_ms);
+        let last_ms = self.alarms.wake_longest_idle(count, before_ms);
         self.close_idle_before_ms.set(last_ms.unwrap_or(before_ms));
         last_ms.is_some()
     }
@@ -471,7 +481,7 @@ impl Core {
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
-        self.spares.refill();
+        self.fd_reserve.refill();
         if self.backlogs.cut_slowest() {
             self.alarms.wake_all();
         }
@@ -493,8 +503,8 @@ impl Core {
     }
 
     /// From now on every connection ends with the exchange it is in, and idle ones within the order's spread.
-    pub(crate) fn drain(&self, order: DrainOrder) {
-        self.draining.set(Some(Draining::begin(self.alarms.now_ms(), order)));
+    pub(crate) fn drain(&self, order: DrainOptions) {
+        self.draining.set(Some(DrainSchedule::begin(self.alarms.now_ms(), order)));
         self.alarms.wake_all();
     }
 
@@ -530,13 +540,13 @@ impl Core {
 }
 
 /// The numbers of a side; one that is known goes on counting.
-fn side(sides: &mut Vec<Rc<Served>>, name: &str) -> Option<Rc<Served>> {
+fn side(sides: &mut Vec<Rc<RouteMetrics>>, name: &str) -> Option<Rc<RouteMetrics>> {
     if name.is_empty() {
         return None;
     }
     let known = sides.iter().find(|side| side.name() == name).cloned();
     Some(known.unwrap_or_else(|| {
-        sides.push(Served::side(name));
+        sides.push(RouteMetrics::side(name));
         Rc::clone(&sides[sides.len() - 1])
     }))
 }

@@ -37,9 +37,10 @@ pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
 use crate::core::{
-    Acquired, Affinity, Alarm, App, AppShare, Asks, Core, Refusal, Serving, Slot, is_out_of_descriptors,
+    AcquireResult, Affinity, Alarm, App, AppShare, Core, InFlightRequest, InstanceRequest, Permit, Refusal,
+    is_out_of_descriptors,
 };
-use crate::policy::{Admission, Check, Policy, Proof, Reason};
+use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, Reason};
 use crate::upstream::{Instance, Link};
 use entry::{Entered, enter};
 use journal::Journal;
@@ -105,15 +106,15 @@ pub(crate) struct Exchange {
     /// It is told where HTTP/3 is spoken: it speaks an older one, over TLS.
     takes_alt_svc: bool,
     /// The instance it is at.
-    serving: Option<Serving>,
+    serving: Option<InFlightRequest>,
     journal: Journal,
     tally: Tally,
     /// What the route wants of the response; `None` when nothing.
     policy: Option<Arc<Policy>>,
     /// A password that must turn out right first.
-    check: Option<Box<Check>>,
+    check: Option<Box<PasswordCheck>>,
     /// Its count in the route's limits.
-    _admission: Option<Admission>,
+    _admission: Option<LimitGuard>,
 }
 
 /// What a codec goes by after a request's head.
@@ -164,7 +165,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     // One look at the clock for all that goes by it.
     let now = Instant::now();
     let entered = enter(core, client, name, line, facts.body, &headers, now);
-    let Entered { app, policy, admission, served, check } = match entered {
+    let Entered { app, policy, admission, route_metrics, check } = match entered {
         Ok(entered) => entered,
         Err(reply) => return Begun::Answer(reply),
     };
@@ -178,7 +179,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let id = encode_request(line, facts, &headers, client, id, &edit, &mut head);
     let exchange = Box::new(Exchange {
         core: Rc::clone(core),
-        tally: Tally::begin(&app, served, now),
+        tally: Tally::begin(&app, route_metrics, now),
         app,
         method: 0..line.method.len(),
         id,
@@ -231,7 +232,7 @@ impl Exchange {
         let refused = match self.check.take() {
             None => None,
             // Its state is large, and few requests have one.
-            Some(check) => Box::pin(self.prove(*check, downstream)).await,
+            Some(check) => Box::pin(self.check_password(*check, downstream)).await,
         };
         let ended = match refused {
             Some(ended) => ended,
@@ -245,15 +246,15 @@ impl Exchange {
     }
 
     /// Waits until a password has been checked; tells how the exchange ends when it was not right.
-    async fn prove<D: Downstream>(&mut self, check: Check, downstream: &mut D) -> Option<Ended> {
+    async fn check_password<D: Downstream>(&mut self, check: PasswordCheck, downstream: &mut D) -> Option<Ended> {
         let core = Rc::clone(&self.core);
-        let proved = while_there(downstream, self.body, check.prove(&core.good_answers)).await;
-        if matches!(proved, Ok(Proof::Right)) {
+        let proved = while_there(downstream, self.body, check.run(&core.password_cache)).await;
+        if matches!(proved, Ok(PasswordResult::Right)) {
             return None;
         }
         self.tally.void();
         let (Ok(proof), Some(policy)) = (proved, &self.policy) else { return Some(Ended::Broken) };
-        let (reason, reply) = policy.unproved(proof);
+        let (reason, reply) = policy.password_rejection(proof);
         core.count(&policy.key, reason);
         Some(Ended::Answer(reply))
     }
@@ -262,7 +263,7 @@ impl Exchange {
         self.app.earn_retries();
         let (mut failed, mut fresh): (Option<Rc<Instance>>, bool) = (None, false);
         for attempt in 1..=ATTEMPTS_MAX {
-            let (mut serving, slot) = match self.acquire(downstream, failed.as_ref()).await {
+            let (mut serving, permit) = match self.acquire(downstream, failed.as_ref()).await {
                 Ok(Ok(acquired)) => acquired,
                 Ok(Err(refusal)) => {
                     tracing::debug!(app = %self.app.key, request = self.id(), %refusal, "request refused");
@@ -290,7 +291,7 @@ impl Exchange {
             };
             let reused = link.is_reused();
             self.serving = Some(serving);
-            let result = self.carry(downstream, alarm, &mut link, slot, &instance).await;
+            let result = self.carry(downstream, alarm, &mut link, permit, &instance).await;
             let serving = self.serving.take();
             let (failure, untouched) = match result {
                 Err(failed) => failed,
@@ -324,18 +325,18 @@ impl Exchange {
         &mut self,
         downstream: &mut D,
         not: Option<&Rc<Instance>>,
-    ) -> Result<Result<(Serving, Slot), Refusal>, ClientError> {
+    ) -> Result<Result<(InFlightRequest, Permit), Refusal>, ClientError> {
         if self.head.len() > SHORT_HEAD_BYTES && !self.keep_head() {
-            return Ok(Err(Refusal::Heads));
+            return Ok(Err(Refusal::HeadQuota));
         }
         let (client, priority) = (self.client, self.priority);
-        let asks = Asks { client, priority, affinity: self.affinity.clone(), not: not.cloned() };
-        match self.app.acquire(asks) {
-            Acquired::Here(serving, slot) => Ok(Ok((serving, slot))),
-            Acquired::Refused(refusal) => Ok(Err(refusal)),
-            Acquired::Later(waiting) => {
+        let request = InstanceRequest { client, priority, affinity: self.affinity.clone(), not: not.cloned() };
+        match self.app.acquire(request) {
+            AcquireResult::Granted(serving, permit) => Ok(Ok((serving, permit))),
+            AcquireResult::Refused(refusal) => Ok(Err(refusal)),
+            AcquireResult::Queued(waiting) => {
                 if !self.keep_head() {
-                    return Ok(Err(Refusal::Heads));
+                    return Ok(Err(Refusal::HeadQuota));
                 }
                 // Thousands may wait: none keeps more memory than its head has bytes.
                 let exact = Vec::from(self.head.as_slice());
@@ -360,7 +361,7 @@ impl Exchange {
         loop {
             let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await;
             // Whoever waits to be accepted goes without, not whoever is served already.
-            if !connected.as_ref().is_err_and(is_out_of_descriptors) || !self.core.spares.release() {
+            if !connected.as_ref().is_err_and(is_out_of_descriptors) || !self.core.fd_reserve.release() {
                 return connected;
             }
         }

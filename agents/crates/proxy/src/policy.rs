@@ -16,13 +16,13 @@ use fairlead_route::{
     AddressRules, HeaderRules, RequestBody, RequestEdit, RequestLine, https_location, redirect_location, strip_prefix,
 };
 
-pub(crate) use auth::{Check, GoodAnswers, Proof};
-pub(crate) use limiter::Admission;
+pub(crate) use auth::{PasswordCache, PasswordCheck, PasswordResult};
+pub(crate) use limiter::LimitGuard;
 pub(crate) use page::Page;
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedPolicyState;
 
 use crate::exchange::Reply;
-use auth::{Auth, Entry};
+use auth::{Auth, AuthOutcome};
 use limiter::Limiter;
 use page::ErrorPages;
 
@@ -55,7 +55,7 @@ pub(crate) struct Policy {
 }
 
 /// Who asks, and over what.
-pub(crate) struct Asker<'a> {
+pub(crate) struct RequestContext<'a> {
     /// Its effective address.
     pub(crate) address: IpAddr,
     /// Set when it speaks plain HTTP though HTTPS is offered at this port.
@@ -69,9 +69,9 @@ pub(crate) struct Asker<'a> {
 }
 
 /// What becomes of a request at its route.
-pub(crate) enum Verdict {
-    /// It goes on to the app; counted until `Admission` is dropped, and after `Check` has passed.
-    Pass(Option<Admission>, Option<Box<Check>>),
+pub(crate) enum Decision {
+    /// It goes on to the app; counted until `LimitGuard` is dropped, and after `PasswordCheck` has passed.
+    Pass(Option<LimitGuard>, Option<Box<PasswordCheck>>),
     /// It is answered here.
     Answer(Reason, Reply),
 }
@@ -94,7 +94,7 @@ impl Policy {
         path_prefix: &str,
         said: &RoutePolicy,
         redirect: Option<Redirect>,
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedPolicyState>,
     ) -> Result<Option<Self>, TrafficError> {
         if redirect.is_none() && *said == RoutePolicy::default() {
             return Ok(None);
@@ -126,40 +126,40 @@ impl Policy {
 
     /// Decides about a request: address, plain HTTP, maintenance, limits, size, password, redirect, in this order. Limits go
     /// before passwords, so that nobody can have many checked; the way to HTTPS goes before them, so that none is sent in the clear.
-    pub(crate) fn judge<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
+    pub(crate) fn evaluate<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         &self,
-        asker: &Asker<'_>,
+        context: &RequestContext<'_>,
         line: &RequestLine<'_>,
         headers: impl Fn() -> H,
-        good: &GoodAnswers,
-    ) -> Verdict {
+        cache: &PasswordCache,
+    ) -> Decision {
         let target = &line.target;
-        if self.addresses.as_ref().is_some_and(|addresses| !addresses.admit(asker.address)) {
+        if self.addresses.as_ref().is_some_and(|addresses| !addresses.admit(context.address)) {
             return self.answer(Reason::Denied, Reply::forbidden());
         }
-        if let (Some(port), PlainHttp::Redirect) = (asker.https_port, self.plain_http)
+        if let (Some(port), PlainHttp::Redirect) = (context.https_port, self.plain_http)
             && !target.path().starts_with(ACME_PATH)
         {
-            let location = https_location(asker.host, port, target.path_and_query);
+            let location = https_location(context.host, port, target.path_and_query);
             return self.answer(Reason::Redirected, Reply::to_https(location));
         }
         if let Some(page) = &self.maintenance {
             return self.answer(Reason::Maintenance, Reply::maintenance().with_page(page));
         }
-        let admission = match self.limiter.as_ref().map(|limiter| limiter.admit(asker.address, asker.now)) {
+        let admission = match self.limiter.as_ref().map(|limiter| limiter.admit(context.address, context.now)) {
             None => None,
             Some(Ok(admission)) => admission,
             Some(Err(wait)) => {
                 return self.answer(Reason::RateLimited, Reply::too_many_requests(wait.retry_after_seconds));
             }
         };
-        if matches!(asker.body, RequestBody::Length(length) if length > self.body_bytes_max) {
+        if matches!(context.body, RequestBody::Length(length) if length > self.body_bytes_max) {
             return self.answer(Reason::BodyTooLarge, Reply::content_too_large());
         }
-        let check = match self.auth.as_ref().map(|auth| auth.enter(asker.address, headers(), good)) {
-            None | Some(Entry::Known) => None,
-            Some(Entry::Unproved(check)) => Some(Box::new(check)),
-            Some(Entry::Nobody(challenge)) => {
+        let check = match self.auth.as_ref().map(|auth| auth.authenticate(context.address, headers(), cache)) {
+            None | Some(AuthOutcome::Cached) => None,
+            Some(AuthOutcome::Unverified(check)) => Some(Box::new(check)),
+            Some(AuthOutcome::Unauthenticated(challenge)) => {
                 return self.answer(Reason::Unauthorized, Reply::unauthorized(challenge));
             }
         };
@@ -167,11 +167,11 @@ impl Policy {
             let location = redirect_location(redirect, target.path_and_query, self.prefix_bytes);
             return self.answer(Reason::Redirected, Reply::redirect(redirect.status, location));
         }
-        Verdict::Pass(admission, check)
+        Decision::Pass(admission, check)
     }
 
-    fn answer(&self, reason: Reason, reply: Reply) -> Verdict {
-        Verdict::Answer(reason, self.dress(reply))
+    fn answer(&self, reason: Reason, reply: Reply) -> Decision {
+        Decision::Answer(reason, self.dress(reply))
     }
 
     /// What is changed of a request for the app.
@@ -210,11 +210,13 @@ impl Policy {
     }
 
     /// What a client gets whose password was wrong, or could not be checked now.
-    pub(crate) fn unproved(&self, proof: Proof) -> (Reason, Reply) {
+    pub(crate) fn password_rejection(&self, proof: PasswordResult) -> (Reason, Reply) {
         let challenge = self.auth.as_ref().map(Auth::challenge).unwrap_or_default();
         match proof {
-            Proof::Busy => (Reason::RateLimited, self.dress(Reply::too_many_requests(1))),
-            Proof::Wrong | Proof::Right => (Reason::Unauthorized, self.dress(Reply::unauthorized(challenge))),
+            PasswordResult::Busy => (Reason::RateLimited, self.dress(Reply::too_many_requests(1))),
+            PasswordResult::Wrong | PasswordResult::Right => {
+                (Reason::Unauthorized, self.dress(Reply::unauthorized(challenge)))
+            }
         }
     }
 }

@@ -19,9 +19,9 @@ use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
 use crate::core::{Ports, Siblings};
 use crate::h3::{QuicSettings, Ways};
-use crate::health::Probes;
+use crate::health_check::HealthChecks;
 use crate::limits::Limits;
-use crate::policy::Shared;
+use crate::policy::SharedPolicyState;
 use crate::worker::{Worker, WorkerOptions};
 
 type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fairlead_wire::local::ProxyCommand>;
@@ -102,10 +102,10 @@ async fn serve_sockets(
     let cores = workers.len();
     tracing::info!(cores, https = ?sockets.addresses(ListenerKind::Https), http = ?sockets.addresses(ListenerKind::Http), "serving");
     let agent_version = agent_version.to_owned();
-    let shared = Shared::new().map_err(ProxyError::system("cannot read random bytes"))?;
+    let shared = SharedPolicyState::new().map_err(ProxyError::system("cannot read random bytes"))?;
     let mut server = ControlServer {
         agent_version,
-        probes: Probes::new(workers.iter().map(|worker| worker.commands.clone())),
+        health_checks: HealthChecks::new(workers.iter().map(|worker| worker.commands.clone())),
         workers,
         sockets: Some(sockets),
         access_log: access_log.clone(),

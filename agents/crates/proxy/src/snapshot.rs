@@ -10,7 +10,7 @@ use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
 
-use crate::policy::{Policy, Shared};
+use crate::policy::{Policy, SharedPolicyState};
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
 /// What the cores serve by.
@@ -98,7 +98,7 @@ pub(crate) enum SnapshotError {
 
 /// Returns the warnings about this table, or the reason why a proxy would refuse it.
 pub fn check(message: &ProxySnapshot) -> Result<Vec<&'static str>, String> {
-    let shared = Shared::new().map_err(|error| error.to_string())?;
+    let shared = SharedPolicyState::new().map_err(|error| error.to_string())?;
     let snapshot = Snapshot::read(message, &CertificateSet::default(), &shared).map_err(|error| error.to_string())?;
     Ok(snapshot.settings.warnings())
 }
@@ -108,7 +108,7 @@ impl Snapshot {
     pub(crate) fn read(
         message: &ProxySnapshot,
         certificates: &CertificateSet,
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedPolicyState>,
     ) -> Result<Self, SnapshotError> {
         let mut index = HashMap::new();
         let mut instances = HashSet::new();
@@ -152,7 +152,7 @@ fn drain_timeout(ms: u32) -> Duration {
 fn read_route(
     route: &ProxyRoute,
     apps: &HashMap<&str, u32>,
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
         |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
@@ -179,7 +179,7 @@ fn read_route(
 }
 
 /// Identifies the rules of a route that keep requests from its app or change what it trusts; zero for none.
-fn guard_rules(policy: &RoutePolicy, shared: &Shared) -> u64 {
+fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     let open = RoutePolicy::default();
     let rules = RoutePolicy {
         http: open.http,
@@ -252,7 +252,7 @@ mod tests {
         let read = |change: fn(&mut ProxySnapshot)| {
             let mut snapshot = good.clone();
             change(&mut snapshot);
-            Snapshot::read(&snapshot, &CertificateSet::default(), &Shared::new().unwrap())
+            Snapshot::read(&snapshot, &CertificateSet::default(), &SharedPolicyState::new().unwrap())
                 .map_err(|error| error.to_string())
         };
         assert!(read(|_| ()).is_ok());

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use fairlead_route::{ConcurrencyLimit, InstanceLoad, instance_key};
 
-use crate::core::{Served, Standing, Window};
+use crate::core::{DrainWindow, InstanceState, RouteMetrics};
 use crate::limits::Limits;
 use connections::Connections;
 pub(crate) use connections::{Link, UpstreamConnection};
@@ -28,7 +28,7 @@ pub(crate) struct Instance {
     pub(crate) id: Box<str>,
     /// What clients are led to it by.
     pub(crate) key: u64,
-    pub(crate) standing: Standing,
+    pub(crate) state: InstanceState,
     in_flight: Cell<u32>,
     /// Of those in flight, the ones that it is at work on.
     busy: Cell<u32>,
@@ -39,10 +39,10 @@ pub(crate) struct Instance {
     concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
     /// When it drains: when its WebSockets are told.
-    tell: Cell<Option<Window>>,
+    tell: Cell<Option<DrainWindow>>,
     connections: Connections,
     /// Of a canary: what its requests are counted in.
-    side: RefCell<Option<Rc<Served>>>,
+    side: RefCell<Option<Rc<RouteMetrics>>>,
 }
 
 impl Instance {
@@ -50,7 +50,7 @@ impl Instance {
         Rc::new(Self {
             id: id.into(),
             key: instance_key(id),
-            standing: Standing::default(),
+            state: InstanceState::default(),
             in_flight: Cell::new(0),
             busy: Cell::new(0),
             completed: Cell::new(0),
@@ -82,13 +82,13 @@ impl Instance {
         self.busy.get()
     }
 
-    /// Counts a request to work on; `give_slot` must follow.
-    pub(crate) fn take_slot(&self) {
+    /// Counts a request to work on; `return_permit` must follow.
+    pub(crate) fn take_permit(&self) {
         self.busy.set(self.busy.get() + 1);
     }
 
     /// It works on one less.
-    pub(crate) fn give_slot(&self) {
+    pub(crate) fn return_permit(&self) {
         self.busy.set(self.busy.get() - 1);
         self.completed.set(self.completed.get().wrapping_add(1));
     }
@@ -125,11 +125,11 @@ impl Instance {
     }
 
     /// From now on its requests are counted there too.
-    pub(crate) fn set_side(&self, side: Option<Rc<Served>>) {
+    pub(crate) fn set_side(&self, side: Option<Rc<RouteMetrics>>) {
         self.side.replace(side);
     }
 
-    pub(crate) fn side(&self) -> Option<Rc<Served>> {
+    pub(crate) fn side(&self) -> Option<Rc<RouteMetrics>> {
         self.side.borrow().clone()
     }
 
@@ -140,7 +140,7 @@ impl Instance {
 
     /// Has its WebSockets told within `window`, of which the first one counts; `None`: it does not drain. Tells whether they have
     /// to be woken for it.
-    pub(crate) fn tell_within(&self, window: Option<Window>) -> bool {
+    pub(crate) fn tell_within(&self, window: Option<DrainWindow>) -> bool {
         let before = self.tell.get();
         self.tell.set(window.and(before).or(window));
         before.is_none() && window.is_some() && self.in_flight() > 0

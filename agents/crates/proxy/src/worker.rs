@@ -15,10 +15,10 @@ use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout, 
 use rustls::ServerConfig;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::access_log::{AccessLog, Message};
+use crate::access_log::{AccessLog, LogMessage};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{Core, CoreStats, DrainOrder, Ports, Sibling, Siblings, WakeCalls};
+use crate::core::{Core, CoreStats, DrainOptions, Ports, Sibling, Siblings, WakeRequests};
 use crate::h3::{self, QuicSettings, Ways};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
@@ -40,11 +40,11 @@ pub(crate) enum CoreCommand {
     /// What the health probes found.
     Health { instance: Box<str>, healthy: bool },
     /// Serves a client that another core accepted and has no room for.
-    Adopt(Accepted),
+    Adopt(AcceptedClient),
     /// Hand the numbers over.
     Collect(oneshot::Sender<CoreStats>),
     /// Accept nothing more; answer when the last connection has ended. Again: go on by another order.
-    Drain(DrainOrder, oneshot::Sender<()>),
+    Drain(DrainOptions, oneshot::Sender<()>),
     /// Panics in the task of this name.
     #[cfg(test)]
     Fault(&'static str),
@@ -52,7 +52,7 @@ pub(crate) enum CoreCommand {
 
 /// An accepted client.
 #[derive(Debug)]
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedClient {
     socket: OwnedFd,
     peer: SocketAddr,
     is_https: bool,
@@ -69,9 +69,9 @@ pub(crate) struct WorkerOptions {
     pub(crate) quic: QuicSettings,
     /// One for each of QUIC's listeners, in their order.
     pub(crate) ways: Vec<Ways>,
-    pub(crate) access_log: SyncSender<Message>,
+    pub(crate) access_log: SyncSender<LogMessage>,
     /// Who is told of requests for apps that sleep.
-    pub(crate) wakes: WakeCalls,
+    pub(crate) wakes: WakeRequests,
     /// Cores to be introduced to each other once all have started.
     pub(crate) siblings: Siblings,
 }
@@ -126,10 +126,10 @@ async fn serve(
 ) {
     let access_log = AccessLog::new(options.access_log);
     let core = Core::new(options.limits, options.ports, access_log, clients_open, options.siblings);
-    core.call_wakes(options.wakes);
+    core.set_wake_requests(options.wakes);
     spawn_vital(&core, "clock", tick(Rc::clone(&core)));
-    let laps = Rc::clone(&core);
-    spawn_vital(&core, "handshakes", async move { laps.handshakes.count_laps(Instant::now).await });
+    let rounds = Rc::clone(&core);
+    spawn_vital(&core, "handshakes", async move { rounds.handshakes.count_rounds(Instant::now).await });
     let mut accepting = Vec::new();
     let mut ways = options.ways.into_iter();
     for listener in options.listeners {
@@ -297,13 +297,13 @@ fn hand_over(core: &Core, socket: &Stream, peer: SocketAddr, is_https: bool) -> 
     core.siblings.hand_over(core.limits.connections_max, || {
         // This core's loop still watches the descriptor itself.
         let socket = socket.as_fd().try_clone_to_owned().ok()?;
-        Some(CoreCommand::Adopt(Accepted { socket, peer, is_https }))
+        Some(CoreCommand::Adopt(AcceptedClient { socket, peer, is_https }))
     })
 }
 
 /// Serves a client that another core accepted.
-fn adopt(core: &Rc<Core>, accepted: Accepted, tls: &Arc<ServerConfig>) {
-    let Accepted { socket, peer, is_https } = accepted;
+fn adopt(core: &Rc<Core>, accepted: AcceptedClient, tls: &Arc<ServerConfig>) {
+    let AcceptedClient { socket, peer, is_https } = accepted;
     match Stream::adopt(socket) {
         Ok(socket) => {
             let (core, tls) = (Rc::clone(core), is_https.then(|| Arc::clone(tls)));
@@ -356,7 +356,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::access_log::LogWriter;
     use crate::control::{ProxyKeys, Sockets};
-    use crate::policy::Shared;
+    use crate::policy::SharedPolicyState;
 
     /// Turns that tasks which never run out of work have until so many clients are accepted.
     async fn turns_beside_accepts(accepts_yield: bool) -> u32 {
@@ -478,7 +478,7 @@ pub(crate) mod tests {
             }],
             ..Default::default()
         };
-        Arc::new(Snapshot::read(&table, &CertificateSet::default(), &Shared::new().unwrap()).unwrap())
+        Arc::new(Snapshot::read(&table, &CertificateSet::default(), &SharedPolicyState::new().unwrap()).unwrap())
     }
 
     /// Core with routes, and its address.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
@@ -71,15 +71,15 @@ fn main() {
     println!("test result: ok. 10 passed; 0 failed; 0 ignored");
 }
 
-fn options(folder: &Path) -> KeeperOptions {
-    KeeperOptions {
+fn options(folder: &Path) -> SupervisorOptions {
+    SupervisorOptions {
         // An ordinary user may start it too, from any folder.
         program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
-        retirement: DrainOrder::default(),
+        retirement: DrainOptions::default(),
     }
 }
 
@@ -138,7 +138,7 @@ fn status(task: &Path) -> BTreeMap<String, String> {
 async fn a_proxy_serves_without_any_right_beyond_serving() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
     keeper.apply(snapshot(app.address)).await.unwrap();
     assert_eq!(ask(keeper.http_address().unwrap()).await, Some(200));
@@ -171,7 +171,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
     // Only its owner can reach it.
     std::fs::set_permissions(&logs, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
     let access_log =
         AccessLog { sample_permille: Some(1000), file_bytes_max: 64 * 1024, files_max: 3, ..AccessLog::default() };
@@ -206,7 +206,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
 async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
     keeper.apply(snapshot(app.address)).await.unwrap();
     let mut bad = snapshot(app.address);
@@ -254,12 +254,12 @@ async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
 async fn a_new_run_adopts_the_proxy_that_serves() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (first, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (first, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     first.apply(snapshot(app.address)).await.unwrap();
     let (pid, address) = (first.pid(), first.http_address().unwrap());
     drop((first, stats));
     assert_eq!(ask(address).await, Some(200));
-    let (second, mut stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (second, mut stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     assert_eq!((second.pid(), second.http_address()), (pid, Some(address)));
     // What was counted while nobody listened comes first.
     let frame = stats.recv().await.unwrap();
@@ -277,7 +277,7 @@ async fn a_broken_channel_is_opened_again_and_the_proxy_serves_on() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let options = options(folder.path());
-    let (keeper, mut stats) = ProxyKeeper::start(options.clone()).await.unwrap();
+    let (keeper, mut stats) = ProxySupervisor::start(options.clone()).await.unwrap();
     keeper.apply(snapshot(app.address)).await.unwrap();
     let (pid, address) = (keeper.pid(), keeper.http_address().unwrap());
     for _ in 0..3 {
@@ -295,7 +295,7 @@ async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
     let with_certificate = || ProxySnapshot { certificates: vec![certificate(&authority)], ..snapshot(app.address) };
-    let (mut keeper, mut stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (mut keeper, mut stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     keeper.apply(with_certificate()).await.unwrap();
     let address = keeper.https_address().unwrap();
     let config = client_tls(&authority, &["http/1.1"]);
@@ -317,7 +317,7 @@ async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
         assert_eq!(ask().await, HandshakeKind::Resumed);
         // The next `run` learns the keys from the proxy, and hands them to the one after it.
         drop((keeper, stats));
-        (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+        (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
         keeper.apply(with_certificate()).await.unwrap();
     }
     drop(stats);
@@ -328,14 +328,14 @@ async fn a_hung_proxy_is_replaced_on_the_same_sockets() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let (https, http) = free_addresses();
-    let options = KeeperOptions { https: vec![https], http: vec![http], ..options(folder.path()) };
-    let (first, stats) = ProxyKeeper::start(options.clone()).await.unwrap();
+    let options = SupervisorOptions { https: vec![https], http: vec![http], ..options(folder.path()) };
+    let (first, stats) = ProxySupervisor::start(options.clone()).await.unwrap();
     let pid = first.pid();
     drop((first, stats));
     kill(pid, Signal::STOP);
     // In line at the sockets of the old one, and served by the new one.
     let waiting: Vec<_> = (0..8).map(|_| tokio::spawn(ask(http))).collect();
-    let (second, stats) = ProxyKeeper::start(options).await.unwrap();
+    let (second, stats) = ProxySupervisor::start(options).await.unwrap();
     discard(stats);
     assert_ne!(second.pid(), pid);
     second.apply(snapshot(app.address)).await.unwrap();
@@ -381,7 +381,7 @@ async fn stranger(control_path: &Path, protocol_version: u32, pid: u32) {
 }
 
 /// Starts a process that is in the way, and waits until it is.
-async fn start_stranger(options: &KeeperOptions, arguments: &[&str]) -> tokio::process::Child {
+async fn start_stranger(options: &SupervisorOptions, arguments: &[&str]) -> tokio::process::Child {
     let mut stranger = tokio::process::Command::new(&options.program)
         .arg(arguments[0])
         .arg(&options.control_path)
@@ -399,7 +399,7 @@ async fn a_proxy_that_names_another_process_is_not_believed() {
     let options = options(folder.path());
     let mut victim = tokio::process::Command::new("sleep").arg("1000").kill_on_drop(true).spawn().unwrap();
     let mut liar = start_stranger(&options, &["liar", &victim.id().unwrap().to_string()]).await;
-    let (keeper, stats) = ProxyKeeper::start(options).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options).await.unwrap();
     discard(stats);
     assert!(!liar.wait().await.unwrap().success());
     keeper.stop(Duration::from_secs(5)).await;
@@ -410,7 +410,7 @@ async fn a_proxy_of_another_version_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     let mut stranger = start_stranger(&options, &["stranger"]).await;
-    let (keeper, stats) = ProxyKeeper::start(options).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options).await.unwrap();
     discard(stats);
     assert!(!stranger.wait().await.unwrap().success());
     keeper.stop(Duration::from_secs(5)).await;
@@ -425,7 +425,7 @@ fn free_addresses() -> (SocketAddr, SocketAddr) {
 async fn used_up_descriptors_pause_accepting_and_it_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
     keeper.apply(snapshot(app.address)).await.unwrap();
     let address = keeper.http_address().unwrap();

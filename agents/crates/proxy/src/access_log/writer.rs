@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use super::{LogFile, Record, line};
+use super::{LogTarget, Record, line};
 
 /// Batches that may wait for the disk.
 const WAITING_MAX: usize = 64;
@@ -19,9 +19,9 @@ const FULL_FACTOR: u64 = 2;
 
 /// What the thread is told.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum LogMessage {
     /// Sets the format from now on.
-    Set(LogFile),
+    Set(LogTarget),
     /// Sets the file from now on.
     File(File),
     /// Encoded records.
@@ -33,7 +33,7 @@ pub(crate) enum Message {
 /// The writer; its thread ends with the last sender.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
-    settings: Option<LogFile>,
+    settings: Option<LogTarget>,
     open: Option<Open>,
     /// The last write failed, which was said.
     failing: bool,
@@ -48,7 +48,7 @@ struct Open {
 
 impl LogWriter {
     /// Starts the thread.
-    pub(crate) fn start() -> io::Result<SyncSender<Message>> {
+    pub(crate) fn start() -> io::Result<SyncSender<LogMessage>> {
         let (sender, received) = sync_channel(WAITING_MAX);
         let writer = Self { settings: None, open: None, failing: false, lines: Vec::new() };
         std::thread::Builder::new().name("access-log".to_owned()).spawn(move || writer.run(&received))?;
@@ -56,21 +56,21 @@ impl LogWriter {
     }
 
     /// Waits until everything sent before is written, but not for ever.
-    pub(crate) fn sync(writer: &SyncSender<Message>) {
+    pub(crate) fn sync(writer: &SyncSender<LogMessage>) {
         let (done, is_done) = sync_channel(1);
-        if writer.send(Message::Sync(done)).is_err() || is_done.recv_timeout(SYNC_TIMEOUT).is_err() {
+        if writer.send(LogMessage::Sync(done)).is_err() || is_done.recv_timeout(SYNC_TIMEOUT).is_err() {
             tracing::warn!("the last lines of the access log may be lost");
         }
     }
 
-    fn run(mut self, received: &Receiver<Message>) {
+    fn run(mut self, received: &Receiver<LogMessage>) {
         for message in received {
             match message {
-                Message::Set(settings) => self.settings = Some(settings),
-                Message::File(file) => self.open = Open::new(file),
+                LogMessage::Set(settings) => self.settings = Some(settings),
+                LogMessage::File(file) => self.open = Open::new(file),
                 // Whoever asked may have stopped waiting.
-                Message::Sync(done) => drop(done.try_send(())),
-                Message::Records(records) => {
+                LogMessage::Sync(done) => drop(done.try_send(())),
+                LogMessage::Records(records) => {
                     let written = self.write(&records);
                     match written {
                         Ok(()) if self.failing => tracing::info!("the access log is written again"),
@@ -84,7 +84,7 @@ impl LogWriter {
     }
 
     fn write(&mut self, mut records: &[u8]) -> io::Result<()> {
-        let Some(LogFile { settings, .. }) = self.settings.as_ref().filter(|file| !file.path.is_empty()) else {
+        let Some(LogTarget { settings, .. }) = self.settings.as_ref().filter(|file| !file.path.is_empty()) else {
             return Ok(());
         };
         self.lines.clear();
@@ -131,7 +131,7 @@ mod tests {
     fn lines_go_to_the_passed_file_until_nobody_rotates_it() {
         let (file, next) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
         let settings = AccessLog { file_bytes_max: 1, ..AccessLog::default() };
-        let settings = LogFile { path: "access.log".into(), settings };
+        let settings = LogTarget { path: "access.log".into(), settings };
         let mut writer = LogWriter { settings: None, open: None, failing: false, lines: Vec::new() };
         writer.write(&one()).unwrap();
         writer.settings = Some(settings);

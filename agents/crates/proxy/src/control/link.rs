@@ -28,7 +28,7 @@ const ADOPT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
 
 /// A proxy that was there, and what it handed over.
-pub(crate) struct Adopted {
+pub(crate) struct AdoptedProxy {
     pub(crate) channel: Channel,
     pub(crate) pid: u32,
     pub(crate) sockets: Sockets,
@@ -78,11 +78,11 @@ async fn greet(channel: &mut Channel, patience: Duration) -> Result<u32, ProxyEr
 
 /// The proxy that listens behind `path`; `None` when there is none.
 /// One that is there and does not hand over in time, or can't, is an error.
-pub(crate) async fn adopt(path: &Path) -> Result<Option<Adopted>, ProxyError> {
+pub(crate) async fn adopt(path: &Path) -> Result<Option<AdoptedProxy>, ProxyError> {
     timeout(ADOPT_TIMEOUT, take_over(path)).await.unwrap_or(Err(ProxyError::Silent))
 }
 
-async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
+async fn take_over(path: &Path) -> Result<Option<AdoptedProxy>, ProxyError> {
     let stream = match connect_asking_sender(path) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
@@ -101,7 +101,7 @@ async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
             let descriptors = channel.take_descriptors(listeners.listeners.len());
             let sockets = Sockets::adopt(&listeners, descriptors)?;
             let keys = listeners.keys.as_ref().and_then(ProxyKeys::read);
-            return Ok(Some(Adopted { channel, pid, sockets, keys }));
+            return Ok(Some(AdoptedProxy { channel, pid, sockets, keys }));
         }
     }
 }

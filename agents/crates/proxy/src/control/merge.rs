@@ -9,11 +9,11 @@ use fairlead_wire::local::{
 
 /// What one draining proxy adds to the next frame: counts since the last one, and what is in flight now.
 #[derive(Debug, Default)]
-pub(super) struct Share {
+pub(super) struct DrainingShare {
     frame: ProxyStats,
 }
 
-impl Share {
+impl DrainingShare {
     /// Takes another second.
     pub(super) fn add(&mut self, frame: ProxyStats) {
         let counted = self.take_counts();
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn counts_are_given_once_and_what_is_in_flight_until_it_ends() {
-        let mut share = Share::default();
+        let mut share = DrainingShare::default();
         share.add(frame(7, 10, 5));
         share.add(frame(7, 20, 4));
         let mut first = frame(9, 1, 1);

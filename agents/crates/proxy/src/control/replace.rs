@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use super::keeper::KeeperOptions;
 use super::process::{self, Process};
 use super::sockets::takes_ipv4;
+use super::supervisor::SupervisorOptions;
 use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
 
 /// Processes that listen on the control socket beside this one.
@@ -19,7 +19,10 @@ pub(super) fn others(control_path: &Path) -> Vec<Process> {
 
 /// Ends whatever still listens on the control socket. Its listening sockets are kept, when they are the ones wanted and the
 /// system hands them out: then clients only wait.
-pub(super) async fn replace(options: &KeeperOptions, farewell: Duration) -> Result<Option<Sockets>, ProxyError> {
+pub(super) async fn replace(
+    options: &SupervisorOptions,
+    drain_timeout: Duration,
+) -> Result<Option<Sockets>, ProxyError> {
     let others = others(&options.control_path);
     let mut kept = Vec::new();
     for process in &others {
@@ -30,7 +33,7 @@ pub(super) async fn replace(options: &KeeperOptions, farewell: Duration) -> Resu
         }
     }
     for process in &others {
-        process.end(farewell).await?;
+        process.end(drain_timeout).await?;
         tracing::warn!(pid = process.pid, "ended an old proxy");
     }
     if kept.is_empty() {
@@ -51,7 +54,7 @@ pub(super) async fn replace(options: &KeeperOptions, farewell: Duration) -> Resu
 }
 
 /// Whether a listener on `found` is what was wanted; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
-fn fits(options: &KeeperOptions, wanted: SocketAddr, found: SocketAddr) -> bool {
+fn fits(options: &SupervisorOptions, wanted: SocketAddr, found: SocketAddr) -> bool {
     let stands_in = || {
         found.is_ipv4() && found.ip().is_unspecified() && takes_ipv4(wanted, options.https.iter().chain(&options.http))
     };
@@ -59,7 +62,7 @@ fn fits(options: &KeeperOptions, wanted: SocketAddr, found: SocketAddr) -> bool 
 }
 
 /// Whether a living proxy listens where it should.
-pub(super) fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
+pub(super) fn is_wanted(sockets: &Sockets, options: &SupervisorOptions) -> bool {
     let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
     let same = |kind, wanted: &[SocketAddr]| {
         let found = sockets.addresses(kind);

@@ -19,12 +19,12 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
-use crate::access_log::{LogFile, Message};
+use crate::access_log::{LogMessage, LogTarget};
 
 use super::{ProxyError, ProxyKeys, Sockets};
-use crate::core::{AppStats, CoreStats, DrainOrder, RouteNumbers, ServedNumbers};
-use crate::health::Probes;
-use crate::policy::Shared;
+use crate::core::{AppStats, CoreStats, DrainOptions, PolicyCounters, RouteCounters};
+use crate::health_check::HealthChecks;
+use crate::policy::SharedPolicyState;
 use crate::snapshot::Snapshot;
 use crate::worker::{CoreCommand, Worker};
 
@@ -34,7 +34,7 @@ const STATS_EVERY: Duration = Duration::from_secs(1);
 /// Routes that are told of apart in one frame: those of a server with thousands of domains must not fill it.
 const ROUTES_MAX: usize = 64;
 /// For exchanges in flight when the proxy is told to end by a signal.
-const SIGNAL_DRAIN: DrainOrder = DrainOrder { patience: Duration::from_secs(10), spread: Duration::ZERO };
+const SIGNAL_DRAIN: DrainOptions = DrainOptions { patience: Duration::from_secs(10), spread: Duration::ZERO };
 
 pub(crate) type Channel = LocalChannel<ProxyEvent, ProxyCommand>;
 
@@ -51,10 +51,10 @@ pub(crate) enum ServeEnd {
 pub(crate) struct ControlServer {
     pub(crate) agent_version: String,
     pub(crate) workers: Vec<Worker>,
-    pub(crate) probes: Probes,
+    pub(crate) health_checks: HealthChecks,
     /// `None` once it drains: a later `run` must find its successor, not it.
     pub(crate) sockets: Option<Sockets>,
-    pub(crate) access_log: SyncSender<Message>,
+    pub(crate) access_log: SyncSender<LogMessage>,
     pub(crate) certificates: Arc<CertificateStore>,
     pub(crate) keys: ProxyKeys,
     pub(crate) tickets: Arc<Tickets>,
@@ -62,7 +62,7 @@ pub(crate) struct ControlServer {
     pub(crate) generation: u64,
     pub(crate) channel: Option<Channel>,
     /// What the cores count by.
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedPolicyState>,
     pub(crate) collected_at: Instant,
     /// Warning about the snapshot in use.
     pub(crate) warnings: Vec<&'static str>,
@@ -79,7 +79,7 @@ impl ControlServer {
         self.drain(order, shutdown).await
     }
 
-    async fn serve_until_drained(&mut self, shutdown: &CancellationToken) -> Result<DrainOrder, ProxyError> {
+    async fn serve_until_drained(&mut self, shutdown: &CancellationToken) -> Result<DrainOptions, ProxyError> {
         let sockets = self.sockets.as_ref().ok_or(ProxyError::Protocol("a proxy that drained has no sockets"))?;
         let control = sockets.control().and_then(UnixListener::from_std);
         let control = control.map_err(ProxyError::system("cannot listen on the control socket"))?;
@@ -138,7 +138,7 @@ impl ControlServer {
     }
 
     /// Does what is asked; tells how to drain when that is it.
-    async fn command(&mut self, body: proxy_command::Body) -> Result<Option<DrainOrder>, ProxyError> {
+    async fn command(&mut self, body: proxy_command::Body) -> Result<Option<DrainOptions>, ProxyError> {
         match body {
             proxy_command::Body::Hello(hello) if !local_protocol_accepted(hello.protocol_version) => {
                 tracing::warn!(version = hello.protocol_version, "an agent of an unknown version was refused");
@@ -158,7 +158,7 @@ impl ControlServer {
             }
             proxy_command::Body::TakeListeners(_) => self.hand_over().await,
             proxy_command::Body::Drain(drain) => {
-                return Ok(Some(DrainOrder {
+                return Ok(Some(DrainOptions {
                     patience: Duration::from_millis(u64::from(drain.timeout_ms)),
                     spread: Duration::from_millis(u64::from(drain.spread_ms)),
                 }));
@@ -195,7 +195,7 @@ impl ControlServer {
         self.set_access_log(&snapshot);
         self.warn(&snapshot);
         self.ask(|applied| CoreCommand::Apply(Arc::clone(&snapshot), applied)).await?;
-        self.probes.set(&snapshot);
+        self.health_checks.set(&snapshot);
         self.generation = snapshot.generation;
         tracing::debug!(generation = snapshot.generation, "a snapshot is in use");
         Ok(Ok(()))
@@ -203,9 +203,9 @@ impl ControlServer {
 
     fn set_access_log(&self, snapshot: &Snapshot) {
         let settings = snapshot.settings.access_log.clone();
-        let file = LogFile { path: Arc::clone(&snapshot.access_log_path), settings };
+        let file = LogTarget { path: Arc::clone(&snapshot.access_log_path), settings };
         // A disk that hangs must not hold the control loop: the file of before is written on.
-        if self.access_log.try_send(Message::Set(file)).is_err() {
+        if self.access_log.try_send(LogMessage::Set(file)).is_err() {
             tracing::warn!("the access log does not keep up; its settings stay as they were");
         }
     }
@@ -214,7 +214,7 @@ impl ControlServer {
         let passed = self.channel.as_mut().and_then(|channel| channel.take_descriptors(1).pop());
         let file = passed.ok_or("no file came with it").map(File::from);
         let sent =
-            file.and_then(|file| self.access_log.try_send(Message::File(file)).map_err(|_| "it does not keep up"));
+            file.and_then(|file| self.access_log.try_send(LogMessage::File(file)).map_err(|_| "it does not keep up"));
         if let Err(reason) = sent {
             tracing::warn!(reason, "the access log stays in the file that it has");
         }
@@ -263,7 +263,7 @@ impl ControlServer {
 
     /// Ends what is in flight, or is ended by the deadline. Goes on counting and obeying: keep-alive connections may still get a
     /// request, which is to be routed by what is true then.
-    async fn drain(&mut self, order: DrainOrder, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
+    async fn drain(&mut self, order: DrainOptions, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
         self.sockets = None;
         let mut ticks = seconds();
         let mut signalled = shutdown.is_cancelled();
@@ -305,7 +305,7 @@ impl ControlServer {
     /// Ready when the last connection of the last core has ended.
     fn begin_drain(
         &self,
-        order: DrainOrder,
+        order: DrainOptions,
     ) -> Result<impl Future<Output = Result<(), ProxyError>> + Send + use<>, ProxyError> {
         let mut answers = Vec::with_capacity(self.workers.len());
         for worker in &self.workers {
@@ -355,9 +355,9 @@ fn is_from(stream: &UnixStream, owner: u32) -> bool {
 
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
-    let mut routes: BTreeMap<Box<str>, RouteNumbers> = BTreeMap::new();
-    let mut served = ServedBy::new();
-    let mut sides: BTreeMap<Box<str>, ServedNumbers> = BTreeMap::new();
+    let mut routes: BTreeMap<Box<str>, PolicyCounters> = BTreeMap::new();
+    let mut served = CountersByRoute::new();
+    let mut sides: BTreeMap<Box<str>, RouteCounters> = BTreeMap::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
     let mut stats = ProxyStats {
         duration_ms: saturate(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
@@ -379,7 +379,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         for route in core.routes {
             routes.entry(route.key).or_default().merge(&route.numbers);
         }
-        for route in core.served {
+        for route in core.route_metrics {
             served.entry((route.app, route.route)).or_default().merge(&route.numbers);
         }
         for side in core.sides {
@@ -392,7 +392,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     stats.apps = apps.into_values().map(app_stats).collect();
     stats.routes = routes.into_iter().map(|(key, numbers)| route_stats(&key, &numbers)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
-    stats.served = busiest(served).map(|((app, route), numbers)| served_stats(app, &route, &numbers)).collect();
+    stats.served = busiest(served).map(|((app, route), numbers)| route_traffic(app, &route, &numbers)).collect();
     stats.instances = instances.into_iter().map(instance).collect();
     stats.sides = sides.into_iter().map(|(side, numbers)| side_stats(side, &numbers)).collect();
     stats
@@ -427,7 +427,7 @@ fn app_stats(app: AppStats) -> ProxyAppStats {
     }
 }
 
-fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
+fn route_stats(key: &str, numbers: &PolicyCounters) -> ProxyRouteStats {
     ProxyRouteStats {
         route: key.to_owned(),
         rate_limited: saturate(numbers.rate_limited),
@@ -440,13 +440,13 @@ fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
 }
 
 /// An app and one of its routes.
-type ServedKey = (Box<str>, Arc<str>);
-type ServedBy = BTreeMap<ServedKey, ServedNumbers>;
+type AppRoute = (Box<str>, Arc<str>);
+type CountersByRoute = BTreeMap<AppRoute, RouteCounters>;
 
 /// Those that go into a frame: the busiest, and what is left of each app as its empty route.
-fn busiest(mut served: ServedBy) -> impl Iterator<Item = (ServedKey, ServedNumbers)> {
+fn busiest(mut served: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
     if served.len() > ROUTES_MAX {
-        let mut order: Vec<(u64, ServedKey)> =
+        let mut order: Vec<(u64, AppRoute)> =
             served.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
         order.sort_unstable_by(|one, other| other.cmp(one));
         for (_, key) in order.drain(ROUTES_MAX..) {
@@ -458,7 +458,7 @@ fn busiest(mut served: ServedBy) -> impl Iterator<Item = (ServedKey, ServedNumbe
     served.into_iter()
 }
 
-fn served_stats(app_key: Box<str>, route: &str, numbers: &ServedNumbers) -> ProxyRouteTraffic {
+fn route_traffic(app_key: Box<str>, route: &str, numbers: &RouteCounters) -> ProxyRouteTraffic {
     let (latency_index, latency_count) = numbers.latency.sparse().unzip();
     ProxyRouteTraffic {
         app_key: app_key.into(),
@@ -472,7 +472,7 @@ fn served_stats(app_key: Box<str>, route: &str, numbers: &ServedNumbers) -> Prox
     }
 }
 
-fn side_stats(side: Box<str>, numbers: &ServedNumbers) -> ProxySideStats {
+fn side_stats(side: Box<str>, numbers: &RouteCounters) -> ProxySideStats {
     let (latency_index, latency_count) = numbers.latency.sparse().unzip();
     ProxySideStats {
         side: side.into(),
@@ -494,10 +494,10 @@ mod tests {
 
     #[test]
     fn the_busiest_routes_are_told_apart_and_no_request_of_the_others_is_lost() {
-        let numbers = |requests| ServedNumbers { requests, ..ServedNumbers::default() };
+        let numbers = |requests| RouteCounters { requests, ..RouteCounters::default() };
         let route =
             |number: u64| (Box::from(if number.is_multiple_of(2) { "even" } else { "odd" }), format!("{number}.test/"));
-        let served: ServedBy = (1..=200)
+        let served: CountersByRoute = (1..=200)
             .map(|number| {
                 let (app, route) = route(number);
                 ((app, route.into()), numbers(number))
@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(rest("even"), (1..=136).filter(|number: &u64| number.is_multiple_of(2)).sum::<u64>());
         assert!(told.iter().any(|((app, route), _)| &**app == "even" && &**route == "138.test/"));
         assert!(!told.iter().any(|((_, route), _)| &**route == "136.test/"));
-        let few: ServedBy = BTreeMap::from([(("a".into(), "a.test/".into()), numbers(1))]);
+        let few: CountersByRoute = BTreeMap::from([(("a".into(), "a.test/".into()), numbers(1))]);
         assert_eq!(busiest(few).count(), 1);
     }
 }

@@ -16,12 +16,12 @@ pub(crate) struct Alarms {
 
 #[derive(Debug, Default)]
 struct Slots {
-    entries: Vec<Option<Rc<Entry>>>,
+    entries: Vec<Option<Rc<AlarmEntry>>>,
     free: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Entry {
+struct AlarmEntry {
     /// Zero: not set.
     deadline_ms: Cell<u64>,
     /// Zero: the alarm's owner is not an idle connection.
@@ -75,7 +75,7 @@ impl Alarms {
 
     /// Rings for the connections that have idled longest: at most `count`, and only those that idle since `before_ms` or longer.
     /// Returns since when the last of them has idled.
-    pub(crate) fn ring_longest_idle(&self, count: usize, before_ms: u64) -> Option<u64> {
+    pub(crate) fn wake_longest_idle(&self, count: usize, before_ms: u64) -> Option<u64> {
         let slots = self.slots.borrow();
         let idle = slots.entries.iter().flatten().filter(|entry| (1..=before_ms).contains(&entry.idle_since_ms.get()));
         let mut idle: Vec<_> = idle.collect();
@@ -97,7 +97,7 @@ impl Alarms {
 
     /// An alarm that is not set.
     pub(crate) fn alarm(self: &Rc<Self>) -> Alarm {
-        let entry = Rc::new(Entry::default());
+        let entry = Rc::new(AlarmEntry::default());
         let mut slots = self.slots.borrow_mut();
         let slot = match slots.free.pop() {
             Some(slot) => {
@@ -117,7 +117,7 @@ impl Alarms {
 #[derive(Debug)]
 pub(crate) struct Alarm {
     alarms: Rc<Alarms>,
-    entry: Rc<Entry>,
+    entry: Rc<AlarmEntry>,
     slot: usize,
 }
 
@@ -154,8 +154,8 @@ impl Alarm {
     }
 
     /// Lets another task than its owner ring it.
-    pub(crate) fn ringer(&self) -> Ringer {
-        Ringer(Rc::clone(&self.entry))
+    pub(crate) fn remote_waker(&self) -> RemoteWaker {
+        RemoteWaker(Rc::clone(&self.entry))
     }
 
     /// Never rings until it is set again.
@@ -179,10 +179,10 @@ impl Alarm {
 
 /// Rings an alarm before its deadline.
 #[derive(Debug)]
-pub(crate) struct Ringer(Rc<Entry>);
+pub(crate) struct RemoteWaker(Rc<AlarmEntry>);
 
-impl Ringer {
-    pub(crate) fn ring(&self) {
+impl RemoteWaker {
+    pub(crate) fn wake(&self) {
         self.0.deadline_ms.set(1);
         if let Some(waker) = self.0.waker.take() {
             waker.wake();
@@ -245,10 +245,10 @@ mod tests {
         };
         let (second, first, works, late) = (idle(20), idle(10), idle(0), idle(500));
         let mut cx = Context::from_waker(Waker::noop());
-        assert_eq!(alarms.ring_longest_idle(1, 100), Some(10));
+        assert_eq!(alarms.wake_longest_idle(1, 100), Some(10));
         assert_eq!([&first, &second].map(|alarm| alarm.poll(&mut cx).is_ready()), [true, false]);
-        assert_eq!(alarms.ring_longest_idle(8, 100), Some(20));
-        assert_eq!(alarms.ring_longest_idle(8, 100), None);
+        assert_eq!(alarms.wake_longest_idle(8, 100), Some(20));
+        assert_eq!(alarms.wake_longest_idle(8, 100), None);
         assert_eq!([&second, &works, &late].map(|alarm| alarm.poll(&mut cx).is_ready()), [true, false, false]);
     }
 

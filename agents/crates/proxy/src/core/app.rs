@@ -3,11 +3,11 @@
 //! whatever another app does, nothing here waits for it.
 
 mod bounds;
-mod fleet;
-mod seat;
+mod load_balancer;
+mod permit;
 mod shares;
 mod sleep;
-mod waiting;
+mod wait_queue;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,16 +16,16 @@ use fairlead_model::{AppTraffic, Priority};
 use fairlead_route::{Admission, RequestIds, RetryBudget};
 
 pub(crate) use bounds::Bounds;
-pub(crate) use fleet::{Affinity, Member, Standing};
-pub(crate) use seat::{Serving, Slot};
-pub(crate) use waiting::Waiting;
+pub(crate) use load_balancer::{Affinity, InstanceState, Member};
+pub(crate) use permit::{InFlightRequest, Permit};
+pub(crate) use wait_queue::QueuedRequest;
 
 use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota};
 use crate::upstream::Instance;
-use fleet::{Choice, Fleet};
+use load_balancer::{Choice, LoadBalancer};
 use shares::Shares;
 use sleep::Sleep;
-use waiting::{Waiter, Waiters};
+use wait_queue::{QueueEntry, WaitQueue};
 
 /// An app on one core. Lives on while exchanges of it do, even when no route leads to it any more.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ pub(crate) struct App {
     connections: Rc<AppPart>,
     /// Its part of the request heads that the core keeps.
     heads: Rc<AppPart>,
-    fleet: RefCell<Fleet>,
+    load_balancer: RefCell<LoadBalancer>,
     /// Slots that are taken.
     busy: Cell<u32>,
-    waiters: RefCell<Waiters>,
+    wait_queue: RefCell<WaitQueue>,
     /// Slots held by each client.
     shares: RefCell<Shares>,
     /// How many stand in line: asked on the hot path, where nobody does.
@@ -58,7 +58,7 @@ pub(crate) struct App {
 
 /// What a request wants of its app.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asks {
+pub(crate) struct InstanceRequest {
     /// Key of its client's address.
     pub(crate) client: u64,
     pub(crate) priority: Priority,
@@ -68,9 +68,9 @@ pub(crate) struct Asks {
 }
 
 /// What it gets.
-pub(crate) enum Acquired {
-    Here(Serving, Slot),
-    Later(Waiting),
+pub(crate) enum AcquireResult {
+    Granted(InFlightRequest, Permit),
+    Queued(QueuedRequest),
     Refused(Refusal),
 }
 
@@ -80,13 +80,13 @@ pub(crate) enum Refusal {
     #[error("the app has no instance")]
     NoInstance,
     #[error("too many requests wait for the app")]
-    Full,
+    QueueFull,
     #[error("the app does not keep up, and others matter more")]
     Shed,
     #[error("no instance was free in time")]
-    Late,
+    QueueTimeout,
     #[error("too many bytes of requests are kept already")]
-    Heads,
+    HeadQuota,
 }
 
 impl App {
@@ -101,9 +101,9 @@ impl App {
             bounds: Cell::new(Bounds::of(&AppTraffic::default())),
             connections: AppPart::new(connections),
             heads: AppPart::new(heads),
-            fleet: RefCell::default(),
+            load_balancer: RefCell::default(),
             busy: Cell::new(0),
-            waiters: RefCell::default(),
+            wait_queue: RefCell::default(),
             shares: RefCell::default(),
             waiting: Cell::new(0),
             admission: Cell::default(),
@@ -120,24 +120,24 @@ impl App {
     pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
         self.measured.set(measured);
         self.bounds.set(Bounds::of(traffic));
-        let mut fleet = self.fleet.borrow_mut();
-        fleet.set(&self.key, traffic, members, self.clock.now_ms());
-        fleet.set_slots(self.bounds.get());
-        drop(fleet);
+        let mut load_balancer = self.load_balancer.borrow_mut();
+        load_balancer.set(&self.key, traffic, members, self.clock.now_ms());
+        load_balancer.set_slots(self.bounds.get());
+        drop(load_balancer);
         self.count_places();
         self.dispatch();
     }
 
     /// It is in no snapshot any more: nothing new reaches it, and who waits is told so.
     pub(crate) fn retire(self: &Rc<Self>) {
-        self.fleet.borrow_mut().clear();
+        self.load_balancer.borrow_mut().clear();
         self.count_places();
         self.dispatch();
     }
 
     /// A probe's verdict changed, if the instance is this app's.
     pub(crate) fn set_health(self: &Rc<Self>, instance: &Rc<Instance>, healthy: bool) {
-        if self.fleet.borrow_mut().set_health(instance, healthy, self.clock.now_ms()) {
+        if self.load_balancer.borrow_mut().set_health(instance, healthy, self.clock.now_ms()) {
             self.dispatch();
         }
     }
@@ -151,7 +151,7 @@ impl App {
         if !self.bounds.get().sticky {
             return Affinity::Any;
         }
-        self.fleet.borrow().affinity(cookies, client)
+        self.load_balancer.borrow().affinity(cookies, client)
     }
 
     /// The Set-Cookie value that ties a client to `instance`, when the app wants that and the client is not tied to it already.
@@ -159,22 +159,22 @@ impl App {
         if !self.bounds.get().sticky {
             return None;
         }
-        self.fleet.borrow().sticky_cookie(instance, affinity, secure)
+        self.load_balancer.borrow().sticky_cookie(instance, affinity, secure)
     }
 
     /// An instance for a request, or a place in line. With a free instance it allocates nothing and looks at no clock.
-    pub(crate) fn acquire(self: &Rc<Self>, asks: Asks) -> Acquired {
+    pub(crate) fn acquire(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         // No one is overtaken: whenever an instance is free, nobody who would take it stands in line.
-        if !self.shares.borrow().may(asks.client, self.clock.now_ms()) {
-            return self.enqueue(asks);
+        if !self.shares.borrow().may(request.client, self.clock.now_ms()) {
+            return self.enqueue(request);
         }
-        match self.choose(&asks) {
+        match self.choose(&request) {
             Choice::Instance(instance) => {
-                let (serving, slot) = self.seat(instance, asks.client);
-                Acquired::Here(serving, slot)
+                let (serving, slot) = self.grant(instance, request.client);
+                AcquireResult::Granted(serving, slot)
             }
-            Choice::Nobody if !self.call() => Acquired::Refused(Refusal::NoInstance),
-            Choice::Nobody | Choice::Later => self.enqueue(asks),
+            Choice::NoInstance if !self.call() => AcquireResult::Refused(Refusal::NoInstance),
+            Choice::NoInstance | Choice::Wait => self.enqueue(request),
         }
     }
 
@@ -201,10 +201,10 @@ impl App {
 
     /// Time has passed: periods end, shares grow, waits become too long.
     pub(crate) fn tick(self: &Rc<Self>) {
-        self.fleet.borrow_mut().tick(self.clock.now_ms());
+        self.load_balancer.borrow_mut().tick(self.clock.now_ms());
         let bounds = self.bounds.get();
         if bounds.adapts {
-            self.fleet.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
+            self.load_balancer.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
             self.count_places();
         }
         if self.waiting.get() > 0 {
@@ -226,24 +226,24 @@ impl App {
 
     /// The numbers since the last collection, and how things stand.
     pub(crate) fn collect(&self) -> AppStats {
-        let fleet = self.fleet.borrow();
+        let load_balancer = self.load_balancer.borrow();
         AppStats {
             key: self.key.clone(),
             measured: self.measured.get(),
             numbers: self.numbers.take(),
             in_flight: self.in_flight.get(),
             waiting: self.waiting.get(),
-            ejected: fleet.count(|standing| standing.is_out()),
-            unhealthy: fleet.count(|standing| !standing.is_healthy()),
+            ejected: load_balancer.count(|state| state.is_out()),
+            unhealthy: load_balancer.count(|state| !state.is_healthy()),
         }
     }
 
-    fn choose(&self, asks: &Asks) -> Choice {
+    fn choose(&self, request: &InstanceRequest) -> Choice {
         let bounds = self.bounds.get();
-        if self.busy.get() >= bounds.slots_max || !self.has_connection() || !self.may_connect(asks.client) {
-            return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
+        if self.busy.get() >= bounds.slots_max || !self.has_connection() || !self.may_connect(request.client) {
+            return if self.load_balancer.borrow().is_empty() { Choice::NoInstance } else { Choice::Wait };
         }
-        self.fleet.borrow_mut().choose(asks, self.random.random())
+        self.load_balancer.borrow_mut().choose(request, self.random.random())
     }
 
     /// Reports whether this app may have another connection. HTTP/2 shares a few.
@@ -264,62 +264,65 @@ impl App {
     /// Returns since when the oldest request that a free slot would serve has waited.
     fn slots_wanted_since_ms(&self) -> Option<u64> {
         let now_ms = self.clock.now_ms();
-        let mut waiters = self.waiters.borrow_mut();
-        let mut place = waiters.oldest();
+        let mut wait_queue = self.wait_queue.borrow_mut();
+        let mut place = wait_queue.oldest();
         while let Some(waits) = place {
-            if waiters.asks(waits).is_some_and(|asks| self.may_be_served(asks.client, now_ms)) {
-                return waiters.since_ms(waits);
+            if wait_queue.request(waits).is_some_and(|request| self.may_be_served(request.client, now_ms)) {
+                return wait_queue.since_ms(waits);
             }
-            place = waiters.after(Some(waits));
+            place = wait_queue.after(Some(waits));
         }
         None
     }
 
     /// Sets the number of places that the shares divide.
     fn count_places(&self) {
-        let places = self.fleet.borrow().slots().min(self.bounds.get().slots_max);
+        let places = self.load_balancer.borrow().slots().min(self.bounds.get().slots_max);
         self.shares.borrow_mut().set_places(places);
     }
 
-    fn seat(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (Serving, Slot) {
+    fn grant(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (InFlightRequest, Permit) {
         let connection = (!self.bounds.get().shares_connections).then(|| self.connections.take(client, 1));
-        let (trial, changed) = instance.standing.begin();
+        let (trial, changed) = instance.state.begin();
         if changed {
-            self.fleet.borrow_mut().weigh(self.clock.now_ms());
+            self.load_balancer.borrow_mut().weigh(self.clock.now_ms());
         }
         self.busy.set(self.busy.get() + 1);
-        (Serving::new(self, Rc::clone(&instance), trial, client, connection), Slot::new(self, instance, client))
+        (
+            InFlightRequest::new(self, Rc::clone(&instance), trial, client, connection),
+            Permit::new(self, instance, client),
+        )
     }
 
-    fn enqueue(self: &Rc<Self>, asks: Asks) -> Acquired {
+    fn enqueue(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         let bounds = self.bounds.get();
-        if bounds.adaptive && self.admission.get().sheds(asks.priority) {
+        if bounds.adaptive && self.admission.get().sheds(request.priority) {
             self.numbers.borrow_mut().shed += 1;
-            return Acquired::Refused(Refusal::Shed);
+            return AcquireResult::Refused(Refusal::Shed);
         }
-        let mut waiters = self.waiters.borrow_mut();
-        if waiters.len() >= bounds.queue_max {
-            let refused = waiters.make_room(&asks);
+        let mut wait_queue = self.wait_queue.borrow_mut();
+        if wait_queue.len() >= bounds.queue_max {
+            let refused = wait_queue.make_room(&request);
             let mut numbers = self.numbers.borrow_mut();
             match refused {
                 Some(Refusal::Shed) => numbers.shed += 1,
                 _ => numbers.queue_full += 1,
             }
             if refused.is_none() {
-                return Acquired::Refused(Refusal::Full);
+                return AcquireResult::Refused(Refusal::QueueFull);
             }
         }
         self.numbers.borrow_mut().queued += 1;
-        self.shares.borrow_mut().waits(asks.client, waiters.has_others(asks.client), self.clock.now_ms());
-        let place = waiters.push(Waiter::new(asks, self.clock.exact_ms()));
-        self.waiting.set(waiters.len());
-        Acquired::Later(Waiting::new(self, place))
+        self.shares.borrow_mut().waits(request.client, wait_queue.has_others(request.client), self.clock.now_ms());
+        let place = wait_queue.push(QueueEntry::new(request, self.clock.exact_ms()));
+        self.waiting.set(wait_queue.len());
+        AcquireResult::Queued(QueuedRequest::new(self, place))
     }
 
     /// Gives free slots to waiting requests in turn. A request that waits for a certain instance, or for its client's share of
     /// connections, blocks no other.
     fn dispatch(self: &Rc<Self>) {
-        let mut waiters = self.waiters.borrow_mut();
+        let mut wait_queue = self.wait_queue.borrow_mut();
         let bounds = self.bounds.get();
         let now_ms = self.clock.now_ms();
         // Requests that are tied to a busy instance: each is checked once, in the order of arrival.
@@ -327,56 +330,56 @@ impl App {
         let mut last = None;
         loop {
             let may = |client| self.may_be_served(client, now_ms);
-            let next = if passing { waiters.after(last) } else { waiters.next(may) };
+            let next = if passing { wait_queue.after(last) } else { wait_queue.next(may) };
             let Some(place) = next else { break };
             let before = last.replace(place);
-            let Some(asks) = waiters.asks(place) else { break };
-            let client = asks.client;
+            let Some(request) = wait_queue.request(place) else { break };
+            let client = request.client;
             if passing && !may(client) {
                 continue;
             }
-            match self.choose(asks) {
+            match self.choose(request) {
                 Choice::Instance(instance) => {
-                    let seat = self.seat(instance, client);
-                    let waited_ms = waiters.serve(place, seat, self.clock.exact_ms());
+                    let permit = self.grant(instance, client);
+                    let waited_ms = wait_queue.serve(place, permit, self.clock.exact_ms());
                     let mut admission = self.admission.get();
                     admission.waited(waited_ms);
                     self.admission.set(admission);
                     last = before;
                 }
-                Choice::Nobody if self.call() => break,
-                Choice::Nobody => {
-                    waiters.settle(place, Err(Refusal::NoInstance), 0);
+                Choice::NoInstance if self.call() => break,
+                Choice::NoInstance => {
+                    wait_queue.settle(place, Err(Refusal::NoInstance), 0);
                     last = before;
                 }
-                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max && self.has_connection() => {
+                Choice::Wait if bounds.sticky && self.busy.get() < bounds.slots_max && self.has_connection() => {
                     if !passing {
                         (passing, last) = (true, None);
                     }
                 }
-                Choice::Later => break,
+                Choice::Wait => break,
             }
         }
-        self.waiters_changed(&waiters);
+        self.wait_queue_changed(&wait_queue);
     }
 
     /// Refuses those who have waited too long: they are the first in line, as all may wait equally long.
     fn expire(&self) {
-        let mut waiters = self.waiters.borrow_mut();
+        let mut wait_queue = self.wait_queue.borrow_mut();
         let now_ms = self.clock.exact_ms();
         let timeout_ms = self.wait_ms();
-        while let (Some(place), Some(since_ms)) = (waiters.oldest(), waiters.oldest_since_ms()) {
+        while let (Some(place), Some(since_ms)) = (wait_queue.oldest(), wait_queue.oldest_since_ms()) {
             if now_ms.saturating_sub(since_ms) < timeout_ms {
                 break;
             }
-            waiters.settle(place, Err(Refusal::Late), now_ms);
+            wait_queue.settle(place, Err(Refusal::QueueTimeout), now_ms);
             self.numbers.borrow_mut().queue_timeouts += 1;
         }
-        self.waiters_changed(&waiters);
+        self.wait_queue_changed(&wait_queue);
     }
 
-    fn waiters_changed(&self, waiters: &Waiters) {
-        let length = waiters.len();
+    fn wait_queue_changed(&self, wait_queue: &WaitQueue) {
+        let length = wait_queue.len();
         if length == 0 && self.waiting.get() > 0 {
             let mut admission = self.admission.get();
             admission.emptied();

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use fairlead_reactor::yield_now;
 use tokio::sync::{Notify, Semaphore};
 
-use super::{Alarm, Ringer};
+use super::{Alarm, RemoteWaker};
 
 /// Steps in one lap of the core's tasks, however short: half a millisecond of its time.
-const STEPS_A_LAP_MIN: usize = 4;
+const STEPS_PER_ROUND_MIN: usize = 4;
 /// What the dearest step takes. While handshakes wait, a lap has one for every so long that the last took.
 const STEP: Duration = Duration::from_micros(150);
 
@@ -31,7 +31,7 @@ pub(crate) struct Handshakes {
 
 #[derive(Debug)]
 struct SilentHandshake {
-    ringer: Ringer,
+    remote_waker: RemoteWaker,
     since_ms: u64,
 }
 
@@ -51,7 +51,7 @@ impl Drop for Silence<'_> {
 impl Handshakes {
     pub(super) fn new() -> Self {
         Self {
-            left: Semaphore::new(STEPS_A_LAP_MIN),
+            left: Semaphore::new(STEPS_PER_ROUND_MIN),
             counting: Cell::new(false),
             begun: Notify::new(),
             silent: RefCell::default(),
@@ -66,11 +66,11 @@ impl Handshakes {
         if silent.len() >= most
             && let Some((_, longest)) = silent.pop_first()
         {
-            longest.ringer.ring();
+            longest.remote_waker.wake();
         }
         let number = self.silent_last.get() + 1;
         self.silent_last.set(number);
-        silent.insert(number, SilentHandshake { ringer: alarm.ringer(), since_ms: alarm.now_ms() });
+        silent.insert(number, SilentHandshake { remote_waker: alarm.remote_waker(), since_ms: alarm.now_ms() });
         Silence { handshakes: self, number }
     }
 
@@ -81,16 +81,16 @@ impl Handshakes {
 
     /// Rings for the handshakes that have been silent longest, `count` at most and only those that are since `before_ms` or
     /// longer. Returns whether there were any.
-    pub(super) fn ring_longest_silent(&self, count: usize, before_ms: u64) -> bool {
+    pub(super) fn wake_longest_silent(&self, count: usize, before_ms: u64) -> bool {
         let mut silent = self.silent.borrow_mut();
-        let mut rung = 0;
-        while rung < count
+        let mut woken = 0;
+        while woken < count
             && let Some(longest) = silent.first_entry().filter(|longest| longest.get().since_ms <= before_ms)
         {
-            longest.remove().ringer.ring();
-            rung += 1;
+            longest.remove().remote_waker.wake();
+            woken += 1;
         }
-        rung > 0
+        woken > 0
     }
 
     /// Ready when one step may be taken, in the order of asking.
@@ -105,7 +105,7 @@ impl Handshakes {
     }
 
     /// Begins a new lap whenever all that was ready has had its turn since the first step of the last.
-    pub(crate) async fn count_laps(&self, now: impl Fn() -> Instant) {
+    pub(crate) async fn count_rounds(&self, now: impl Fn() -> Instant) {
         loop {
             self.begun.notified().await;
             let began = now();
@@ -113,7 +113,7 @@ impl Handshakes {
             yield_now().await;
             self.counting.set(false);
             let left = self.left.available_permits();
-            let steps = if left == 0 { steps(now() - began) } else { STEPS_A_LAP_MIN };
+            let steps = if left == 0 { steps(now() - began) } else { STEPS_PER_ROUND_MIN };
             self.left.forget_permits(left.saturating_sub(steps));
             self.left.add_permits(steps.saturating_sub(left));
         }
@@ -121,9 +121,9 @@ impl Handshakes {
 }
 
 /// Steps of the lap after one that took so long.
-fn steps(lap: Duration) -> usize {
-    let affordable = lap.as_micros() / STEP.as_micros();
-    usize::try_from(affordable).unwrap_or(usize::MAX).clamp(STEPS_A_LAP_MIN, Semaphore::MAX_PERMITS / 2)
+fn steps(round: Duration) -> usize {
+    let affordable = round.as_micros() / STEP.as_micros();
+    usize::try_from(affordable).unwrap_or(usize::MAX).clamp(STEPS_PER_ROUND_MIN, Semaphore::MAX_PERMITS / 2)
 }
 
 #[cfg(test)]
@@ -163,8 +163,8 @@ mod tests {
         let log: Rc<RefCell<Vec<Ran>>> = Rc::default();
         block_on(async {
             let handshakes = Rc::new(Handshakes::new());
-            let (laps, began) = (Rc::clone(&handshakes), Instant::now());
-            spawn(async move { laps.count_laps(|| began).await });
+            let (rounds, began) = (Rc::clone(&handshakes), Instant::now());
+            spawn(async move { rounds.count_rounds(|| began).await });
             let left = Rc::new(Semaphore::new(0));
             for number in 0..STORM {
                 let (handshakes, log, left) = (Rc::clone(&handshakes), Rc::clone(&log), Rc::clone(&left));
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(order, (0..STORM).map(Ran::Handshake).collect::<Vec<_>>());
         let most = log.split(|ran| *ran == Ran::Request).map(<[Ran]>::len).max();
         // A lap may end between two of the request's.
-        assert!(most.is_some_and(|most| (1..=2 * STEPS_A_LAP_MIN).contains(&most)), "{most:?}");
+        assert!(most.is_some_and(|most| (1..=2 * STEPS_PER_ROUND_MIN).contains(&most)), "{most:?}");
     }
 
     #[test]
@@ -200,9 +200,9 @@ mod tests {
         let turns: Rc<Cell<u32>> = Rc::default();
         block_on(async {
             let handshakes = Rc::new(Handshakes::new());
-            let (laps, passed, began) = (Rc::clone(&handshakes), Rc::clone(&turns), Instant::now());
+            let (rounds, passed, began) = (Rc::clone(&handshakes), Rc::clone(&turns), Instant::now());
             // Time passes as requests have their turns, and by nothing else.
-            spawn(async move { laps.count_laps(|| began + TURN * passed.get()).await });
+            spawn(async move { rounds.count_rounds(|| began + TURN * passed.get()).await });
             for _ in 0..REQUESTS {
                 let turns = Rc::clone(&turns);
                 // Ready again at once, behind all others.
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_lap_has_as_many_steps_as_it_can_afford() {
-        for (lap_us, expected) in [(0, STEPS_A_LAP_MIN), (600, 4), (750, 5), (150_000, 1000)] {
-            assert_eq!(steps(Duration::from_micros(lap_us)), expected);
+        for (round_us, expected) in [(0, STEPS_PER_ROUND_MIN), (600, 4), (750, 5), (150_000, 1000)] {
+            assert_eq!(steps(Duration::from_micros(round_us)), expected);
         }
         assert_eq!(steps(Duration::MAX), Semaphore::MAX_PERMITS / 2);
     }
@@ -236,19 +236,19 @@ mod tests {
     fn one_that_leaves_the_line_takes_nothing_with_it() {
         block_on(async {
             let handshakes = Rc::new(Handshakes::new());
-            for _ in 0..STEPS_A_LAP_MIN {
+            for _ in 0..STEPS_PER_ROUND_MIN {
                 handshakes.step().await;
             }
             let (through, left) = (Rc::new(Semaphore::new(0)), Rc::new(Semaphore::new(0)));
             let leaves = take_step(&handshakes, &left);
-            for _ in 0..STEPS_A_LAP_MIN {
+            for _ in 0..STEPS_PER_ROUND_MIN {
                 take_step(&handshakes, &through);
             }
             yield_now().await;
             leaves.abort();
-            let (laps, began) = (Rc::clone(&handshakes), Instant::now());
-            spawn(async move { laps.count_laps(|| began).await });
-            all(&through, STEPS_A_LAP_MIN).await;
+            let (rounds, began) = (Rc::clone(&handshakes), Instant::now());
+            spawn(async move { rounds.count_rounds(|| began).await });
+            all(&through, STEPS_PER_ROUND_MIN).await;
             assert_eq!(left.available_permits(), 0);
         })
         .unwrap();

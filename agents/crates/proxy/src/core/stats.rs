@@ -2,7 +2,7 @@
 
 use fairlead_telemetry::Histogram;
 
-use super::served::ServedStats;
+use super::route_metrics::RouteMetricsReport;
 use crate::policy::Reason;
 
 /// Numbers of one app on one core since the last collection.
@@ -76,7 +76,7 @@ pub(crate) struct AppStats {
 
 /// Requests of one route that were answered instead of its app, on one core since the last collection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RouteNumbers {
+pub(crate) struct PolicyCounters {
     /// 429, and passwords that could not be checked for want of room.
     pub(crate) rate_limited: u64,
     /// 403 by address.
@@ -90,7 +90,7 @@ pub(crate) struct RouteNumbers {
     pub(crate) body_too_large: u64,
 }
 
-impl RouteNumbers {
+impl PolicyCounters {
     /// Counts one request.
     pub(crate) fn count(&mut self, reason: Reason) {
         *match reason {
@@ -116,10 +116,10 @@ impl RouteNumbers {
 
 /// One route's numbers as a core hands them over; those without any are left out.
 #[derive(Debug)]
-pub(crate) struct RouteStats {
+pub(crate) struct PolicyStats {
     /// Host and path prefix with a final slash; empty for all routes that have no policy.
     pub(crate) key: Box<str>,
-    pub(crate) numbers: RouteNumbers,
+    pub(crate) numbers: PolicyCounters,
 }
 
 impl AppStats {
@@ -137,11 +137,11 @@ impl AppStats {
 #[derive(Debug, Default)]
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
-    pub(crate) routes: Vec<RouteStats>,
+    pub(crate) routes: Vec<PolicyStats>,
     /// Those with any requests.
-    pub(crate) served: Vec<ServedStats>,
+    pub(crate) route_metrics: Vec<RouteMetricsReport>,
     /// Sides of canaries with any requests.
-    pub(crate) sides: Vec<ServedStats>,
+    pub(crate) sides: Vec<RouteMetricsReport>,
     /// (instance id, exchanges in flight).
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::relay::{Relay, Relayed};
 use super::{Downstream, Exchange, Failure, Upstream};
-use crate::core::{Alarm, Slot};
+use crate::core::{Alarm, Permit};
 use crate::h2::{self, Http2Upstream};
 use crate::upstream::{Http2Lease, Instance, Link};
 
@@ -20,16 +20,16 @@ impl Exchange {
         downstream: &mut D,
         alarm: &Alarm,
         link: &mut Link,
-        slot: Slot,
+        permit: Permit,
         instance: &Instance,
     ) -> Result<Option<Duration>, Failed> {
         match link {
             Link::Http1(connection) => {
                 connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
-                self.relay(downstream, alarm, connection, slot, instance).await
+                self.relay(downstream, alarm, connection, permit, instance).await
             }
             // Its state is larger, and must not widen the task of every exchange.
-            Link::Http2(lease) => Box::pin(self.carry_by_http2(downstream, alarm, lease, slot, instance)).await,
+            Link::Http2(lease) => Box::pin(self.carry_by_http2(downstream, alarm, lease, permit, instance)).await,
         }
     }
 
@@ -38,7 +38,7 @@ impl Exchange {
         downstream: &mut D,
         alarm: &Alarm,
         lease: &Http2Lease,
-        slot: Slot,
+        permit: Permit,
         instance: &Instance,
     ) -> Result<Option<Duration>, Failed> {
         let request = h2::request(&self.head, instance.is_secure());
@@ -49,7 +49,7 @@ impl Exchange {
             Http2Upstream::open(lease, request, self.body)
         };
         let mut stream = stream.map_err(|failure| (failure, true))?;
-        self.relay(downstream, alarm, &mut stream, slot, instance).await
+        self.relay(downstream, alarm, &mut stream, permit, instance).await
     }
 
     /// Moves everything both ways; tells how long the connection may wait for its next exchange.
@@ -58,10 +58,10 @@ impl Exchange {
         downstream: &mut D,
         alarm: &Alarm,
         upstream: &mut U,
-        slot: Slot,
+        permit: Permit,
         instance: &Instance,
     ) -> Result<Option<Duration>, Failed> {
-        let mut relay = Relay::new(self, downstream, instance, alarm, upstream, slot);
+        let mut relay = Relay::new(self, downstream, instance, alarm, upstream, permit);
         match poll_fn(|cx| relay.poll(cx)).await {
             Ok(Relayed { keep_for }) => Ok(keep_for),
             Err(failure) => Err((failure, relay.is_untouched())),

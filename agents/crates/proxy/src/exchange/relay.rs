@@ -10,7 +10,7 @@ use fairlead_route::{Attempt, BadResponse};
 
 use super::download::Download;
 use super::{ClientError, Downstream, Exchange, Upload, Upstream};
-use crate::core::{Alarm, Slot, StalledStream};
+use crate::core::{Alarm, Permit, StalledStream};
 use crate::limits::BACKLOG_BYTES_MAX;
 use crate::upstream::Instance;
 
@@ -154,7 +154,7 @@ pub(crate) struct Relay<'a, D, U> {
     alarm: &'a Alarm,
     upstream: &'a mut U,
     /// Given back when the app is no longer what is waited for: streams and slow clients must not starve others.
-    slot: Option<Slot>,
+    permit: Option<Permit>,
     upload: Upload,
     download: Download<'a, D>,
     /// The app takes nothing more: it failed to, or our half of an upgraded connection is closed.
@@ -175,7 +175,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         instance: &'a Instance,
         alarm: &'a Alarm,
         upstream: &'a mut U,
-        slot: Slot,
+        permit: Permit,
     ) -> Self {
         let now_ms = exchange.core.alarms.now_ms();
         Self {
@@ -185,7 +185,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             download: Download::new(exchange, downstream, instance),
             alarm,
             upstream,
-            slot: Some(slot),
+            permit: Some(permit),
             upstream_shut: false,
             client_half_closed: false,
             stalled: None,
@@ -216,7 +216,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let moved = received || sent && (!self.upload.is_done() || self.upstream.owes(&self.upload));
             let done = self.download.is_done();
             if done {
-                self.slot = None;
+                self.permit = None;
             }
             let ends_turn = self.download.ends_turn();
             if moved && !done && !ends_turn {
@@ -238,7 +238,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             }
             // Nobody was asked for more while the client was behind; now somebody must be, or nobody would wake us.
             if !done && self.is_behind() {
-                self.slot = None;
+                self.permit = None;
                 break;
             }
             if done || !blocked || ends_turn {
@@ -318,7 +318,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 self.upload = Upload::tunnel(self.upload.bytes());
             }
             if self.download.is_long_lived() {
-                self.slot = None;
+                self.permit = None;
             }
             self.download.drop_rest();
         }
@@ -372,7 +372,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 Wait::Tunnel => Some(after(moved, limits.tunnel_idle_timeout)),
                 Wait::HalfClosed => Some(after(moved, limits.half_closed_timeout)),
             };
-            let patience = self.slot.is_some() && !wait.is_for_the_app();
+            let patience = self.permit.is_some() && !wait.is_for_the_app();
             let slot_until = patience.then(|| after(self.waiting.idle_app_ms, limits.slot_patience));
             // A response that has begun makes it a conversation, which may be slow.
             // One that waits for the app's 100 does as it should.
@@ -406,7 +406,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 return Poll::Pending;
             }
             if passed(slot_until) {
-                self.slot = None;
+                self.permit = None;
             }
             if passed(stalled_from) {
                 self.stalled = self.download.downstream.connection_backlog().map(|backlog| backlog.stall());

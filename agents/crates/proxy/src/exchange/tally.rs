@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::core::{App, Served};
+use crate::core::{App, RouteMetrics};
 use crate::upstream::Instance;
 
 /// Counts one exchange while it lives.
@@ -11,9 +11,9 @@ use crate::upstream::Instance;
 pub(crate) struct Tally {
     app: Rc<App>,
     /// Its route's numbers.
-    served: Option<Rc<Served>>,
+    route_metrics: Option<Rc<RouteMetrics>>,
     /// Those of the side of a canary that it is at.
-    side: Option<Rc<Served>>,
+    side: Option<Rc<RouteMetrics>>,
     began: Instant,
     status: Option<u16>,
     /// Set early for responses that stay open for hours, whose end says nothing about the app.
@@ -25,12 +25,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn begin(app: &Rc<App>, served: Option<Rc<Served>>, now: Instant) -> Self {
+    pub(crate) fn begin(app: &Rc<App>, route_metrics: Option<Rc<RouteMetrics>>, now: Instant) -> Self {
         app.in_flight.set(app.in_flight.get() + 1);
         let app = Rc::clone(app);
         Self {
             app,
-            served,
+            route_metrics,
             side: None,
             began: now,
             status: None,
@@ -89,8 +89,8 @@ impl Drop for Tally {
             return;
         }
         let latency_us = self.status.map(|_| self.latency_us.unwrap_or_else(|| self.elapsed_us()));
-        for served in self.served.iter().chain(&self.side) {
-            served.count(self.status, latency_us);
+        for route_metrics in self.route_metrics.iter().chain(&self.side) {
+            route_metrics.count(self.status, latency_us);
         }
         let mut numbers = self.app.numbers.borrow_mut();
         numbers.count(self.status, latency_us);

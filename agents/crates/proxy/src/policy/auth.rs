@@ -13,7 +13,7 @@ use fairlead_route::{Credentials, client_key};
 use fairlead_tls::PasswordHash;
 use tokio::sync::oneshot;
 
-use super::shared::Shared;
+use super::shared::SharedPolicyState;
 
 /// Passwords that may wait to be checked.
 const WAITING_MAX: usize = 32;
@@ -31,31 +31,31 @@ pub(super) struct Auth {
     challenge: Box<str>,
     /// Of all users and their hashes: an answer is right for these alone.
     digest: digest::Digest,
-    shared: Arc<Shared>,
+    shared: Arc<SharedPolicyState>,
 }
 
 /// Who comes in.
-pub(super) enum Entry<'a> {
+pub(super) enum AuthOutcome<'a> {
     /// Somebody whose answer was right before.
-    Known,
+    Cached,
     /// Somebody whose answer must be checked.
-    Unproved(Check),
+    Unverified(PasswordCheck),
     /// Somebody who said nothing that could be checked; gets the challenge.
-    Nobody(&'a str),
+    Unauthenticated(&'a str),
 }
 
 /// A password to be checked.
-pub(crate) struct Check {
+pub(crate) struct PasswordCheck {
     hash: PasswordHash,
     credentials: Credentials,
-    answer: Answer,
+    answer: CredentialDigest,
     client: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SharedPolicyState>,
 }
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Proof {
+pub(crate) enum PasswordResult {
     Right,
     Wrong,
     /// Too many are being checked.
@@ -63,10 +63,10 @@ pub(crate) enum Proof {
 }
 
 /// A header under a secret key.
-type Answer = [u8; 32];
+type CredentialDigest = [u8; 32];
 
 impl Auth {
-    pub(super) fn compile(auth: &BasicAuth, shared: &Arc<Shared>) -> Result<Self, TrafficError> {
+    pub(super) fn compile(auth: &BasicAuth, shared: &Arc<SharedPolicyState>) -> Result<Self, TrafficError> {
         let mut users = HashMap::with_capacity(auth.users.len());
         let mut all = digest::Context::new(&digest::SHA256);
         for user in &auth.users {
@@ -96,50 +96,52 @@ impl Auth {
     }
 
     /// Looks at what a request says; two answers at once are none.
-    pub(super) fn enter<'a>(
+    pub(super) fn authenticate<'a>(
         &self,
         client: IpAddr,
         headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-        good: &GoodAnswers,
-    ) -> Entry<'_> {
+        cache: &PasswordCache,
+    ) -> AuthOutcome<'_> {
         let mut values =
             headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"authorization")).map(|(_, value)| value);
-        let (Some(value), None) = (values.next(), values.next()) else { return Entry::Nobody(&self.challenge) };
-        let answer = self.answer(value);
-        if good.has(&answer) {
-            return Entry::Known;
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return AuthOutcome::Unauthenticated(&self.challenge);
+        };
+        let answer = self.credential_digest(value);
+        if cache.has(&answer) {
+            return AuthOutcome::Cached;
         }
-        let Some(credentials) = Credentials::parse(value) else { return Entry::Nobody(&self.challenge) };
+        let Some(credentials) = Credentials::parse(value) else { return AuthOutcome::Unauthenticated(&self.challenge) };
         let hash = self.users.get(credentials.user()).unwrap_or(&self.decoy).clone();
         let shared = Arc::clone(&self.shared);
-        Entry::Unproved(Check { hash, credentials, answer, client: client_key(client), shared })
+        AuthOutcome::Unverified(PasswordCheck { hash, credentials, answer, client: client_key(client), shared })
     }
 
-    fn answer(&self, value: &[u8]) -> Answer {
-        let mut context = hmac::Context::with_key(&self.shared.answers);
+    fn credential_digest(&self, value: &[u8]) -> CredentialDigest {
+        let mut context = hmac::Context::with_key(&self.shared.credential_key);
         context.update(self.digest.as_ref());
         context.update(value);
-        let mut answer = Answer::default();
+        let mut answer = CredentialDigest::default();
         answer.copy_from_slice(context.sign().as_ref());
         answer
     }
 }
 
-impl Check {
+impl PasswordCheck {
     /// Has it checked, and a right answer remembered.
-    pub(crate) async fn prove(self, good: &GoodAnswers) -> Proof {
+    pub(crate) async fn run(self, cache: &PasswordCache) -> PasswordResult {
         let answer = self.answer;
         let verifier = Arc::clone(&self.shared);
         match verifier.verifier().ask(self) {
-            None => Proof::Busy,
-            Some(told) => match told.await {
+            None => PasswordResult::Busy,
+            Some(reply) => match reply.await {
                 Ok(true) => {
-                    good.remember(answer);
-                    Proof::Right
+                    cache.remember(answer);
+                    PasswordResult::Right
                 }
-                Ok(false) => Proof::Wrong,
+                Ok(false) => PasswordResult::Wrong,
                 // The thread is gone, which it never is by itself.
-                Err(_) => Proof::Busy,
+                Err(_) => PasswordResult::Busy,
             },
         }
     }
@@ -147,12 +149,12 @@ impl Check {
 
 /// Right answers that a core remembers. When one half is full, the other is forgotten: what is asked for stays.
 #[derive(Debug, Default)]
-pub(crate) struct GoodAnswers {
-    halves: RefCell<[HashSet<Answer>; 2]>,
+pub(crate) struct PasswordCache {
+    halves: RefCell<[HashSet<CredentialDigest>; 2]>,
 }
 
-impl GoodAnswers {
-    fn has(&self, answer: &Answer) -> bool {
+impl PasswordCache {
+    fn has(&self, answer: &CredentialDigest) -> bool {
         let halves = self.halves.borrow();
         if halves[0].contains(answer) {
             return true;
@@ -165,7 +167,7 @@ impl GoodAnswers {
         older
     }
 
-    fn remember(&self, answer: Answer) {
+    fn remember(&self, answer: CredentialDigest) {
         let halves = &mut *self.halves.borrow_mut();
         if halves[0].len() >= REMEMBERED_MAX {
             halves.swap(0, 1);
@@ -184,8 +186,8 @@ pub(super) struct Verifier {
 }
 
 struct Job {
-    check: Check,
-    told: oneshot::Sender<bool>,
+    check: PasswordCheck,
+    reply: oneshot::Sender<bool>,
 }
 
 impl Verifier {
@@ -206,15 +208,15 @@ impl Verifier {
     }
 
     /// `None` when too many wait.
-    fn ask(&self, check: Check) -> Option<oneshot::Receiver<bool>> {
+    fn ask(&self, check: PasswordCheck) -> Option<oneshot::Receiver<bool>> {
         let client = check.client;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let own = waiting.entry(client).or_default();
         if *own >= WAITING_PER_CLIENT_MAX {
             return None;
         }
-        let (told, answer) = oneshot::channel();
-        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job { check, told }).is_ok());
+        let (reply, answer) = oneshot::channel();
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job { check, reply }).is_ok());
         if sent {
             *own += 1;
         } else if *own == 0 {
@@ -228,11 +230,11 @@ fn verify_all(jobs: &Receiver<Job>, waiting: &Mutex<HashMap<u64, u32>>) {
     if let Err(error) = rustix::process::setpriority_process(None, 10) {
         tracing::debug!(%error, "passwords are checked at the usual priority");
     }
-    while let Ok(Job { check, told }) = jobs.recv() {
+    while let Ok(Job { check, reply }) = jobs.recv() {
         // Nobody waits any more for the answer to a client that left.
-        if !told.is_closed() {
+        if !reply.is_closed() {
             let right = check.hash.verify(check.credentials.password());
-            if told.send(right).is_err() {
+            if reply.send(right).is_err() {
                 tracing::debug!("a client left while its password was checked");
             }
         }
@@ -255,63 +257,63 @@ mod tests {
     /// Of `open sesame`, with the fewest iterations that are allowed.
     const HASH: &str = "pbkdf2-sha256:10000:MDEyMzQ1Njc4OWFiY2RlZg==:I1fRzPdik5F+m1JYkXkqwnEmFt/dm1VokeoVyG9DVvs=";
 
-    fn auth(shared: &Arc<Shared>, name: &str) -> Auth {
+    fn auth(shared: &Arc<SharedPolicyState>, name: &str) -> Auth {
         let users = vec![BasicUser { name: name.into(), password_hash: HASH.into() }];
         Auth::compile(&BasicAuth { realm: String::new(), users }, shared).unwrap()
     }
 
-    async fn enter(auth: &Auth, value: &str, good: &GoodAnswers) -> Option<Proof> {
+    async fn authenticate(auth: &Auth, value: &str, cache: &PasswordCache) -> Option<PasswordResult> {
         let client = "192.0.2.1".parse().unwrap();
-        match auth.enter(client, [(&b"Authorization"[..], value.as_bytes())].into_iter(), good) {
-            Entry::Known => None,
-            Entry::Unproved(check) => Some(check.prove(good).await),
-            Entry::Nobody(_) => Some(Proof::Wrong),
+        match auth.authenticate(client, [(&b"Authorization"[..], value.as_bytes())].into_iter(), cache) {
+            AuthOutcome::Cached => None,
+            AuthOutcome::Unverified(check) => Some(check.run(cache).await),
+            AuthOutcome::Unauthenticated(_) => Some(PasswordResult::Wrong),
         }
     }
 
     #[tokio::test]
     async fn a_password_is_checked_once_and_only_for_the_users_it_was_right_for() {
-        let (shared, good) = (Shared::new().unwrap(), GoodAnswers::default());
+        let (shared, cache) = (SharedPolicyState::new().unwrap(), PasswordCache::default());
         let ann = auth(&shared, "ann");
         let (right, wrong) = ("Basic YW5uOm9wZW4gc2VzYW1l", "Basic YW5uOm9wZW4gc2VzYW0=");
-        assert_eq!(enter(&ann, wrong, &good).await, Some(Proof::Wrong));
-        assert_eq!(enter(&ann, right, &good).await, Some(Proof::Right));
-        assert_eq!(enter(&ann, right, &good).await, None);
-        assert_eq!(enter(&ann, wrong, &good).await, Some(Proof::Wrong));
-        assert_eq!(enter(&auth(&shared, "bob"), right, &good).await, Some(Proof::Wrong));
-        assert_eq!(enter(&ann, right, &GoodAnswers::default()).await, Some(Proof::Right));
-        assert_eq!(enter(&ann, "Bearer x", &good).await, Some(Proof::Wrong));
+        assert_eq!(authenticate(&ann, wrong, &cache).await, Some(PasswordResult::Wrong));
+        assert_eq!(authenticate(&ann, right, &cache).await, Some(PasswordResult::Right));
+        assert_eq!(authenticate(&ann, right, &cache).await, None);
+        assert_eq!(authenticate(&ann, wrong, &cache).await, Some(PasswordResult::Wrong));
+        assert_eq!(authenticate(&auth(&shared, "bob"), right, &cache).await, Some(PasswordResult::Wrong));
+        assert_eq!(authenticate(&ann, right, &PasswordCache::default()).await, Some(PasswordResult::Right));
+        assert_eq!(authenticate(&ann, "Bearer x", &cache).await, Some(PasswordResult::Wrong));
     }
 
     #[test]
     fn what_is_asked_for_stays_remembered_in_bounded_memory() {
-        let good = GoodAnswers::default();
+        let cache = PasswordCache::default();
         let answer = |n: usize| {
-            let mut answer = Answer::default();
+            let mut answer = CredentialDigest::default();
             answer[..8].copy_from_slice(&n.to_le_bytes());
             answer
         };
         for n in 0..10 * REMEMBERED_MAX {
-            good.remember(answer(n));
-            assert!(n == 0 || good.has(&answer(0)));
+            cache.remember(answer(n));
+            assert!(n == 0 || cache.has(&answer(0)));
         }
-        assert!(good.halves.borrow().iter().all(|half| half.len() <= REMEMBERED_MAX));
-        assert!(!good.has(&answer(1)));
+        assert!(cache.halves.borrow().iter().all(|half| half.len() <= REMEMBERED_MAX));
+        assert!(!cache.has(&answer(1)));
     }
 
     #[test]
     fn one_client_s_guesses_do_not_take_every_place() {
-        let shared = Shared::new().unwrap();
+        let shared = SharedPolicyState::new().unwrap();
         let ann = auth(&shared, "ann");
-        let good = GoodAnswers::default();
+        let cache = PasswordCache::default();
         // A verifier whose thread does not begin.
         let (jobs, _received) = sync_channel(WAITING_MAX);
         let stopped = Verifier { jobs: Some(jobs), waiting: Arc::default() };
         let ask = |client: &str| {
             let headers = [(&b"authorization"[..], &b"Basic YW5uOng="[..])].into_iter();
-            match ann.enter(client.parse().unwrap(), headers, &good) {
-                Entry::Unproved(check) => stopped.ask(check),
-                Entry::Known | Entry::Nobody(_) => None,
+            match ann.authenticate(client.parse().unwrap(), headers, &cache) {
+                AuthOutcome::Unverified(check) => stopped.ask(check),
+                AuthOutcome::Cached | AuthOutcome::Unauthenticated(_) => None,
             }
         };
         let kept: Vec<_> = (0..10).filter_map(|_| ask("192.0.2.1")).collect();

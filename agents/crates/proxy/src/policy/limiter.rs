@@ -8,7 +8,7 @@ use std::time::Instant;
 use fairlead_model::RouteLimits;
 use fairlead_route::{Occupied, Rate, TICKS_PER_SECOND, client_key};
 
-use super::shared::{Gate, Shared};
+use super::shared::{RouteLimitCounters, SharedPolicyState};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Nobody is told to stay away for longer.
@@ -17,8 +17,8 @@ const RETRY_AFTER_MAX_S: u64 = 3600;
 /// The limits of one route.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    shared: Arc<Shared>,
-    gate: Arc<Gate>,
+    shared: Arc<SharedPolicyState>,
+    gate: Arc<RouteLimitCounters>,
     /// Stands for the route in the counters of clients.
     route: u64,
     client_rate: Option<Rate>,
@@ -29,18 +29,18 @@ pub(super) struct Limiter {
 
 /// A request that goes beyond a limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wait {
+pub(super) struct LimitExceeded {
     pub(super) retry_after_seconds: u64,
 }
 
 /// Counts a request for as long as it lives.
 #[derive(Debug, Default)]
-pub(crate) struct Admission {
-    gate: Option<Arc<Gate>>,
-    client: Option<(Arc<Shared>, Occupied)>,
+pub(crate) struct LimitGuard {
+    gate: Option<Arc<RouteLimitCounters>>,
+    client: Option<(Arc<SharedPolicyState>, Occupied)>,
 }
 
-impl Drop for Admission {
+impl Drop for LimitGuard {
     fn drop(&mut self) {
         if let Some(gate) = &self.gate {
             gate.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl Drop for Admission {
 
 impl Limiter {
     /// `None` when nothing is limited.
-    pub(super) fn new(route: &str, limits: &RouteLimits, shared: &Arc<Shared>) -> Option<Self> {
+    pub(super) fn new(route: &str, limits: &RouteLimits, shared: &Arc<SharedPolicyState>) -> Option<Self> {
         let found = Self {
             shared: Arc::clone(shared),
             gate: Arc::default(),
@@ -69,7 +69,7 @@ impl Limiter {
     }
 
     /// Counts a request, or refuses it. A client's own limits go first: what is refused to one takes nothing from others.
-    pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<Admission>, Wait> {
+    pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<LimitGuard>, LimitExceeded> {
         let now_ns = self.shared.nanos_at(now);
         let hash = match (&self.client_rate, self.client_concurrent) {
             (None, 0) => 0,
@@ -83,14 +83,14 @@ impl Limiter {
         let mut admission = None;
         if self.client_concurrent > 0 {
             let entered = self.shared.in_flight().enter(hash, self.client_concurrent);
-            if let Some(occupied) = entered.map_err(|_| Wait { retry_after_seconds: 1 })? {
-                admission = Some(Admission { gate: None, client: Some((Arc::clone(&self.shared), occupied)) });
+            if let Some(occupied) = entered.map_err(|_| LimitExceeded { retry_after_seconds: 1 })? {
+                admission = Some(LimitGuard { gate: None, client: Some((Arc::clone(&self.shared), occupied)) });
             }
         }
         if self.concurrent > 0 {
             if self.gate.in_flight.fetch_add(1, Ordering::Relaxed) >= self.concurrent {
                 self.gate.in_flight.fetch_sub(1, Ordering::Relaxed);
-                return Err(Wait { retry_after_seconds: 1 });
+                return Err(LimitExceeded { retry_after_seconds: 1 });
             }
             admission.get_or_insert_default().gate = Some(Arc::clone(&self.gate));
         }
@@ -101,8 +101,8 @@ impl Limiter {
     }
 }
 
-fn after(ticks: u64, ticks_per_second: u64) -> Wait {
-    Wait { retry_after_seconds: ticks.div_ceil(ticks_per_second).clamp(1, RETRY_AFTER_MAX_S) }
+fn after(ticks: u64, ticks_per_second: u64) -> LimitExceeded {
+    LimitExceeded { retry_after_seconds: ticks.div_ceil(ticks_per_second).clamp(1, RETRY_AFTER_MAX_S) }
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn limiter(limits: &RouteLimits) -> Limiter {
-        Limiter::new("a.test/", limits, &Shared::new().unwrap()).unwrap()
+        Limiter::new("a.test/", limits, &SharedPolicyState::new().unwrap()).unwrap()
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         let limiter = limiter(&limits);
         let first = limiter.admit(one, Instant::now()).unwrap();
         assert!(first.is_some());
-        assert_eq!(limiter.admit(one, Instant::now()).unwrap_err(), Wait { retry_after_seconds: 1 });
+        assert_eq!(limiter.admit(one, Instant::now()).unwrap_err(), LimitExceeded { retry_after_seconds: 1 });
         let second = limiter.admit(other, Instant::now()).unwrap();
         assert!(limiter.admit("192.0.2.3".parse().unwrap(), Instant::now()).is_err());
         drop((first, second));
@@ -137,14 +137,14 @@ mod tests {
         for client in [one, same, one] {
             assert!(limiter.admit(client, Instant::now()).is_ok());
         }
-        assert_eq!(limiter.admit(same, Instant::now()).unwrap_err(), Wait { retry_after_seconds: 1 });
+        assert_eq!(limiter.admit(same, Instant::now()).unwrap_err(), LimitExceeded { retry_after_seconds: 1 });
         assert!(limiter.admit("2001:db8:0:1::1".parse().unwrap(), Instant::now()).is_ok());
-        assert!(Limiter::new("a.test/", &RouteLimits::default(), &Shared::new().unwrap()).is_none());
+        assert!(Limiter::new("a.test/", &RouteLimits::default(), &SharedPolicyState::new().unwrap()).is_none());
     }
 
     #[test]
     fn a_route_keeps_its_counters_through_snapshots() {
-        let shared = Shared::new().unwrap();
+        let shared = SharedPolicyState::new().unwrap();
         let limits = RouteLimits { requests_per_second: 1, ..RouteLimits::default() };
         let client = "192.0.2.1".parse().unwrap();
         let before = Limiter::new("a.test/", &limits, &shared).unwrap();

@@ -13,42 +13,42 @@ use super::auth::Verifier;
 
 /// Counters of one whole route.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct RouteLimitCounters {
     pub(super) window: Window,
     pub(super) in_flight: AtomicU32,
 }
 
 /// Shared by the cores of one proxy. What no route asks for is never made.
-pub(crate) struct Shared {
+pub(crate) struct SharedPolicyState {
     started: Instant,
     /// Secret, so that no client can choose whose counter it shares.
     hasher: RandomState,
     rates: OnceLock<ClientRates>,
     in_flight: OnceLock<ClientsInFlight>,
     /// By route. Locked only while a snapshot is compiled.
-    gates: Mutex<HashMap<Box<str>, Weak<Gate>>>,
+    gates: Mutex<HashMap<Box<str>, Weak<RouteLimitCounters>>>,
     /// Under which answers that were right are remembered; made anew with each process and kept by nobody.
-    pub(super) answers: hmac::Key,
+    pub(super) credential_key: hmac::Key,
     verifier: OnceLock<Verifier>,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for SharedPolicyState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl SharedPolicyState {
     /// Fails only when the system gives no random bytes.
     pub(crate) fn new() -> Result<Arc<Self>, std::io::Error> {
-        let answers = hmac::Key::generate(hmac::HMAC_SHA256, &aws_lc_rs::rand::SystemRandom::new());
+        let credential_key = hmac::Key::generate(hmac::HMAC_SHA256, &aws_lc_rs::rand::SystemRandom::new());
         Ok(Arc::new(Self {
             started: Instant::now(),
             hasher: RandomState::new(),
             rates: OnceLock::new(),
             in_flight: OnceLock::new(),
             gates: Mutex::default(),
-            answers: answers.map_err(|_| std::io::Error::other("no random bytes"))?,
+            credential_key: credential_key.map_err(|_| std::io::Error::other("no random bytes"))?,
             verifier: OnceLock::new(),
         }))
     }
@@ -76,13 +76,13 @@ impl Shared {
     }
 
     /// The counters of a route, the same as in the snapshot before.
-    pub(super) fn gate(&self, route: &str) -> Arc<Gate> {
+    pub(super) fn gate(&self, route: &str) -> Arc<RouteLimitCounters> {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(gate) = gates.get(route).and_then(Weak::upgrade) {
             return gate;
         }
         gates.retain(|_, gate| gate.strong_count() > 0);
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(RouteLimitCounters::default());
         gates.insert(route.into(), Arc::downgrade(&gate));
         gate
     }

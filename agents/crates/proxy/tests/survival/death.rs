@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairlead_proxy::ProxyKeeper;
+use fairlead_proxy::ProxySupervisor;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -21,7 +21,7 @@ const IN_FLIGHT_MAX: u64 = 4 + 4 + 2 + 2;
 
 /// The whole of `run` as far as a proxy sees it: keeps it, gives it its table, and says where it serves.
 pub async fn be_run(folder: &Path, app: SocketAddr) {
-    let (keeper, mut stats) = ProxyKeeper::start(options(folder, Duration::from_secs(6))).await.unwrap();
+    let (keeper, mut stats) = ProxySupervisor::start(options(folder, Duration::from_secs(6))).await.unwrap();
     keeper.apply(snapshot(&authority(folder), vec![upstream("ins_1", app)])).await.unwrap();
     println!("{} {}", keeper.https_address().unwrap(), keeper.pid());
     while stats.recv().await.is_some() {}
@@ -59,7 +59,7 @@ pub async fn run_killed(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.requests, scale.between).await;
     let counts = load.stop().await;
     run.kill().await.unwrap();
-    let (keeper, stats) = ProxyKeeper::start(options(folder.path(), scale.patience)).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.patience)).await.unwrap();
     drop(stats);
     keeper.stop(Duration::from_secs(5)).await;
     Outcome {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream};
 use rustix::process::{Pid, Signal, kill_process};
@@ -62,7 +62,7 @@ impl Scale {
 
 /// A keeper and what it serves.
 pub struct Stand {
-    pub keeper: ProxyKeeper,
+    pub keeper: ProxySupervisor,
     pub stats: mpsc::Receiver<ProxyStats>,
     pub app: App,
     pub authority: LocalAuthority,
@@ -70,15 +70,15 @@ pub struct Stand {
     _folder: TempDir,
 }
 
-pub fn options(folder: &Path, patience: Duration) -> KeeperOptions {
-    KeeperOptions {
+pub fn options(folder: &Path, patience: Duration) -> SupervisorOptions {
+    SupervisorOptions {
         // An ordinary user may start it too, from any folder.
         program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
-        retirement: DrainOrder { patience, spread: patience / 3 },
+        retirement: DrainOptions { patience, spread: patience / 3 },
     }
 }
 
@@ -106,7 +106,7 @@ impl Stand {
         let folder = tempfile::tempdir().unwrap();
         let app = app::steady().await;
         let authority = authority(folder.path());
-        let (keeper, stats) = ProxyKeeper::start(options(folder.path(), scale.patience)).await.unwrap();
+        let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.patience)).await.unwrap();
         keeper.apply(snapshot(&authority, vec![upstream("ins_1", app.address)])).await.unwrap();
         Self { keeper, stats, app, authority, _folder: folder }
     }

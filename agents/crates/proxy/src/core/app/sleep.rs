@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::App;
-use crate::core::WakeCalls;
+use crate::core::WakeRequests;
 
 /// Told again this often while requests wait: whoever was told may have died since.
 const AGAIN_MS: u64 = 1_000;
@@ -15,13 +15,13 @@ const AGAIN_MS: u64 = 1_000;
 pub(super) struct Sleep {
     /// How long a request waits for it to wake.
     wait_ms: u64,
-    calls: WakeCalls,
+    calls: WakeRequests,
     called_ms: Cell<Option<u64>>,
 }
 
 impl App {
     /// Takes over whether it may sleep, and how long a request waits then.
-    pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, calls: &Option<WakeCalls>) {
+    pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, calls: &Option<WakeRequests>) {
         let called_ms = self.sleep.borrow().as_ref().and_then(|sleep| sleep.called_ms.get());
         let sleep = wake_timeout.zip(calls.clone()).map(|(wait, calls)| Sleep {
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
@@ -33,7 +33,7 @@ impl App {
 
     /// Has no instance, and may wait for one.
     pub(super) fn sleeps(&self) -> bool {
-        self.sleep.borrow().is_some() && self.fleet.borrow().has_no_members()
+        self.sleep.borrow().is_some() && self.load_balancer.borrow().has_no_members()
     }
 
     /// Has it woken, if it sleeps; tells whether it does.
@@ -55,7 +55,7 @@ impl App {
     /// How long a request may wait now.
     pub(super) fn wait_ms(&self) -> u64 {
         match self.sleep.borrow().as_ref() {
-            Some(sleep) if self.fleet.borrow().has_no_members() => sleep.wait_ms,
+            Some(sleep) if self.load_balancer.borrow().has_no_members() => sleep.wait_ms,
             _ => u64::from(self.bounds.get().queue_timeout_ms),
         }
     }

@@ -43,27 +43,27 @@ impl Stage {
         self.app.set(true, &traffic, instances.iter().map(member).collect());
     }
 
-    fn ask(&self, asks: Asks) -> Acquired {
-        self.app.acquire(asks)
+    fn ask(&self, request: InstanceRequest) -> AcquireResult {
+        self.app.acquire(request)
     }
 
-    fn here(&self) -> (Serving, Slot) {
-        match self.ask(Asks::default()) {
-            Acquired::Here(serving, slot) => (serving, slot),
+    fn here(&self) -> (InFlightRequest, Permit) {
+        match self.ask(InstanceRequest::default()) {
+            AcquireResult::Granted(serving, slot) => (serving, slot),
             _ => panic!("no instance is free"),
         }
     }
 
-    fn later(&self, asks: Asks) -> Waiting {
-        match self.ask(asks) {
-            Acquired::Later(waiting) => waiting,
+    fn later(&self, request: InstanceRequest) -> QueuedRequest {
+        match self.ask(request) {
+            AcquireResult::Queued(waiting) => waiting,
             _ => panic!("nobody waits"),
         }
     }
 
-    fn refused(&self, asks: Asks) -> Refusal {
-        match self.ask(asks) {
-            Acquired::Refused(refusal) => refusal,
+    fn refused(&self, request: InstanceRequest) -> Refusal {
+        match self.ask(request) {
+            AcquireResult::Refused(refusal) => refusal,
             _ => panic!("it is not refused"),
         }
     }
@@ -81,22 +81,22 @@ impl Stage {
     }
 }
 
-fn told(waiting: &mut Waiting) -> Option<Result<(Serving, Slot), Refusal>> {
+fn told(waiting: &mut QueuedRequest) -> Option<Result<(InFlightRequest, Permit), Refusal>> {
     match std::pin::Pin::new(waiting).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Some(outcome),
         Poll::Pending => None,
     }
 }
 
-fn of(priority: Priority) -> Asks {
-    Asks { priority, ..Asks::default() }
+fn of(priority: Priority) -> InstanceRequest {
+    InstanceRequest { priority, ..InstanceRequest::default() }
 }
 
 #[test]
 fn whoever_waits_longest_gets_the_instance_that_is_free_first() {
     let stage = stage(2, |_| ());
     let (first, second) = (stage.here(), stage.here());
-    let (mut third, mut fourth) = (stage.later(Asks::default()), stage.later(Asks::default()));
+    let (mut third, mut fourth) = (stage.later(InstanceRequest::default()), stage.later(InstanceRequest::default()));
     let freed = Rc::clone(second.0.instance());
     // Its exchange goes on, as a stream does: what is free is the slot.
     drop(second.1);
@@ -112,7 +112,7 @@ fn whoever_waits_longest_gets_the_instance_that_is_free_first() {
 fn who_leaves_gives_up_its_place_or_what_it_was_given() {
     let stage = stage(1, |_| ());
     let at_work = stage.here();
-    let mut line: Vec<_> = (0..4).map(|_| stage.later(Asks::default())).collect();
+    let mut line: Vec<_> = (0..4).map(|_| stage.later(InstanceRequest::default())).collect();
     drop(line.remove(0));
     drop(at_work);
     // The second was given the instance and leaves before it knows.
@@ -128,7 +128,7 @@ fn who_leaves_gives_up_its_place_or_what_it_was_given() {
 fn an_app_has_its_own_bound_beside_that_of_its_instances() {
     let stage = stage(3, |traffic| traffic.in_flight_max = 2);
     let _at_work = (stage.here(), stage.here());
-    let mut waiting = stage.later(Asks::default());
+    let mut waiting = stage.later(InstanceRequest::default());
     assert!(told(&mut waiting).is_none());
     // A snapshot that allows more lets it in.
     stage.set(&stage.instances, |_| ());
@@ -141,20 +141,20 @@ fn a_full_line_refuses_but_lets_who_matters_more_take_a_lesser_one_s_place() {
     let _at_work = stage.here();
     let (mut low, mut normal) = (stage.later(of(Priority::Low)), stage.later(of(Priority::Normal)));
     let mut last_low = stage.later(of(Priority::Low));
-    assert_eq!(stage.refused(of(Priority::Low)), Refusal::Full);
+    assert_eq!(stage.refused(of(Priority::Low)), Refusal::QueueFull);
     let _high = stage.later(of(Priority::High));
     assert_eq!(told(&mut last_low).unwrap().unwrap_err(), Refusal::Shed);
     let _normal = stage.later(of(Priority::Normal));
     assert_eq!(told(&mut low).unwrap().unwrap_err(), Refusal::Shed);
-    assert_eq!(stage.refused(of(Priority::Normal)), Refusal::Full);
+    assert_eq!(stage.refused(of(Priority::Normal)), Refusal::QueueFull);
     let _other_high = stage.later(of(Priority::High));
     assert!(told(&mut normal).is_none(), "the last to come makes room, not the first");
     let numbers = stage.app.numbers.take();
     assert_eq!((numbers.shed, numbers.queue_full), (3, 2));
 }
 
-fn by(client: u64) -> Asks {
-    Asks { client, ..Asks::default() }
+fn by(client: u64) -> InstanceRequest {
+    InstanceRequest { client, ..InstanceRequest::default() }
 }
 
 /// Runs a client with 2,560 requests that reads none of the answers, and another client's one request. Returns how many slots
@@ -163,7 +163,7 @@ fn slots_until_served(crowd: u64, polite: u64) -> usize {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 4);
     let mut held: Vec<_> = (0..4)
         .map(|_| match stage.ask(by(crowd)) {
-            Acquired::Here(serving, slot) => (serving, slot),
+            AcquireResult::Granted(serving, slot) => (serving, slot),
             _ => panic!("no instance is free"),
         })
         .collect();
@@ -192,9 +192,9 @@ fn a_client_that_fills_the_queue_makes_room_for_another() {
     let stage = stage(1, |traffic| traffic.queue_max = 8);
     let _at_work = stage.here();
     let mut crowd: Vec<_> = (0..8).map(|_| stage.later(by(1))).collect();
-    assert_eq!(stage.refused(by(1)), Refusal::Full);
+    assert_eq!(stage.refused(by(1)), Refusal::QueueFull);
     let _polite = stage.later(by(2));
-    assert_eq!(told(&mut crowd[7]).unwrap().unwrap_err(), Refusal::Full);
+    assert_eq!(told(&mut crowd[7]).unwrap().unwrap_err(), Refusal::QueueFull);
     assert!(crowd[..7].iter_mut().all(|waiting| told(waiting).is_none()));
 }
 
@@ -202,28 +202,28 @@ fn a_client_that_fills_the_queue_makes_room_for_another() {
 fn places_are_shared_only_while_another_client_wants_some() {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 8);
     let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
-    assert!(seats.iter().all(|acquired| matches!(acquired, Acquired::Here(..))), "alone it has all");
+    assert!(seats.iter().all(|acquired| matches!(acquired, AcquireResult::Granted(..))), "alone it has all");
     let mut more = stage.later(by(1));
     let _other = stage.later(by(2));
     drop(seats);
     // Now a quarter is reserved for others.
     assert!(told(&mut more).unwrap().is_ok());
     let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
-    assert_eq!(seats.iter().filter(|acquired| matches!(acquired, Acquired::Here(..))).count(), 6);
-    assert!(matches!(stage.ask(by(3)), Acquired::Here(..)));
+    assert_eq!(seats.iter().filter(|acquired| matches!(acquired, AcquireResult::Granted(..))).count(), 6);
+    assert!(matches!(stage.ask(by(3)), AcquireResult::Granted(..)));
 }
 
 #[test]
 fn waiting_has_its_deadline_and_ends_with_the_app() {
     let stage = stage(1, |traffic| traffic.queue_timeout_ms = 1);
     let _at_work = stage.here();
-    let mut waiting = stage.later(Asks::default());
-    assert_eq!(stage.until(|| told(&mut waiting)).unwrap_err(), Refusal::Late);
+    let mut waiting = stage.later(InstanceRequest::default());
+    assert_eq!(stage.until(|| told(&mut waiting)).unwrap_err(), Refusal::QueueTimeout);
     assert_eq!(stage.app.numbers.borrow().queue_timeouts, 1);
-    let mut waiting = stage.later(Asks::default());
+    let mut waiting = stage.later(InstanceRequest::default());
     stage.app.retire();
     assert_eq!(told(&mut waiting).unwrap().unwrap_err(), Refusal::NoInstance);
-    assert_eq!(stage.refused(Asks::default()), Refusal::NoInstance);
+    assert_eq!(stage.refused(InstanceRequest::default()), Refusal::NoInstance);
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
         traffic.adaptive = true;
     });
     let _at_work = stage.here();
-    let _waiting = stage.later(Asks::default());
+    let _waiting = stage.later(InstanceRequest::default());
     let refusal = stage.until(|| match stage.ask(of(Priority::Low)) {
-        Acquired::Refused(refusal) => Some(refusal),
+        AcquireResult::Refused(refusal) => Some(refusal),
         _ => None,
     });
     assert_eq!(refusal, Refusal::Shed);
@@ -262,8 +262,10 @@ fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
     // The other one alone would be all that is left: it stays.
     (0..10).for_each(|_| fail(&stage, 1));
     assert_eq!((stage.app.collect().ejected, stage.app.numbers.borrow().ejections), (1, 0));
-    let (mut trial, _slot) = stage.until(|| match stage.ask(Asks::default()) {
-        Acquired::Here(serving, slot) if Rc::ptr_eq(serving.instance(), &stage.instances[0]) => Some((serving, slot)),
+    let (mut trial, _slot) = stage.until(|| match stage.ask(InstanceRequest::default()) {
+        AcquireResult::Granted(serving, slot) if Rc::ptr_eq(serving.instance(), &stage.instances[0]) => {
+            Some((serving, slot))
+        }
         _ => None,
     });
     // While it lasts, nobody else goes there.
@@ -308,8 +310,8 @@ fn a_tied_request_waits_for_its_instance_and_holds_up_nobody() {
     let affinity = stage.app.affinity([value.as_bytes()].into_iter(), || 0);
     assert!(matches!(&affinity, Affinity::Instance(tied) if Rc::ptr_eq(tied, &home)));
     assert_eq!(stage.app.sticky_cookie(&home, &affinity, true), None);
-    let mut tied = stage.later(Asks { affinity: affinity.clone(), ..Asks::default() });
-    let mut any = stage.later(Asks::default());
+    let mut tied = stage.later(InstanceRequest { affinity: affinity.clone(), ..InstanceRequest::default() });
+    let mut any = stage.later(InstanceRequest::default());
     drop(second);
     let any = told(&mut any).unwrap().unwrap();
     assert!(told(&mut tied).is_none());
@@ -317,7 +319,7 @@ fn a_tied_request_waits_for_its_instance_and_holds_up_nobody() {
     let (at_home, slot) = told(&mut tied).unwrap().unwrap();
     assert!(Rc::ptr_eq(at_home.instance(), &home));
     // Its instance goes: it is served by another, and tied to that.
-    let mut tied = stage.later(Asks { affinity, ..Asks::default() });
+    let mut tied = stage.later(InstanceRequest { affinity, ..InstanceRequest::default() });
     let rest: Vec<_> = stage.instances.iter().filter(|instance| !Rc::ptr_eq(instance, &home)).cloned().collect();
     stage.set(&rest, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
     drop(any);
@@ -334,8 +336,8 @@ fn a_client_s_address_leads_to_one_instance() {
     });
     let affinity = stage.app.affinity([].into_iter(), || 42);
     let seats: Vec<_> = (0..20)
-        .map(|_| match stage.ask(Asks { affinity: affinity.clone(), ..Asks::default() }) {
-            Acquired::Here(serving, slot) => (serving, slot),
+        .map(|_| match stage.ask(InstanceRequest { affinity: affinity.clone(), ..InstanceRequest::default() }) {
+            AcquireResult::Granted(serving, slot) => (serving, slot),
             _ => panic!("no instance is free"),
         })
         .collect();
@@ -372,21 +374,28 @@ fn a_second_attempt_goes_elsewhere_if_there_is_an_elsewhere() {
     let stage = stage(2, |traffic| traffic.connections_per_instance = 10);
     let not = Some(Rc::clone(&stage.instances[0]));
     for _ in 0..10 {
-        let Acquired::Here(serving, _slot) = stage.ask(Asks { not: not.clone(), ..Asks::default() }) else { panic!() };
+        let AcquireResult::Granted(serving, _slot) =
+            stage.ask(InstanceRequest { not: not.clone(), ..InstanceRequest::default() })
+        else {
+            panic!()
+        };
         assert!(Rc::ptr_eq(serving.instance(), &stage.instances[1]));
     }
     stage.set(&stage.instances[..1], |_| ());
-    let Acquired::Here(serving, _slot) = stage.ask(Asks { not, ..Asks::default() }) else { panic!() };
+    let AcquireResult::Granted(serving, _slot) = stage.ask(InstanceRequest { not, ..InstanceRequest::default() })
+    else {
+        panic!()
+    };
     assert!(Rc::ptr_eq(serving.instance(), &stage.instances[0]));
 }
 
 #[test]
 fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 2000);
-    let of_client = |client| Asks { client, ..Asks::default() };
+    let of_client = |client| InstanceRequest { client, ..InstanceRequest::default() };
     let taken: Vec<_> = (0..CONNECTIONS_MAX / 4)
         .map(|_| match stage.ask(of_client(1)) {
-            Acquired::Here(serving, slot) => {
+            AcquireResult::Granted(serving, slot) => {
                 drop(slot);
                 serving
             }
@@ -395,7 +404,7 @@ fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
         .collect();
     let mut first = stage.later(of_client(1));
     let mut second = stage.later(of_client(1));
-    let Acquired::Here(serving, slot) = stage.ask(of_client(2)) else { panic!("another client is held up") };
+    let AcquireResult::Granted(serving, slot) = stage.ask(of_client(2)) else { panic!("another client is held up") };
     drop((serving, slot));
     assert!(told(&mut first).is_none());
     let mut taken = taken.into_iter();
@@ -413,22 +422,23 @@ fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
         traffic.adaptive = true;
         traffic.queue_timeout_ms = 20;
     });
-    let of_client = |client| Asks { client, ..Asks::default() };
+    let of_client = |client| InstanceRequest { client, ..InstanceRequest::default() };
     let _taken: Vec<_> = (0..CONNECTIONS_MAX / 4).map(|_| stage.ask(of_client(1))).collect();
     let _waiting = stage.later(of_client(1));
     assert_eq!(stage.app.slots_wanted_since_ms(), None);
 }
 
 /// Has so many clients take all the connections of an app that they get; their responses never end.
-fn stall(stage: &Stage, clients: u64) -> Vec<Serving> {
+fn stall(stage: &Stage, clients: u64) -> Vec<InFlightRequest> {
     let clients = (0..CONNECTIONS_MAX as u64).map(|number| number % clients);
-    let served = clients.filter_map(|client| match stage.ask(Asks { client, ..Asks::default() }) {
-        Acquired::Here(serving, slot) => {
-            drop(slot);
-            Some(serving)
-        }
-        _ => None,
-    });
+    let served =
+        clients.filter_map(|client| match stage.ask(InstanceRequest { client, ..InstanceRequest::default() }) {
+            AcquireResult::Granted(serving, slot) => {
+                drop(slot);
+                Some(serving)
+            }
+            _ => None,
+        });
     served.collect()
 }
 
@@ -441,11 +451,11 @@ fn an_app_that_never_answers_leaves_connections_to_another() {
     let taken = stall(&stalled, 4096);
     assert_eq!(taken.len(), CONNECTIONS_MAX / 2);
     for client in 4_000..4_100 {
-        let asks = Asks { client, ..Asks::default() };
-        assert!(matches!(other.ask(asks), Acquired::Here(..)), "client {client} has to wait");
+        let request = InstanceRequest { client, ..InstanceRequest::default() };
+        assert!(matches!(other.ask(request), AcquireResult::Granted(..)), "client {client} has to wait");
     }
     // One that waits for the app's own share gets the next connection.
-    let mut waiting = stalled.later(Asks { client: 5_000, ..Asks::default() });
+    let mut waiting = stalled.later(InstanceRequest { client: 5_000, ..InstanceRequest::default() });
     let mut taken = taken.into_iter();
     drop((taken.next(), taken.next()));
     assert!(told(&mut waiting).unwrap().is_ok());
@@ -456,8 +466,8 @@ fn a_few_clients_that_hold_an_app_s_connections_leave_some_to_others() {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 10_000);
     let taken = stall(&stage, 8);
     assert!(taken.len() < CONNECTIONS_MAX - 100, "{}", taken.len());
-    let mut newcomers = (100..200).map(|client| stage.ask(Asks { client, ..Asks::default() }));
-    assert!(newcomers.all(|acquired| matches!(acquired, Acquired::Here(..))));
+    let mut newcomers = (100..200).map(|client| stage.ask(InstanceRequest { client, ..InstanceRequest::default() }));
+    assert!(newcomers.all(|acquired| matches!(acquired, AcquireResult::Granted(..))));
 }
 
 #[test]

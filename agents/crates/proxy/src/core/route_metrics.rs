@@ -11,14 +11,14 @@ use crate::snapshot::Snapshot;
 
 /// Numbers of one route on one core since the last collection.
 #[derive(Debug, Default)]
-pub(crate) struct ServedNumbers {
+pub(crate) struct RouteCounters {
     pub(crate) requests: u64,
     pub(crate) errors: u64,
     pub(crate) client_errors: u64,
     pub(crate) latency: Histogram,
 }
 
-impl ServedNumbers {
+impl RouteCounters {
     /// Adds another core's, or another route's.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
@@ -30,14 +30,14 @@ impl ServedNumbers {
 
 /// A route that something was asked of.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct RouteMetrics {
     /// Host and path prefix with a final slash.
     route: Arc<str>,
     app: Box<str>,
-    numbers: RefCell<ServedNumbers>,
+    numbers: RefCell<RouteCounters>,
 }
 
-impl Served {
+impl RouteMetrics {
     /// One that belongs to a side of a canary instead.
     pub(crate) fn side(name: &str) -> Rc<Self> {
         Rc::new(Self { route: Arc::from(""), app: name.into(), numbers: RefCell::default() })
@@ -65,74 +65,79 @@ impl Served {
 
 /// One route's numbers as a core hands them over.
 #[derive(Debug)]
-pub(crate) struct ServedStats {
+pub(crate) struct RouteMetricsReport {
     pub(crate) route: Arc<str>,
     pub(crate) app: Box<str>,
-    pub(crate) numbers: ServedNumbers,
+    pub(crate) numbers: RouteCounters,
 }
 
 /// The routes of the snapshot in use, and those of former ones that are not collected yet.
 #[derive(Debug, Default)]
-pub(crate) struct ServedRoutes {
+pub(crate) struct RouteMetricsTable {
     /// Parallel to the snapshot's routes.
-    slots: Vec<Option<Rc<Served>>>,
-    retired: Vec<Rc<Served>>,
+    slots: Vec<Option<Rc<RouteMetrics>>>,
+    retired: Vec<Rc<RouteMetrics>>,
 }
 
-impl ServedRoutes {
+impl RouteMetricsTable {
     /// The numbers of a route that leads to `app`.
-    pub(crate) fn of(&mut self, index: usize, route: &Arc<str>, app: &str) -> Option<Rc<Served>> {
+    pub(crate) fn of(&mut self, index: usize, route: &Arc<str>, app: &str) -> Option<Rc<RouteMetrics>> {
         let slot = self.slots.get_mut(index)?;
-        let served = slot.get_or_insert_with(|| {
-            Rc::new(Served { route: Arc::clone(route), app: app.into(), numbers: RefCell::default() })
+        let route_metrics = slot.get_or_insert_with(|| {
+            Rc::new(RouteMetrics { route: Arc::clone(route), app: app.into(), numbers: RefCell::default() })
         });
-        Some(Rc::clone(served))
+        Some(Rc::clone(route_metrics))
     }
 
     /// Goes over to another snapshot. A route that stays where it was keeps its numbers.
     pub(crate) fn apply(&mut self, snapshot: &Snapshot) {
         let old = std::mem::replace(&mut self.slots, vec![None; snapshot.routes.len()]);
-        for (index, served) in old.into_iter().enumerate() {
-            let Some(served) = served else { continue };
+        for (index, route_metrics) in old.into_iter().enumerate() {
+            let Some(route_metrics) = route_metrics else { continue };
             let stays = snapshot.routes.get(index).is_some_and(|route| {
-                route.key == served.route && route.app.is_some_and(|app| snapshot.apps[app as usize].key == served.app)
+                route.key == route_metrics.route
+                    && route.app.is_some_and(|app| snapshot.apps[app as usize].key == route_metrics.app)
             });
             if stays {
-                self.slots[index] = Some(served);
+                self.slots[index] = Some(route_metrics);
             } else {
-                self.retired.push(served);
+                self.retired.push(route_metrics);
             }
         }
     }
 
     /// Hands the numbers since the last collection over and forgets the routes that nobody asks of.
-    pub(crate) fn collect(&mut self) -> Vec<ServedStats> {
+    pub(crate) fn collect(&mut self) -> Vec<RouteMetricsReport> {
         let mut stats = Vec::new();
         for slot in &mut self.slots {
-            if let Some(served) = slot
-                && !take(served, &mut stats)
+            if let Some(route_metrics) = slot
+                && !take(route_metrics, &mut stats)
             {
                 *slot = None;
             }
         }
-        self.retired.retain(|served| take(served, &mut stats));
+        self.retired.retain(|route_metrics| take(route_metrics, &mut stats));
         stats
     }
 }
 
 /// The same of sides. Those that no instance has any more are forgotten once they are told.
-pub(crate) fn collect_sides(sides: &mut Vec<Rc<Served>>) -> Vec<ServedStats> {
+pub(crate) fn collect_sides(sides: &mut Vec<Rc<RouteMetrics>>) -> Vec<RouteMetricsReport> {
     let mut stats = Vec::new();
     sides.retain(|side| take(side, &mut stats));
     stats
 }
 
 /// Takes what a route counted; `false` when there is nothing, and nothing to come.
-fn take(served: &Rc<Served>, stats: &mut Vec<ServedStats>) -> bool {
-    let numbers = served.numbers.take();
+fn take(route_metrics: &Rc<RouteMetrics>, stats: &mut Vec<RouteMetricsReport>) -> bool {
+    let numbers = route_metrics.numbers.take();
     let some = numbers.requests > 0;
     if some {
-        stats.push(ServedStats { route: Arc::clone(&served.route), app: served.app.clone(), numbers });
+        stats.push(RouteMetricsReport {
+            route: Arc::clone(&route_metrics.route),
+            app: route_metrics.app.clone(),
+            numbers,
+        });
     }
-    some || Rc::strong_count(served) > 1
+    some || Rc::strong_count(route_metrics) > 1
 }

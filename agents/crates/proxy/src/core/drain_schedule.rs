@@ -8,14 +8,14 @@ const SILENCE_MIN: Duration = Duration::from_secs(2);
 
 /// How a drain goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DrainOrder {
+pub struct DrainOptions {
     /// What is in flight may take so long.
     pub patience: Duration,
     /// Idle connections are closed one after another over so long.
     pub spread: Duration,
 }
 
-impl Default for DrainOrder {
+impl Default for DrainOptions {
     /// For a proxy that has a successor: time for long downloads, and no rush of handshakes.
     fn default() -> Self {
         Self { patience: Duration::from_secs(600), spread: Duration::from_secs(10) }
@@ -24,18 +24,18 @@ impl Default for DrainOrder {
 
 /// A stretch of a core's clock in which something is to happen to each of many, at another moment to each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct DrainWindow {
     from_ms: u64,
     length_ms: u64,
 }
 
-impl Window {
+impl DrainWindow {
     pub(crate) fn new(from_ms: u64, length: Duration) -> Self {
         Self { from_ms, length_ms: u64::try_from(length.as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// WebSockets are told within the first half of their time, so that each has at least the other half to end in.
-    pub(crate) fn to_tell(now_ms: u64, patience: Duration) -> Self {
+    pub(crate) fn for_tunnels(now_ms: u64, patience: Duration) -> Self {
         Self::new(now_ms, patience / 2)
     }
 
@@ -48,16 +48,16 @@ impl Window {
 
 /// A drain under way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Draining {
-    idle: Window,
-    pub(crate) tunnels: Window,
+pub(crate) struct DrainSchedule {
+    idle: DrainWindow,
+    pub(crate) tunnels: DrainWindow,
 }
 
-impl Draining {
-    pub(crate) fn begin(now_ms: u64, order: DrainOrder) -> Self {
+impl DrainSchedule {
+    pub(crate) fn begin(now_ms: u64, order: DrainOptions) -> Self {
         let silence = SILENCE_MIN.min(order.spread / 2);
-        let idle = Window::new(now_ms + u64::try_from(silence.as_millis()).unwrap_or(0), order.spread - silence);
-        Self { idle, tunnels: Window::to_tell(now_ms, order.patience) }
+        let idle = DrainWindow::new(now_ms + u64::try_from(silence.as_millis()).unwrap_or(0), order.spread - silence);
+        Self { idle, tunnels: DrainWindow::for_tunnels(now_ms, order.patience) }
     }
 
     /// When the idle connection that drew `lot` is closed.
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn nobody_is_closed_before_a_silence_and_all_are_within_the_spread() {
-        let order = |spread| DrainOrder { patience: Duration::from_secs(60), spread: Duration::from_millis(spread) };
+        let order = |spread| DrainOptions { patience: Duration::from_secs(60), spread: Duration::from_millis(spread) };
         let moments = |spread| {
-            let draining = Draining::begin(1000, order(spread));
+            let draining = DrainSchedule::begin(1000, order(spread));
             (draining.close_idle_at(0), draining.close_idle_at(u16::MAX))
         };
         assert_eq!(moments(10_000), (3000, 11_000));
         assert_eq!(moments(1000), (1500, 2000));
         assert_eq!(moments(0), (1000, 1000));
-        assert_eq!(Draining::begin(1000, order(0)).tunnels.moment(u16::MAX), 31_000);
+        assert_eq!(DrainSchedule::begin(1000, order(0)).tunnels.moment(u16::MAX), 31_000);
     }
 }

@@ -7,23 +7,23 @@ use crate::upstream::Instance;
 
 /// The right to have an instance work on a request. Given back early by exchanges that the app is no longer at work on.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct Permit {
     app: Rc<App>,
     instance: Rc<Instance>,
     client: u64,
 }
 
-impl Slot {
+impl Permit {
     pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, client: u64) -> Self {
-        instance.take_slot();
+        instance.take_permit();
         app.shares.borrow_mut().take(client);
         Self { app: Rc::clone(app), instance, client }
     }
 }
 
-impl Drop for Slot {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.instance.give_slot();
+        self.instance.return_permit();
         self.app.busy.set(self.app.busy.get() - 1);
         self.app.shares.borrow_mut().give(self.client);
         if self.app.waiting.get() > 0 {
@@ -34,7 +34,7 @@ impl Drop for Slot {
 
 /// An exchange at an instance, in flight until its very end, and what it shows about the instance.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub(crate) struct InFlightRequest {
     app: Rc<App>,
     instance: Rc<Instance>,
     trial: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Serving {
     connection: Option<AppShare>,
 }
 
-impl Serving {
+impl InFlightRequest {
     pub(super) fn new(
         app: &Rc<App>,
         instance: Rc<Instance>,
@@ -76,7 +76,7 @@ impl Serving {
         }
         self.judged = true;
         let now_ms = self.app.clock.now_ms();
-        if self.instance.standing.succeeded(self.trial, now_ms) {
+        if self.instance.state.succeeded(self.trial, now_ms) {
             tracing::info!(app = %self.app.key, instance = %self.instance.id, "an instance is back");
             self.changed();
         }
@@ -90,7 +90,7 @@ impl Serving {
         }
         self.judged = true;
         let now_ms = self.app.clock.now_ms();
-        let ejected = self.app.fleet.borrow_mut().failed(&self.instance, self.trial, now_ms);
+        let ejected = self.app.load_balancer.borrow_mut().failed(&self.instance, self.trial, now_ms);
         if ejected {
             self.app.numbers.borrow_mut().ejections += 1;
             tracing::warn!(app = %self.app.key, instance = %self.instance.id, "an instance that fails is passed over");
@@ -102,17 +102,17 @@ impl Serving {
     }
 
     fn changed(&self) {
-        self.app.fleet.borrow_mut().weigh(self.app.clock.now_ms());
+        self.app.load_balancer.borrow_mut().weigh(self.app.clock.now_ms());
         if self.app.waiting.get() > 0 {
             self.app.dispatch();
         }
     }
 }
 
-impl Drop for Serving {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.instance.end();
-        if self.trial && !self.judged && self.instance.standing.abandoned(true) {
+        if self.trial && !self.judged && self.instance.state.abandoned(true) {
             self.changed();
         }
         // Requests of a client at its share, or of an app at its part, wait for exactly this.

@@ -8,17 +8,17 @@ use std::os::fd::OwnedFd;
 use rustix::event::{EventfdFlags, eventfd};
 
 /// Of one core: connections to apps that may be opened within a second of want.
-const SPARES: usize = 16;
+const RESERVED_FDS: usize = 16;
 
 /// The descriptors that one core keeps back.
 #[derive(Debug)]
-pub(crate) struct Spares(RefCell<Vec<OwnedFd>>);
+pub(crate) struct FdReserve(RefCell<Vec<OwnedFd>>);
 
-impl Spares {
+impl FdReserve {
     pub(super) fn new() -> Self {
-        let spares = Self(RefCell::default());
-        spares.refill();
-        spares
+        let fd_reserve = Self(RefCell::default());
+        fd_reserve.refill();
+        fd_reserve
     }
 
     /// Lets one go, so that the next descriptor that is asked for is there; `false` when none is left.
@@ -28,11 +28,11 @@ impl Spares {
 
     /// Keeps back again what was let go, as far as there is room.
     pub(super) fn refill(&self) {
-        let mut spares = self.0.borrow_mut();
-        while spares.len() < SPARES
+        let mut fd_reserve = self.0.borrow_mut();
+        while fd_reserve.len() < RESERVED_FDS
             && let Ok(spare) = eventfd(0, EventfdFlags::CLOEXEC)
         {
-            spares.push(spare);
+            fd_reserve.push(spare);
         }
     }
 }
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn what_is_let_go_is_kept_back_again() {
-        let spares = Spares::new();
-        assert_eq!((0..SPARES + 3).filter(|_| spares.release()).count(), SPARES);
-        spares.refill();
-        assert!(spares.release());
+        let fd_reserve = FdReserve::new();
+        assert_eq!((0..RESERVED_FDS + 3).filter(|_| fd_reserve.release()).count(), RESERVED_FDS);
+        fd_reserve.refill();
+        assert!(fd_reserve.release());
     }
 }

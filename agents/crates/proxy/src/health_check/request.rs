@@ -14,7 +14,7 @@ use crate::upstream::{Connector, UpstreamSocket};
 
 /// Why an answer was bad.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProbeError {
+pub(super) enum HealthCheckError {
     #[error("no connection: {0}")]
     Connect(#[source] io::Error),
     #[error("no proper answer: {0}")]
@@ -26,13 +26,13 @@ pub(super) enum ProbeError {
 }
 
 /// Asks once; `Ok` is a good answer. Never takes longer than the probe allows.
-pub(super) async fn ask(connector: &Connector, probe: &HealthProbe) -> Result<(), ProbeError> {
+pub(super) async fn send(connector: &Connector, probe: &HealthProbe) -> Result<(), HealthCheckError> {
     let limit = Duration::from_millis(u64::from(probe.timeout_ms));
-    timeout(limit, exchange(connector, &probe.path, limit)).await.unwrap_or(Err(ProbeError::TimedOut))
+    timeout(limit, exchange(connector, &probe.path, limit)).await.unwrap_or(Err(HealthCheckError::TimedOut))
 }
 
-async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<(), ProbeError> {
-    let socket = connector.connect(limit).await.map_err(ProbeError::Connect)?;
+async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<(), HealthCheckError> {
+    let socket = connector.connect(limit).await.map_err(HealthCheckError::Connect)?;
     if path.is_empty() {
         return Ok(());
     }
@@ -40,9 +40,9 @@ async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<
         UpstreamProtocol::Http1 => over_http1(socket, path).await,
         UpstreamProtocol::Http2 => over_http2(socket, path, connector.is_secure()).await,
     };
-    match status.map_err(ProbeError::Answer)? {
+    match status.map_err(HealthCheckError::Answer)? {
         status if is_good_health(status) => Ok(()),
-        status => Err(ProbeError::Status(status)),
+        status => Err(HealthCheckError::Status(status)),
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     /// Asks an app that answers with these bytes and closes.
-    async fn against(answer: &'static [u8]) -> Result<(), ProbeError> {
+    async fn against(answer: &'static [u8]) -> Result<(), HealthCheckError> {
         let (listener, connector) = listener(UpstreamProtocol::Http1);
         let app = beside(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -132,7 +132,7 @@ mod tests {
             assert!(request[..count].starts_with(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"));
             stream.write_all(answer).await.unwrap();
         });
-        let answered = ask(&connector, &of("/healthz", 60_000)).await;
+        let answered = send(&connector, &of("/healthz", 60_000)).await;
         app.await.unwrap();
         answered
     }
@@ -142,9 +142,9 @@ mod tests {
         block_on(async {
             assert!(against(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_ok());
             assert!(against(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\n\r\n").await.is_ok());
-            assert!(matches!(against(b"HTTP/1.1 503 x\r\n\r\n").await, Err(ProbeError::Status(503))));
+            assert!(matches!(against(b"HTTP/1.1 503 x\r\n\r\n").await, Err(HealthCheckError::Status(503))));
             for broken in [&b"garbage\r\n\r\n"[..], b"HTTP/1.1 200 O", b""] {
-                assert!(matches!(against(broken).await, Err(ProbeError::Answer(_))), "{broken:?}");
+                assert!(matches!(against(broken).await, Err(HealthCheckError::Answer(_))), "{broken:?}");
             }
         })
         .unwrap();
@@ -155,10 +155,10 @@ mod tests {
         block_on(async {
             let (listener, connector) = listener(UpstreamProtocol::Http1);
             // The kernel accepts; nobody answers.
-            assert!(ask(&connector, &of("", 60_000)).await.is_ok());
-            assert!(matches!(ask(&connector, &of("/", 20)).await, Err(ProbeError::TimedOut)));
+            assert!(send(&connector, &of("", 60_000)).await.is_ok());
+            assert!(matches!(send(&connector, &of("/", 20)).await, Err(HealthCheckError::TimedOut)));
             drop(listener);
-            assert!(matches!(ask(&connector, &of("", 60_000)).await, Err(ProbeError::Connect(_))));
+            assert!(matches!(send(&connector, &of("", 60_000)).await, Err(HealthCheckError::Connect(_))));
         })
         .unwrap();
     }
@@ -177,7 +177,7 @@ mod tests {
                         respond.send_response(response, true).unwrap();
                     }
                 });
-                assert_eq!(ask(&connector, &of("/healthz", 60_000)).await.is_ok(), good);
+                assert_eq!(send(&connector, &of("/healthz", 60_000)).await.is_ok(), good);
                 app.await.unwrap();
             }
         })

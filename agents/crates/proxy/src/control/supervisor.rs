@@ -16,14 +16,14 @@ use tokio::process::Child;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::link::{self, Adopted, Channel};
+use super::link::{self, AdoptedProxy, Channel};
 use super::log_file::LogFile;
 use super::process::Process;
 use super::replace::{is_wanted, others, replace};
-use super::retiring::{EXIT_TIMEOUT, Heard, Retired, Retiring};
+use super::retiring::{DrainingEvent, DrainingProxies, EXIT_TIMEOUT, RetiredProxy};
 use super::spawn::spawn;
 use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
-use crate::core::DrainOrder;
+use crate::core::DrainOptions;
 use crate::h3::forget_neighbours;
 use crate::worker::tell;
 
@@ -32,7 +32,7 @@ const STATS_WAITING_MAX: usize = 64;
 /// Calls for apps that sleep that may wait; what is lost is said again within a second.
 const WAKES_WAITING_MAX: usize = 256;
 /// For exchanges in flight of a proxy that can't be spoken to and is replaced.
-const FAREWELL: Duration = Duration::from_secs(5);
+const REPLACED_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// A process whose channel closed because it ended is seen to have ended within this.
 const DEATH_TIMEOUT: Duration = Duration::from_millis(200);
 /// Statistics come once a second: a proxy that says nothing for so long hangs.
@@ -46,7 +46,7 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// How a proxy is started and found.
 #[derive(Debug, Clone)]
-pub struct KeeperOptions {
+pub struct SupervisorOptions {
     /// The program whose `proxy` subcommand is the proxy.
     pub program: PathBuf,
     /// Where a later `run` finds it.
@@ -58,7 +58,7 @@ pub struct KeeperOptions {
     /// Cores to serve with.
     pub workers: usize,
     /// How a proxy that was upgraded ends what it has.
-    pub retirement: DrainOrder,
+    pub retirement: DrainOptions,
 }
 
 /// Told the generation that is in use, or why it is not.
@@ -72,7 +72,7 @@ enum Request {
 
 /// A proxy that is kept alive.
 #[derive(Debug)]
-pub struct ProxyKeeper {
+pub struct ProxySupervisor {
     requests: mpsc::Sender<Request>,
     wakes: broadcast::Sender<String>,
     pid: Arc<AtomicU32>,
@@ -80,28 +80,28 @@ pub struct ProxyKeeper {
     http: Option<SocketAddr>,
 }
 
-impl ProxyKeeper {
+impl ProxySupervisor {
     /// Adopts the proxy that serves behind the control socket, or binds the sockets and starts one. Statistics come once a second.
-    pub async fn start(options: KeeperOptions) -> Result<(Self, mpsc::Receiver<ProxyStats>), ProxyError> {
-        let mut kept = Kept::find(options).await?;
+    pub async fn start(options: SupervisorOptions) -> Result<(Self, mpsc::Receiver<ProxyStats>), ProxyError> {
+        let mut task = SupervisorTask::find(options).await?;
         let (requests, received) = mpsc::channel(16);
         let (stats, receiver) = mpsc::channel(STATS_WAITING_MAX);
-        let keeper = Self {
+        let supervisor = Self {
             requests,
-            wakes: kept.wakes.clone(),
-            pid: Arc::clone(&kept.pid),
-            https: kept.sockets.address(ListenerKind::Https),
-            http: kept.sockets.address(ListenerKind::Http),
+            wakes: task.wakes.clone(),
+            pid: Arc::clone(&task.pid),
+            https: task.sockets.address(ListenerKind::Https),
+            http: task.sockets.address(ListenerKind::Http),
         };
         tokio::spawn(async move {
-            let stopped = kept.keep(received, &stats).await;
+            let stopped = task.run(received, &stats).await;
             // Whoever waits for the stop may count on closed ports: this process holds the sockets too.
-            drop(kept);
+            drop(task);
             if let Some(stopped) = stopped {
                 tell(stopped, ());
             }
         });
-        Ok((keeper, receiver))
+        Ok((supervisor, receiver))
     }
 
     /// Makes the proxy serve by `snapshot`; tells the generation it got, which statistics name. An error is the reason it was
@@ -152,8 +152,8 @@ impl ProxyKeeper {
     }
 }
 
-struct Kept {
-    options: KeeperOptions,
+struct SupervisorTask {
+    options: SupervisorOptions,
     sockets: Sockets,
     keys: ProxyKeys,
     channel: Channel,
@@ -168,9 +168,9 @@ struct Kept {
     pending: VecDeque<(ProxySnapshot, Applied)>,
     started: Instant,
     /// The last event of the proxy.
-    heard: Instant,
+    last_event_at: Instant,
     reconnected: Option<Instant>,
-    retiring: Retiring,
+    retiring: DrainingProxies,
     /// When another proxy is to take this one's place.
     upgrade_at: Option<Instant>,
     upgrades: Vec<oneshot::Sender<Result<(), String>>>,
@@ -178,25 +178,25 @@ struct Kept {
     log: LogFile,
 }
 
-impl Kept {
-    async fn find(options: KeeperOptions) -> Result<Self, ProxyError> {
-        let mut farewell = FAREWELL;
+impl SupervisorTask {
+    async fn find(options: SupervisorOptions) -> Result<Self, ProxyError> {
+        let mut drain_timeout = REPLACED_DRAIN_TIMEOUT;
         match link::adopt(&options.control_path).await {
-            Ok(Some(Adopted { channel, pid, mut sockets, keys })) if is_wanted(&sockets, &options) => {
+            Ok(Some(AdoptedProxy { channel, pid, mut sockets, keys })) if is_wanted(&sockets, &options) => {
                 sockets.complete_quic();
                 let process = Process::open(pid)?;
                 let keys = keys.map_or_else(ProxyKeys::generate, Ok)?;
                 for other in others(&options.control_path).into_iter().filter(|other| other.pid != pid) {
                     tracing::warn!(pid = other.pid, "a second proxy on the same sockets is ended");
-                    other.end(FAREWELL).await?;
+                    other.end(REPLACED_DRAIN_TIMEOUT).await?;
                 }
                 let upgrade = runs_another_program(pid, &options.program);
                 tracing::info!(pid, upgrade, "adopted the proxy that serves");
-                let mut kept = Self::new(options, sockets, keys, channel, None, process);
-                kept.upgrade_at = upgrade.then(Instant::now);
-                return Ok(kept);
+                let mut task = Self::new(options, sockets, keys, channel, None, process);
+                task.upgrade_at = upgrade.then(Instant::now);
+                return Ok(task);
             }
-            Ok(Some(Adopted { mut channel, pid, .. })) => {
+            Ok(Some(AdoptedProxy { mut channel, pid, .. })) => {
                 tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
                 // It closes the channel when it ends, and only then are its addresses free.
                 if link::command(&channel, drain(at_once(EXIT_TIMEOUT))).await.is_ok() {
@@ -207,11 +207,11 @@ impl Kept {
             Err(error) => {
                 tracing::warn!(%error, "the proxy that serves can't be adopted and is replaced");
                 if matches!(error, ProxyError::Silent) {
-                    farewell = Duration::ZERO;
+                    drain_timeout = Duration::ZERO;
                 }
             }
         }
-        let sockets = match replace(&options, farewell).await? {
+        let sockets = match replace(&options, drain_timeout).await? {
             Some(sockets) => sockets,
             None => Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?,
         };
@@ -221,7 +221,7 @@ impl Kept {
     }
 
     fn new(
-        options: KeeperOptions,
+        options: SupervisorOptions,
         sockets: Sockets,
         keys: ProxyKeys,
         channel: Channel,
@@ -242,9 +242,9 @@ impl Kept {
             refused: None,
             pending: VecDeque::new(),
             started: Instant::now(),
-            heard: Instant::now(),
+            last_event_at: Instant::now(),
             reconnected: None,
-            retiring: Retiring::new(),
+            retiring: DrainingProxies::new(),
             upgrade_at: None,
             upgrades: Vec::new(),
             wakes: broadcast::channel(WAKES_WAITING_MAX).0,
@@ -253,7 +253,7 @@ impl Kept {
     }
 
     /// Runs until it is stopped; what it answers is to be told of it.
-    async fn keep(
+    async fn run(
         &mut self,
         mut requests: mpsc::Receiver<Request>,
         stats: &mpsc::Sender<ProxyStats>,
@@ -266,18 +266,18 @@ impl Kept {
                 // No event has descriptors: a proxy in the wrong hands could use up those of this process.
                 event = self.channel.receive_only_messages() => match event {
                     Ok(Some(event)) => {
-                        self.heard = Instant::now();
+                        self.last_event_at = Instant::now();
                         let is_second = matches!(event.body, Some(proxy_event::Body::Stats(_)));
                         self.event(event.body, stats);
                         is_second && self.look_after_log().await.is_err()
                     }
                     Ok(None) | Err(_) => true,
                 },
-                heard = self.retiring.hear() => {
-                    if let Heard::Wake(app) = &heard {
+                heard = self.retiring.next_event() => {
+                    if let DrainingEvent::Wake(app) = &heard {
                         self.call(app.clone());
                     }
-                    self.retiring.note(heard);
+                    self.retiring.record(heard);
                     false
                 }
                 request = requests.recv() => match request {
@@ -293,12 +293,12 @@ impl Kept {
                         return Some(stopped);
                     }
                 },
-                () = sleep_until(self.upgrade_at.unwrap_or(self.heard)), if self.may_upgrade() => {
+                () = sleep_until(self.upgrade_at.unwrap_or(self.last_event_at)), if self.may_upgrade() => {
                     self.try_upgrade(stats).await;
                     false
                 }
                 () = sleep(self.keys.due_in()) => self.turn_keys().await.is_err(),
-                () = sleep_until(self.heard + SILENT_AFTER) => {
+                () = sleep_until(self.last_event_at + SILENT_AFTER) => {
                     tracing::error!(pid = self.process.pid, "the proxy has been silent for too long");
                     true
                 }
@@ -397,7 +397,7 @@ impl Kept {
             }
         };
         (self.applied, self.refused) = (table, None);
-        let old = Retired {
+        let old = RetiredProxy {
             channel: std::mem::replace(&mut self.channel, channel),
             child: self.child.replace(child),
             process: std::mem::replace(&mut self.process, process),
@@ -405,7 +405,7 @@ impl Kept {
         self.retiring.add(old, self.options.retirement);
         self.pid.store(self.process.pid, Ordering::Relaxed);
         self.started = Instant::now();
-        (self.heard, self.reconnected) = (self.started, None);
+        (self.last_event_at, self.reconnected) = (self.started, None);
         self.pass_on(frame, stats);
         Ok(())
     }
@@ -461,7 +461,8 @@ impl Kept {
             () = self.process.ended() => Ok(None),
             found = link::adopt(&self.options.control_path) => found,
         };
-        let Adopted { channel, pid, .. } = found?.ok_or(ProxyError::Protocol("the proxy left its control socket"))?;
+        let AdoptedProxy { channel, pid, .. } =
+            found?.ok_or(ProxyError::Protocol("the proxy left its control socket"))?;
         if pid != self.process.pid {
             return Err(ProxyError::Protocol("another process answers on the control socket"));
         }
@@ -474,8 +475,8 @@ impl Kept {
         }
         tracing::warn!(pid, "the channel to the proxy broke and was opened again");
         self.channel = channel;
-        self.heard = Instant::now();
-        self.reconnected = Some(self.heard);
+        self.last_event_at = Instant::now();
+        self.reconnected = Some(self.last_event_at);
         Ok(())
     }
 
@@ -496,7 +497,7 @@ impl Kept {
         tracing::warn!(old, new = self.process.pid, "the proxy ended and was started again");
         self.pid.store(self.process.pid, Ordering::Relaxed);
         self.started = Instant::now();
-        self.heard = self.started;
+        self.last_event_at = self.started;
         Ok(())
     }
 
@@ -536,11 +537,11 @@ impl Kept {
 }
 
 /// Told to end: nobody takes over, so idle clients gain nothing from waiting.
-fn at_once(patience: Duration) -> DrainOrder {
-    DrainOrder { patience, spread: Duration::ZERO }
+fn at_once(patience: Duration) -> DrainOptions {
+    DrainOptions { patience, spread: Duration::ZERO }
 }
 
-pub(super) fn drain(order: DrainOrder) -> proxy_command::Body {
+pub(super) fn drain(order: DrainOptions) -> proxy_command::Body {
     let millis = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
     proxy_command::Body::Drain(ProxyDrain { timeout_ms: millis(order.patience), spread_ms: millis(order.spread) })
 }

@@ -8,7 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_model::{AppTraffic, Ejection, Sticky};
 use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
 
-use super::{Asks, Bounds};
+use super::{Bounds, InstanceRequest};
 use crate::upstream::Instance;
 
 /// Bytes of an instance's token in a cookie, written as hexadecimal.
@@ -35,14 +35,14 @@ pub(crate) enum Affinity {
 
 /// How an instance stands on this core.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct InstanceState {
     circuit: Cell<Circuit>,
     unhealthy: Cell<bool>,
     /// When it began to take requests beside others that did before; `None`: it is not new.
     joined_ms: Cell<Option<u64>>,
 }
 
-impl Standing {
+impl InstanceState {
     pub(crate) fn is_healthy(&self) -> bool {
         !self.unhealthy.get()
     }
@@ -51,7 +51,7 @@ impl Standing {
         self.circuit.get().is_out()
     }
 
-    fn is_well(&self) -> bool {
+    fn is_available(&self) -> bool {
         self.is_healthy() && self.circuit.get().takes()
     }
 
@@ -82,13 +82,13 @@ impl Standing {
 pub(super) enum Choice {
     Instance(Rc<Instance>),
     /// There are instances, and all it may go to are busy.
-    Later,
-    Nobody,
+    Wait,
+    NoInstance,
 }
 
 /// The instances of one app.
 #[derive(Debug, Default)]
-pub(super) struct Fleet {
+pub(super) struct LoadBalancer {
     members: Vec<Member>,
     balancer: Balancer,
     balance: fairlead_model::Balance,
@@ -101,12 +101,12 @@ pub(super) struct Fleet {
     unsettled: bool,
 }
 
-impl Fleet {
+impl LoadBalancer {
     pub(super) fn set(&mut self, app_key: &str, traffic: &AppTraffic, members: Vec<Member>, now_ms: u64) {
         let known = |instance: &Rc<Instance>| self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
         for member in members.iter().filter(|member| !known(&member.instance)) {
             let joined_ms = (!self.members.is_empty()).then_some(now_ms);
-            member.instance.standing.joined_ms.set(joined_ms);
+            member.instance.state.joined_ms.set(joined_ms);
         }
         self.sticky.clone_from(&traffic.sticky);
         self.tokens = match &self.sticky {
@@ -135,8 +135,8 @@ impl Fleet {
         self.members.is_empty()
     }
 
-    pub(super) fn count(&self, is: impl Fn(&Standing) -> bool) -> u32 {
-        let counted = self.members.iter().filter(|member| is(&member.instance.standing)).count();
+    pub(super) fn count(&self, is: impl Fn(&InstanceState) -> bool) -> u32 {
+        let counted = self.members.iter().filter(|member| is(&member.instance.state)).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     }
 
@@ -145,11 +145,11 @@ impl Fleet {
         let (balance, slow_start_ms) = (self.balance, self.slow_start_ms);
         let mut unsettled = false;
         let weights = self.members.iter().map(|member| {
-            let standing = &member.instance.standing;
-            let age_ms = standing.joined_ms.get().map(|joined| now_ms.saturating_sub(joined));
+            let state = &member.instance.state;
+            let age_ms = state.joined_ms.get().map(|joined| now_ms.saturating_sub(joined));
             let grows = age_ms.is_some_and(|age| age < u64::from(slow_start_ms));
-            unsettled |= grows || standing.is_out();
-            if standing.is_well() { ramped(member.weight, age_ms, slow_start_ms) } else { 0 }
+            unsettled |= grows || state.is_out();
+            if state.is_available() { ramped(member.weight, age_ms, slow_start_ms) } else { 0 }
         });
         self.balancer.set(balance, weights);
         self.unsettled = unsettled;
@@ -163,7 +163,7 @@ impl Fleet {
             return;
         }
         for member in &self.members {
-            member.instance.standing.change(|circuit| circuit.step(now_ms));
+            member.instance.state.change(|circuit| circuit.step(now_ms));
         }
         self.weigh(now_ms);
     }
@@ -172,15 +172,15 @@ impl Fleet {
     pub(super) fn set_health(&mut self, instance: &Rc<Instance>, healthy: bool, now_ms: u64) -> bool {
         let is_member = self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
         if is_member {
-            let standing = &instance.standing;
+            let state = &instance.state;
             if healthy
-                && standing.unhealthy.get()
-                && self.members.iter().any(|member| member.instance.standing.is_well())
+                && state.unhealthy.get()
+                && self.members.iter().any(|member| member.instance.state.is_available())
             {
                 // It may have started again: as cold as a new one.
-                standing.joined_ms.set(Some(now_ms));
+                state.joined_ms.set(Some(now_ms));
             }
-            standing.unhealthy.set(!healthy);
+            state.unhealthy.set(!healthy);
             self.weigh(now_ms);
         }
         is_member
@@ -190,11 +190,11 @@ impl Fleet {
     pub(super) fn failed(&mut self, instance: &Rc<Instance>, trial: bool, now_ms: u64) -> bool {
         let taking = || self.members.iter().filter(|member| member.weight > 0);
         let may = || {
-            let is_out = |member: &&Member| !member.instance.standing.is_healthy() || member.instance.standing.is_out();
+            let is_out = |member: &&Member| !member.instance.state.is_healthy() || member.instance.state.is_out();
             taking().any(|member| Rc::ptr_eq(&member.instance, instance))
                 && may_eject(taking().count(), taking().filter(is_out).count(), &self.ejection)
         };
-        let (ejected, changed) = instance.standing.change(|circuit| circuit.failed(trial, now_ms, &self.ejection, may));
+        let (ejected, changed) = instance.state.change(|circuit| circuit.failed(trial, now_ms, &self.ejection, may));
         if changed || ejected {
             self.weigh(now_ms);
         }
@@ -220,25 +220,25 @@ impl Fleet {
         }
     }
 
-    pub(super) fn choose(&mut self, asks: &Asks, random: u64) -> Choice {
+    pub(super) fn choose(&mut self, request: &InstanceRequest, random: u64) -> Choice {
         let members = &self.members;
         let load = |index: usize| {
             let instance = &members.get(index)?.instance;
             instance.has_slot().then(|| instance.in_flight())
         };
-        let is_not = |index: usize| asks.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
-        if let Some(home) = self.home(&asks.affinity).filter(|home| !is_not(*home)) {
-            return load(home).map_or(Choice::Later, |_| Choice::Instance(Rc::clone(&members[home].instance)));
+        let is_not = |index: usize| request.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
+        if let Some(home) = self.home(&request.affinity).filter(|home| !is_not(*home)) {
+            return load(home).map_or(Choice::Wait, |_| Choice::Instance(Rc::clone(&members[home].instance)));
         }
         if self.balancer.is_empty() {
-            return Choice::Nobody;
+            return Choice::NoInstance;
         }
         let mut picked = None;
-        if asks.not.is_some() {
+        if request.not.is_some() {
             picked = self.balancer.pick(random, |index| if is_not(index) { None } else { load(index) });
         }
         let picked = picked.or_else(|| self.balancer.pick(random, load));
-        picked.map_or(Choice::Later, |index| Choice::Instance(Rc::clone(&members[index].instance)))
+        picked.map_or(Choice::Wait, |index| Choice::Instance(Rc::clone(&members[index].instance)))
     }
 
     /// The member that a request is tied to, if it may be used. One with weight zero keeps the clients it has.
@@ -247,7 +247,7 @@ impl Fleet {
             Affinity::Any => None,
             Affinity::Instance(instance) => {
                 let home = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
-                (instance.standing.is_well() || self.balancer.contains(home)).then_some(home)
+                (instance.state.is_available() || self.balancer.contains(home)).then_some(home)
             }
             // By full weights: a share that grows must not send clients to and fro.
             Affinity::Client(client) => {
