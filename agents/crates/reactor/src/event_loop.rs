@@ -1,4 +1,4 @@
-//! The loop itself: tasks that are ready have their turns, then the kernel is asked what has happened.
+//! Event loop of one thread: runs ready tasks, then polls the kernel for events.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,62 +15,63 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
-use crate::bell::Bell;
+use crate::remote_waker::RemoteWaker;
 use crate::source::{Watch, Watches};
-use crate::task::{Key, Tasks, root_waker};
+use crate::task::{TaskKey, Tasks, root_waker};
 use crate::time::Timers;
 
-/// Turns before the kernel is asked again: they are short, and what has happened meanwhile is to be seen soon.
-const TURNS_A_LAP: usize = 31;
-/// Told by one call.
+/// Maximum number of turns between two polls. Few, so that new events are soon seen.
+const TURNS_PER_POLL: usize = 31;
+/// Maximum number of events that one poll returns.
 const EVENTS_MAX: usize = 1024;
-/// Bytes that a task may read and write in one turn, before the other tasks have theirs. A download's bytes count twice: each
-/// byte is read and written.
+/// Bytes that a task may read and write in one turn, before other tasks get theirs. Bytes of a download count twice:
+/// each byte is read and written.
 const TURN_BYTES: usize = 512 * 1024;
-/// Cost of one operation in bytes, however few it moves.
+/// Cost of one operation in bytes, even if it moves fewer.
 pub(crate) const OPERATION_BYTES: usize = 4 * 1024;
-/// Among the kernel's data of events: no watch has this number.
-const BELL: u64 = u64::MAX;
+/// Number of the remote waker in epoll's event data; no watch has this number.
+const REMOTE_WAKER: u64 = u64::MAX;
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<EventLoop>>> = const { RefCell::new(None) };
 }
 
-/// One thread's loop.
+/// Event loop of one thread.
 pub(crate) struct EventLoop {
     epoll: OwnedFd,
     events: RefCell<Vec<epoll::Event>>,
     watches: RefCell<Watches>,
     pub(crate) tasks: Tasks,
     pub(crate) timers: RefCell<Timers>,
-    /// Those that go on behind everything that has happened by then.
+    /// Tasks that yielded; they wake after the next poll.
     yielded: RefCell<Vec<Waker>>,
-    /// Bytes that the current turn may still move.
+    /// Remaining bytes that the current turn may move.
     budget: Cell<usize>,
-    bell: Arc<Bell>,
+    remote_waker: Arc<RemoteWaker>,
 }
 
-/// Runs `future`, and all that it spawns, on this thread, until it has ended; tasks that have not are dropped.
+/// Runs `future` and everything that it spawns on this thread until `future` completes. Drops tasks that have not
+/// completed by then.
 ///
 /// # Errors
 ///
-/// When the system has no descriptor for the loop, when epoll fails, and on a thread that runs a loop already.
+/// The system has no descriptor for the loop, epoll fails, or the thread already runs a loop.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     let event_loop = EventLoop::new()?;
-    let _entered = Entered::enter(&event_loop)?;
-    let (mut future, waker) = (pin!(future), root_waker(&event_loop.bell));
-    event_loop.tasks.wake(Key::ROOT);
+    let _guard = CurrentLoopGuard::enter(&event_loop)?;
+    let (mut future, waker) = (pin!(future), root_waker(&event_loop.remote_waker));
+    event_loop.tasks.wake(TaskKey::ROOT);
     loop {
-        for _ in 0..TURNS_A_LAP {
+        for _ in 0..TURNS_PER_POLL {
             let Some(key) = event_loop.tasks.next() else { break };
             event_loop.budget.set(TURN_BYTES);
-            if key != Key::ROOT {
+            if key != TaskKey::ROOT {
                 event_loop.tasks.run(key);
             } else if let Poll::Ready(output) = event_loop.tasks.run_root(future.as_mut(), &waker) {
                 return Ok(output);
             }
         }
-        event_loop.look()?;
+        event_loop.poll_events()?;
     }
 }
 
@@ -83,8 +84,13 @@ impl fmt::Debug for EventLoop {
 impl EventLoop {
     fn new() -> io::Result<Rc<Self>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = Arc::new(Bell::new()?);
-        epoll::add(&epoll, &*bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        let remote_waker = Arc::new(RemoteWaker::new()?);
+        epoll::add(
+            &epoll,
+            &*remote_waker,
+            epoll::EventData::new_u64(REMOTE_WAKER),
+            epoll::EventFlags::IN | epoll::EventFlags::ET,
+        )?;
         Ok(Rc::new(Self {
             epoll,
             events: RefCell::new(Vec::with_capacity(EVENTS_MAX)),
@@ -93,31 +99,31 @@ impl EventLoop {
             timers: RefCell::default(),
             yielded: RefCell::default(),
             budget: Cell::new(TURN_BYTES),
-            bell,
+            remote_waker,
         }))
     }
 
-    /// The loop of this thread.
+    /// Returns the loop of this thread.
     ///
     /// # Panics
     ///
-    /// Outside of a loop, where nothing could ever become ready.
+    /// Outside of a loop, because nothing could ever become ready there.
     pub(crate) fn current() -> Rc<Self> {
         let current = CURRENT.with_borrow(Clone::clone);
         let Some(current) = current else { panic!("outside of an event loop") };
         current
     }
 
-    pub(crate) fn bell(&self) -> &Arc<Bell> {
-        &self.bell
+    pub(crate) fn remote_waker(&self) -> &Arc<RemoteWaker> {
+        &self.remote_waker
     }
 
-    /// Wakes a task of the loop with this bell; `false` when that is not this thread's.
-    pub(crate) fn wake_here(bell: &Arc<Bell>, key: Key) -> bool {
-        // A thread that ends has no loop any more.
+    /// Wakes a task if this thread runs the loop of this remote waker; returns `false` if it does not.
+    pub(crate) fn wake_here(remote_waker: &Arc<RemoteWaker>, key: TaskKey) -> bool {
+        // A thread that ends no longer has a loop.
         CURRENT
             .try_with(|current| match &*current.borrow() {
-                Some(current) if Arc::ptr_eq(&current.bell, bell) => {
+                Some(current) if Arc::ptr_eq(&current.remote_waker, remote_waker) => {
                     current.tasks.wake(key);
                     true
                 }
@@ -126,8 +132,8 @@ impl EventLoop {
             .unwrap_or(false)
     }
 
-    /// Looks once: at the sockets, at the clock, at what other threads want. Waits while there is nothing to do.
-    fn look(&self) -> io::Result<()> {
+    /// Polls once for socket events, due timers and wakes from other threads. Blocks while no task is ready.
+    fn poll_events(&self) -> io::Result<()> {
         let is_busy = self.tasks.are_ready() || !self.yielded.borrow().is_empty();
         let limit = if is_busy { Some(Duration::ZERO) } else { self.timers.borrow().due_in(Instant::now()) };
         let limit = limit.map(|limit| Timespec::try_from(limit).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
@@ -139,10 +145,10 @@ impl EventLoop {
         let watches = self.watches.borrow();
         for event in events.drain(..) {
             let (number, flags) = (event.data.u64(), event.flags);
-            if number == BELL {
-                self.bell.take().into_iter().for_each(|key| self.tasks.wake(key));
+            if number == REMOTE_WAKER {
+                self.remote_waker.take_due().into_iter().for_each(|key| self.tasks.wake(key));
             } else {
-                watches.happened(number, flags);
+                watches.handle_event(number, flags);
             }
         }
         drop(watches);
@@ -153,20 +159,21 @@ impl EventLoop {
         if !self.yielded.borrow().is_empty() {
             self.yielded.take().into_iter().for_each(Waker::wake);
         }
-        // Runs only one: the next event then waits for one long turn, however many tasks never run out of work.
+        // Resumes only one task, so the next event waits for at most one long turn, however many tasks always have
+        // work.
         self.tasks.resume_one();
         Ok(())
     }
 
-    /// Wakes once the kernel has been asked.
-    pub(crate) fn wake_after_look(&self, waker: Waker) {
+    /// Wakes a task after the next poll.
+    pub(crate) fn wake_after_poll(&self, waker: Waker) {
         self.yielded.borrow_mut().push(waker);
     }
 
     /// Charges the turn for one operation. Returns `false` when the turn is spent; the task then gets another after the next
     /// poll.
     #[inline]
-    pub(crate) fn may_go_on(&self) -> bool {
+    pub(crate) fn try_charge(&self) -> bool {
         if self.is_turn_spent() {
             self.tasks.defer();
             return false;
@@ -175,7 +182,7 @@ impl EventLoop {
         true
     }
 
-    /// Charges the turn for bytes that were moved.
+    /// Charges the turn for moved bytes.
     #[inline]
     pub(crate) fn spend(&self, bytes: usize) {
         self.budget.set(self.budget.get().saturating_sub(bytes));
@@ -186,7 +193,7 @@ impl EventLoop {
         self.budget.get() == 0
     }
 
-    /// Watches a descriptor for what its watch wants; gives the number that its events are told by.
+    /// Registers a descriptor for the events that its watch wants; returns the watch's number in event data.
     pub(crate) fn watch(&self, descriptor: impl AsFd, watch: Rc<Watch>) -> io::Result<u64> {
         let flags = watch.interest();
         let mut watches = self.watches.borrow_mut();
@@ -200,13 +207,13 @@ impl EventLoop {
         }
     }
 
-    /// Watches it for what its watch wants by now. Tells at once what is so already.
-    pub(crate) fn watch_anew(&self, descriptor: impl AsFd, number: u64, watch: &Watch) -> io::Result<()> {
+    /// Updates the events that a watch wants. The kernel reports events that are already pending at once.
+    pub(crate) fn update_watch(&self, descriptor: impl AsFd, number: u64, watch: &Watch) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, descriptor, epoll::EventData::new_u64(number), watch.interest())?)
     }
 
-    pub(crate) fn forget(&self, descriptor: impl AsFd, number: u64) {
-        // It may be shared with another process or a copy: closing ours would not end its watch.
+    pub(crate) fn unwatch(&self, descriptor: impl AsFd, number: u64) {
+        // Another process or a duplicate may share the descriptor: closing ours would not remove it from epoll.
         if let Err(error) = epoll::delete(&self.epoll, descriptor) {
             tracing::debug!(%error, "a descriptor was not watched");
         }
@@ -214,10 +221,10 @@ impl EventLoop {
     }
 }
 
-/// A thread within its loop.
-struct Entered(Rc<EventLoop>);
+/// Guard of the thread's current loop: sets it on creation and removes it on drop.
+struct CurrentLoopGuard(Rc<EventLoop>);
 
-impl Entered {
+impl CurrentLoopGuard {
     fn enter(event_loop: &Rc<EventLoop>) -> io::Result<Self> {
         CURRENT.with_borrow_mut(|current| match current {
             Some(_) => Err(io::Error::other("this thread runs an event loop already")),
@@ -229,9 +236,9 @@ impl Entered {
     }
 }
 
-impl Drop for Entered {
+impl Drop for CurrentLoopGuard {
     fn drop(&mut self) {
-        // What they own may end other tasks, or begin some.
+        // Dropping a task's values may abort other tasks or spawn some.
         self.0.tasks.end_all();
         let left = CURRENT.with_borrow_mut(Option::take);
         drop(left);

@@ -1,6 +1,5 @@
-//! One thread's event loop: sockets by epoll, tasks, timers. All that runs on a loop is its thread's alone: on the way from an event
-//! to the task that waits for it nothing is locked and nothing is counted atomically. Other threads may wake a task, which is.
-//! Owns readiness and turns. Never looks at a byte, and knows nothing of what runs on it.
+//! Single-threaded event loop: sockets by epoll, tasks and timers. Invariant: tasks stay on the loop's thread, without locks
+//! or atomics between an event and its task; only wakes from other threads use them.
 //!
 //! ```
 //! let answer = fairlead_reactor::block_on(async {
@@ -10,8 +9,8 @@
 //! assert_eq!(answer.unwrap(), 42);
 //! ```
 
-mod bell;
 mod event_loop;
+mod remote_waker;
 mod source;
 mod stream;
 mod task;

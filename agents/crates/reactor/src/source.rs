@@ -1,5 +1,5 @@
-//! A descriptor that a loop watches, and what is known of its readiness. Events are told once (edge-triggered), so a descriptor
-//! counts as ready until an operation finds that it is not.
+//! Readiness of a descriptor that a loop watches. Events are edge-triggered, so a descriptor counts as ready until an
+//! operation would block.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -13,13 +13,14 @@ use crate::event_loop::EventLoop;
 
 const READABLE: u8 = 1;
 const WRITABLE: u8 = 2;
-/// The peer sends nothing more, or it failed: reading is never in vain, even where it has just emptied the socket.
+/// The peer ended its side or the socket failed: a read always returns something, even right after another one emptied
+/// the socket.
 const ENDED: u8 = 4;
-/// Writing is watched too. Not from the beginning: a Unix socket tells at every message that its bytes were taken, and each word
+/// Write events are registered too. Not from the start: a Unix socket reports each message that the peer took, which
 /// would wake the loop for nothing.
 const WATCHES_WRITING: u8 = 8;
 
-/// What is known of one descriptor, and who waits for it.
+/// Readiness of one descriptor and the wakers of tasks that wait for it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Cell<u8>,
@@ -50,8 +51,9 @@ impl Watch {
         if self.is(WATCHES_WRITING) { reading | EventFlags::OUT } else { reading }
     }
 
-    /// Wakes whom this is news to. Each event tells all that is so, and nobody waits for what was known.
-    fn happened(&self, flags: EventFlags) {
+    /// Wakes the tasks for which the event is new. An event reports the whole state, and no task waits for a known
+    /// state.
+    fn handle_event(&self, flags: EventFlags) {
         let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
         if ended {
@@ -68,7 +70,8 @@ impl Watch {
     }
 }
 
-/// It stays: most wait for the same again and again. Whoever has left meanwhile has a turn for nothing, once.
+/// The waker stays registered: most tasks wait for the same event again. A task that no longer waits gets one needless
+/// turn.
 #[inline]
 fn wake(waiting: &RefCell<Option<Waker>>) {
     if let Some(waker) = &*waiting.borrow() {
@@ -84,7 +87,7 @@ fn wait(waiting: &RefCell<Option<Waker>>, cx: &Context<'_>) {
     }
 }
 
-/// All that one loop watches.
+/// Watches of one loop by number.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
     watches: Vec<Option<Rc<Watch>>>,
@@ -107,14 +110,14 @@ impl Watches {
     }
 
     #[inline]
-    pub(crate) fn happened(&self, number: u64, flags: EventFlags) {
+    pub(crate) fn handle_event(&self, number: u64, flags: EventFlags) {
         if let Some(Some(watch)) = self.watches.get(number as usize) {
-            watch.happened(flags);
+            watch.handle_event(flags);
         }
     }
 }
 
-/// Something with a descriptor that does not block, watched by this thread's loop.
+/// Non-blocking descriptor that this thread's loop watches.
 #[derive(Debug)]
 pub struct Source<T: AsFd> {
     watch: Rc<Watch>,
@@ -124,11 +127,11 @@ pub struct Source<T: AsFd> {
 }
 
 impl<T: AsFd> Source<T> {
-    /// Watches `io`, which must not block. It counts as writable until it is not.
+    /// Watches `io`, which must not block. It counts as writable until a write would block.
     ///
     /// # Errors
     ///
-    /// When the kernel does not watch it.
+    /// The kernel can't watch it.
     ///
     /// # Panics
     ///
@@ -137,7 +140,7 @@ impl<T: AsFd> Source<T> {
         Self::watched(io, WRITABLE)
     }
 
-    /// For one that is only on its way to being writable.
+    /// Watches a socket that is still connecting, so it is not writable yet.
     pub(crate) fn connecting(io: T) -> io::Result<Self> {
         Self::watched(io, WATCHES_WRITING)
     }
@@ -148,37 +151,37 @@ impl<T: AsFd> Source<T> {
         Ok(Self { watch, number, event_loop, io })
     }
 
-    /// What is watched.
+    /// Returns the watched descriptor.
     #[inline]
     pub fn get_ref(&self) -> &T {
         &self.io
     }
 
-    /// Ready when reading may find something. A task that is ready too often has to let others have their turn.
+    /// Completes when reading may succeed. Defers the task instead when its turn is spent.
     #[inline]
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
         if !self.watch.is(READABLE) {
             wait(&self.watch.reader, cx);
             return Poll::Pending;
         }
-        if self.event_loop.may_go_on() { Poll::Ready(()) } else { Poll::Pending }
+        if self.event_loop.try_charge() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Ready when there may be room to write.
+    /// Completes when writing may succeed. Defers the task instead when its turn is spent.
     #[inline]
     pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
         if !self.watch.is(WRITABLE) {
             wait(&self.watch.writer, cx);
             return Poll::Pending;
         }
-        if self.event_loop.may_go_on() { Poll::Ready(()) } else { Poll::Pending }
+        if self.event_loop.try_charge() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Reads by `read`, if the loop has seen something happen.
+    /// Reads with `read` if the descriptor may be readable.
     ///
     /// # Errors
     ///
-    /// What `read` fails with; `WouldBlock` also without a call, while nothing has come.
+    /// The error of `read`; `WouldBlock` also without a call while nothing has arrived.
     #[inline]
     pub fn try_read_by<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         if !self.watch.is(READABLE) {
@@ -196,13 +199,14 @@ impl<T: AsFd> Source<T> {
         }
     }
 
-    /// Charges the turn of the running task for bytes that were moved.
+    /// Charges the turn of the running task for moved bytes.
     #[inline]
     pub fn spend(&self, bytes: usize) {
         self.event_loop.spend(bytes);
     }
 
-    /// A read brought less than there was room for: what comes next is told.
+    /// Marks the descriptor as not readable after a read that did not fill its buffer: the kernel reports later data as
+    /// an event.
     #[inline]
     pub fn mark_drained(&self) {
         if !self.watch.is(ENDED) {
@@ -210,11 +214,11 @@ impl<T: AsFd> Source<T> {
         }
     }
 
-    /// Writes by `write`, if there may be room.
+    /// Writes with `write` if the descriptor may be writable.
     ///
     /// # Errors
     ///
-    /// What `write` fails with; `WouldBlock` also without a call, while there is no room.
+    /// The error of `write`; `WouldBlock` also without a call while there is no room.
     #[inline]
     pub fn try_write_by<R>(&self, mut write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         if !self.watch.is(WRITABLE) {
@@ -224,7 +228,7 @@ impl<T: AsFd> Source<T> {
             match write(&self.io) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.await_room()?;
+                    self.watch_writing()?;
                     return Err(error);
                 }
                 result => return result,
@@ -232,13 +236,13 @@ impl<T: AsFd> Source<T> {
         }
     }
 
-    /// From now on it is told when there is room.
+    /// Registers for the event that reports room to write.
     #[cold]
-    fn await_room(&self) -> io::Result<()> {
+    fn watch_writing(&self) -> io::Result<()> {
         self.watch.clear(WRITABLE);
         if !self.watch.is(WATCHES_WRITING) {
             self.watch.set(WATCHES_WRITING);
-            self.event_loop.watch_anew(&self.io, self.number, &self.watch)?;
+            self.event_loop.update_watch(&self.io, self.number, &self.watch)?;
         }
         Ok(())
     }
@@ -252,6 +256,6 @@ impl<T: AsFd> AsFd for Source<T> {
 
 impl<T: AsFd> Drop for Source<T> {
     fn drop(&mut self) {
-        self.event_loop.forget(&self.io, self.number);
+        self.event_loop.unwatch(&self.io, self.number);
     }
 }

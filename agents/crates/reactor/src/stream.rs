@@ -1,4 +1,5 @@
-//! Streams of bytes, TCP or a Unix socket, and who accepts them. One type for both: between accepting and closing they differ in nothing.
+//! Byte streams over TCP or a Unix socket, and their listeners. One type serves both: they differ only in connecting
+//! and closing.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -20,12 +21,12 @@ use crate::event_loop::OPERATION_BYTES;
 use crate::source::Source;
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
-/// What a reader with memory that was never written gets at once: it has to be cleared first.
+/// Largest read into uninitialized memory, which has to be cleared first.
 const CLEARED_BYTES_MAX: usize = 8 * 1024;
-/// Cost of accepting a client, and of everything that begins for it, in bytes.
+/// Cost of accepting a client and setting up its connection, in bytes.
 const ACCEPT_BYTES: usize = 16 * 1024;
 
-/// A connected socket.
+/// Connected stream socket, TCP or Unix.
 #[derive(Debug)]
 pub struct Stream(Source<OwnedFd>);
 
@@ -34,7 +35,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Why there is no connection.
+    /// The connection fails.
     ///
     /// # Panics
     ///
@@ -44,11 +45,11 @@ impl Stream {
         Self::connect_with(socket_with(family, SocketType::STREAM, FLAGS, None)?, address).await
     }
 
-    /// Connects a TCP socket that does not block, of the address's family.
+    /// Connects a non-blocking TCP socket of the address's family.
     ///
     /// # Errors
     ///
-    /// Why there is no connection.
+    /// The connection fails.
     ///
     /// # Panics
     ///
@@ -64,11 +65,11 @@ impl Stream {
         Ok(Self(source))
     }
 
-    /// Watches a connected socket that came from elsewhere and does not block.
+    /// Watches a connected, non-blocking socket from elsewhere.
     ///
     /// # Errors
     ///
-    /// When the kernel does not watch it.
+    /// The kernel can't watch it.
     ///
     /// # Panics
     ///
@@ -81,7 +82,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Why there is no connection; `WouldBlock` when its line of those that wait is full.
+    /// The connection fails; `WouldBlock` if the listener's backlog is full.
     ///
     /// # Panics
     ///
@@ -92,7 +93,7 @@ impl Stream {
         Ok(Self(Source::new(socket)?))
     }
 
-    /// Reads once into `buffer`; zero is the end.
+    /// Reads once into `buffer`; zero means the end of the stream.
     #[inline]
     pub fn poll_read_slice(&self, cx: &Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
@@ -104,11 +105,11 @@ impl Stream {
         }
     }
 
-    /// Reads what has come.
+    /// Reads available bytes.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when nothing has, mostly without asking the kernel.
+    /// `WouldBlock` if there are none, mostly without a system call.
     #[inline]
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let (count, _) = self.0.try_read_by(|socket| Ok(recv(socket, &mut *buffer, RecvFlags::empty())?))?;
@@ -119,11 +120,11 @@ impl Stream {
         Ok(count)
     }
 
-    /// Reads without taking; zero is the end.
+    /// Reads without consuming; zero means the end of the stream.
     ///
     /// # Errors
     ///
-    /// What the socket failed with.
+    /// The error of the socket.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         poll_fn(|cx| {
             loop {
@@ -137,7 +138,7 @@ impl Stream {
         .await
     }
 
-    /// Receives by `receive` once there is something to receive, for what a plain read does not return.
+    /// Receives with `receive` once the socket is readable, for data that a plain read does not return.
     ///
     /// # Errors
     ///
@@ -155,16 +156,16 @@ impl Stream {
         .await
     }
 
-    /// Ready when there is something to read, as far as the loop knows.
+    /// Completes when the socket is readable, as far as the loop knows.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
         self.0.poll_readable(cx)
     }
 
-    /// Writes what there is room for.
+    /// Writes as many bytes as there is room for.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` when there is none.
+    /// `WouldBlock` if there is no room.
     #[inline]
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.0.try_write_by(|socket| Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))?;
@@ -189,11 +190,11 @@ impl Stream {
         }
     }
 
-    /// Ends what is sent; what the peer sends still comes.
+    /// Shuts down the sending side; the peer's data can still be received.
     ///
     /// # Errors
     ///
-    /// When it is not connected any more.
+    /// The socket is no longer connected.
     pub fn shutdown(&self) -> io::Result<()> {
         Ok(shutdown(&self.0, Shutdown::Write)?)
     }
@@ -235,29 +236,30 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The kernel has it all.
+        // The kernel already has all written bytes.
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.shutdown() {
-            // The peer reset it: what it sent before is still to be read, and whoever shuts down wants nothing more of it.
+            // The peer reset the connection. Bytes that arrived before can still be read, and the sending side is
+            // already shut down.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
             result => Poll::Ready(result),
         }
     }
 }
 
-/// A listening TCP socket.
+/// Listening TCP socket that this thread's loop watches.
 #[derive(Debug)]
 pub struct Listener(Source<TcpListener>);
 
 impl Listener {
-    /// Watches one that listens already.
+    /// Watches a socket that already listens.
     ///
     /// # Errors
     ///
-    /// When the kernel does not watch it.
+    /// The kernel can't watch it.
     ///
     /// # Panics
     ///
@@ -267,21 +269,21 @@ impl Listener {
         Ok(Self(Source::new(listener)?))
     }
 
-    /// Reports whether the kernel has a connection that waits to be accepted.
+    /// True if a connection waits to be accepted.
     ///
     /// # Errors
     ///
-    /// When the kernel does not tell.
+    /// The system call fails.
     pub fn has_waiting(&self) -> io::Result<bool> {
         let mut listener = [PollFd::new(&self.0, PollFlags::IN)];
         Ok(poll(&mut listener, Some(&Timespec::default()))? > 0)
     }
 
-    /// The next connection, and whose it is.
+    /// Accepts the next connection; returns it with the peer's address.
     ///
     /// # Errors
     ///
-    /// `ConnectionAborted` when a client has left again, and what the system lacks.
+    /// `ConnectionAborted` if the client has already disconnected, or the system's error, such as no free descriptor.
     pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         let (socket, address) = poll_fn(|cx| {
             loop {
@@ -293,7 +295,7 @@ impl Listener {
             }
         })
         .await?;
-        // Without an address it has left already.
+        // A client without an address has already disconnected.
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let address = address.ok_or(io::ErrorKind::ConnectionAborted)?;
         self.0.spend(ACCEPT_BYTES);

@@ -1,4 +1,4 @@
-//! Tasks of one loop, and the line of those that are ready.
+//! Tasks of one loop and its queue of ready tasks.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,47 +10,47 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::bell::Bell;
 use crate::event_loop::EventLoop;
+use crate::remote_waker::RemoteWaker;
 
-/// Which task, among all that a loop ever had.
+/// TaskKey of a task, unique among all tasks that a loop ever had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct TaskKey {
     index: u32,
     generation: u32,
 }
 
-impl Key {
-    /// What `block_on` runs.
+impl TaskKey {
+    /// TaskKey of the future that `block_on` runs.
     pub(crate) const ROOT: Self = Self { index: u32::MAX, generation: 0 };
 }
 
-/// What wakers lead to.
+/// Target of a task's waker.
 #[derive(Debug)]
-struct Mark {
-    key: Key,
-    bell: Arc<Bell>,
+struct TaskWaker {
+    key: TaskKey,
+    remote_waker: Arc<RemoteWaker>,
 }
 
-impl Mark {
-    fn waker(key: Key, bell: &Arc<Bell>) -> Waker {
-        Waker::from(Arc::new(Self { key, bell: Arc::clone(bell) }))
+impl TaskWaker {
+    fn waker(key: TaskKey, remote_waker: &Arc<RemoteWaker>) -> Waker {
+        Waker::from(Arc::new(Self { key, remote_waker: Arc::clone(remote_waker) }))
     }
 }
 
-impl Wake for Mark {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !EventLoop::wake_here(&self.bell, self.key) {
-            self.bell.ring(self.key);
+        if !EventLoop::wake_here(&self.remote_waker, self.key) {
+            self.remote_waker.wake(self.key);
         }
     }
 }
 
-struct Running {
+struct TaskFuture {
     future: Pin<Box<dyn Future<Output = ()>>>,
     waker: Waker,
 }
@@ -58,12 +58,12 @@ struct Running {
 #[derive(Default)]
 struct Slot {
     generation: u32,
-    /// In line already.
+    /// True if the task is in the ready queue.
     queued: bool,
-    /// True if the task is deferred already.
+    /// True if the task is in the deferred queue.
     deferred: bool,
-    /// Out while it has its turn.
-    task: Option<Running>,
+    /// The task; `None` during its turn.
+    task: Option<TaskFuture>,
 }
 
 #[derive(Default)]
@@ -74,13 +74,13 @@ struct Slots {
 
 impl Slots {
     #[inline]
-    fn of(&mut self, key: Key) -> Option<&mut Slot> {
+    fn get(&mut self, key: TaskKey) -> Option<&mut Slot> {
         self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)
     }
 
-    /// Nothing is known by this key any more; gives what had it.
-    fn release(&mut self, key: Key) -> Option<Running> {
-        let slot = self.of(key)?;
+    /// Frees the slot and returns its task. The key becomes invalid.
+    fn release(&mut self, key: TaskKey) -> Option<TaskFuture> {
+        let slot = self.get(key)?;
         slot.generation = slot.generation.wrapping_add(1);
         (slot.queued, slot.deferred) = (false, false);
         let task = slot.task.take();
@@ -89,14 +89,14 @@ impl Slots {
     }
 }
 
-/// All tasks of a loop.
+/// Tasks of a loop.
 pub(crate) struct Tasks {
     slots: RefCell<Slots>,
-    ready: RefCell<VecDeque<Key>>,
-    /// Tasks with a spent turn: they continue one at a time, each after a poll of the kernel.
-    deferred: RefCell<VecDeque<Key>>,
-    /// Task that has its turn, or had the last.
-    running: Cell<Key>,
+    ready: RefCell<VecDeque<TaskKey>>,
+    /// Tasks that have spent their turn. They continue one at a time, one after each poll of the kernel.
+    deferred: RefCell<VecDeque<TaskKey>>,
+    /// Task of the current turn, or of the last one.
+    running: Cell<TaskKey>,
     root_queued: Cell<bool>,
     root_deferred: Cell<bool>,
 }
@@ -107,7 +107,7 @@ impl Default for Tasks {
             slots: RefCell::default(),
             ready: RefCell::default(),
             deferred: RefCell::default(),
-            running: Cell::new(Key::ROOT),
+            running: Cell::new(TaskKey::ROOT),
             root_queued: Cell::default(),
             root_deferred: Cell::default(),
         }
@@ -121,8 +121,8 @@ impl std::fmt::Debug for Tasks {
 }
 
 impl Tasks {
-    /// Takes a task in, at the end of the line.
-    fn add(&self, future: Pin<Box<dyn Future<Output = ()>>>, bell: &Arc<Bell>) -> Key {
+    /// Adds a task at the end of the ready queue.
+    fn add(&self, future: Pin<Box<dyn Future<Output = ()>>>, remote_waker: &Arc<RemoteWaker>) -> TaskKey {
         let mut slots = self.slots.borrow_mut();
         let index = match slots.free.pop() {
             Some(index) => index,
@@ -132,21 +132,21 @@ impl Tasks {
             }
         };
         let slot = &mut slots.slots[index as usize];
-        let key = Key { index, generation: slot.generation };
-        slot.task = Some(Running { future, waker: Mark::waker(key, bell) });
+        let key = TaskKey { index, generation: slot.generation };
+        slot.task = Some(TaskFuture { future, waker: TaskWaker::waker(key, remote_waker) });
         drop(slots);
         self.wake(key);
         key
     }
 
-    /// Puts a task in line, once. One that has ended needs nothing.
+    /// Adds a task to the ready queue unless it is there already. Ignores a completed task.
     #[inline]
-    pub(crate) fn wake(&self, key: Key) {
-        let was_queued = if key == Key::ROOT {
+    pub(crate) fn wake(&self, key: TaskKey) {
+        let was_queued = if key == TaskKey::ROOT {
             self.root_queued.replace(true)
         } else {
             let mut slots = self.slots.borrow_mut();
-            let Some(slot) = slots.of(key) else { return };
+            let Some(slot) = slots.get(key) else { return };
             std::mem::replace(&mut slot.queued, true)
         };
         if !was_queued {
@@ -154,7 +154,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) fn next(&self) -> Option<Key> {
+    pub(crate) fn next(&self) -> Option<TaskKey> {
         self.ready.borrow_mut().pop_front()
     }
 
@@ -162,14 +162,14 @@ impl Tasks {
         !self.ready.borrow().is_empty() || !self.deferred.borrow().is_empty()
     }
 
-    /// Gives the task that has its turn another one, behind all that were deferred before it.
+    /// Adds the running task to the end of the deferred queue.
     pub(crate) fn defer(&self) {
         let key = self.running.get();
-        let was_deferred = if key == Key::ROOT {
+        let was_deferred = if key == TaskKey::ROOT {
             self.root_deferred.replace(true)
         } else {
             let mut slots = self.slots.borrow_mut();
-            let Some(slot) = slots.of(key) else { return };
+            let Some(slot) = slots.get(key) else { return };
             std::mem::replace(&mut slot.deferred, true)
         };
         if !was_deferred {
@@ -177,16 +177,16 @@ impl Tasks {
         }
     }
 
-    /// Queues the first deferred task.
+    /// Moves the first deferred task to the ready queue.
     #[inline]
     pub(crate) fn resume_one(&self) {
         loop {
             let Some(key) = self.deferred.borrow_mut().pop_front() else { return };
-            let was_deferred = if key == Key::ROOT {
+            let was_deferred = if key == TaskKey::ROOT {
                 self.root_deferred.replace(false)
             } else {
-                // A task that has ended by now gets no turn.
-                self.slots.borrow_mut().of(key).is_some_and(|slot| std::mem::take(&mut slot.deferred))
+                // Skips a task that has completed in the meantime.
+                self.slots.borrow_mut().get(key).is_some_and(|slot| std::mem::take(&mut slot.deferred))
             };
             if was_deferred {
                 return self.wake(key);
@@ -194,27 +194,27 @@ impl Tasks {
         }
     }
 
-    /// Gives the root its turn.
+    /// Polls the root future.
     pub(crate) fn run_root<F: Future>(&self, future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
         self.root_queued.set(false);
-        self.running.set(Key::ROOT);
+        self.running.set(TaskKey::ROOT);
         future.poll(&mut Context::from_waker(waker))
     }
 
-    /// Gives a task its turn. A panic ends it alone.
-    pub(crate) fn run(&self, key: Key) {
+    /// Polls a task. A panic ends only this task.
+    pub(crate) fn run(&self, key: TaskKey) {
         let mut slots = self.slots.borrow_mut();
-        let Some(slot) = slots.of(key) else { return };
+        let Some(slot) = slots.get(key) else { return };
         slot.queued = false;
         let Some(mut task) = slot.task.take() else { return };
         drop(slots);
         self.running.set(key);
-        let Running { future, waker } = &mut task;
+        let TaskFuture { future, waker } = &mut task;
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(waker))));
         let mut slots = self.slots.borrow_mut();
-        match slots.of(key) {
+        match slots.get(key) {
             Some(slot) if matches!(polled, Ok(Poll::Pending)) => slot.task = Some(task),
-            // It has ended, or was ended in its own turn.
+            // It completed, panicked, or was aborted during its own turn.
             _ => {
                 slots.release(key);
                 drop(slots);
@@ -223,12 +223,12 @@ impl Tasks {
         }
     }
 
-    fn abort(&self, key: Key) {
+    fn abort(&self, key: TaskKey) {
         let task = self.slots.borrow_mut().release(key);
         task.into_iter().for_each(end);
     }
 
-    /// Ends all, and those that ends begin.
+    /// Drops all tasks, and those that are spawned by the drops.
     pub(crate) fn end_all(&self) {
         loop {
             let mut slots = self.slots.borrow_mut();
@@ -242,58 +242,58 @@ impl Tasks {
     }
 }
 
-/// Drops what a task owned. A panic there has been told of, and concerns no other.
-fn end(task: Running) {
+/// Drops a task. A panic in its destructor is logged and affects no other task.
+fn end(task: TaskFuture) {
     let ended: Result<(), Box<dyn Any + Send>> = catch_unwind(AssertUnwindSafe(|| drop(task)));
     if ended.is_err() {
         tracing::error!("a task panicked as it ended");
     }
 }
 
-/// What wakes the root of the loop with this bell.
-pub(crate) fn root_waker(bell: &Arc<Bell>) -> Waker {
-    Mark::waker(Key::ROOT, bell)
+/// Returns the waker of the root future.
+pub(crate) fn root_waker(remote_waker: &Arc<RemoteWaker>) -> Waker {
+    TaskWaker::waker(TaskKey::ROOT, remote_waker)
 }
 
-/// A task of this thread's loop.
+/// Handle of a task on this thread's loop.
 #[derive(Debug)]
 pub struct Task {
-    key: Key,
+    key: TaskKey,
     event_loop: Rc<EventLoop>,
 }
 
 impl Task {
-    /// Drops it where it is; nothing happens when it has ended.
+    /// Drops the task; does nothing if it has completed.
     pub fn abort(&self) {
         self.event_loop.tasks.abort(self.key);
     }
 }
 
-/// Runs `future` beside what runs already. It goes on when its `Task` is dropped; a panic ends it and nothing else.
+/// Spawns `future` on this thread's loop. Dropping its `Task` does not stop it; a panic ends only this task.
 ///
 /// # Panics
 ///
 /// Outside of a loop.
 pub fn spawn(future: impl Future<Output = ()> + 'static) -> Task {
     let event_loop = EventLoop::current();
-    let key = event_loop.tasks.add(Box::pin(future), event_loop.bell());
+    let key = event_loop.tasks.add(Box::pin(future), event_loop.remote_waker());
     Task { key, event_loop }
 }
 
-/// Lets all that is ready, and all that has happened by then, have its turn first.
+/// Yields to all ready tasks and to all events up to the next poll.
 pub async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        EventLoop::current().wake_after_look(cx.waker().clone());
+        EventLoop::current().wake_after_poll(cx.waker().clone());
         Poll::Pending
     })
     .await;
 }
 
-/// Charges the turn of the running task for work, as the number of bytes that costs about as much to move.
+/// Charges the turn of the running task for work: the number of bytes that cost about as much to move.
 ///
 /// # Panics
 ///
@@ -302,7 +302,8 @@ pub fn spend(bytes: usize) {
     EventLoop::current().spend(bytes);
 }
 
-/// Completes while the running task's turn is not spent. A spent turn defers the task until the kernel was polled for events.
+/// Completes while the running task's turn is not spent. Otherwise defers the task until after the next poll of the
+/// kernel.
 ///
 /// # Panics
 ///
@@ -316,7 +317,7 @@ pub fn poll_turn() -> Poll<()> {
     Poll::Pending
 }
 
-/// Continues the running task in another turn, once the kernel was polled for events.
+/// Continues the running task in another turn, after the next poll of the kernel.
 ///
 /// # Panics
 ///

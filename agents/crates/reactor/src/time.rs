@@ -1,4 +1,4 @@
-//! Moments that tasks wait for. For few and rare ones: each is an entry in a tree.
+//! Timers of tasks. Meant for few and rare ones: each is an entry in a tree.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::event_loop::EventLoop;
 
-/// A moment, and a number that no other entry has.
-type Entry = (Instant, u64);
+/// Time at which a timer is due, and a number that makes the key unique.
+type TimerKey = (Instant, u64);
 
-/// Who waits for which moment.
+/// Pending timers by due time.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    entries: BTreeMap<Entry, Waker>,
+    entries: BTreeMap<TimerKey, Waker>,
     last_number: u64,
 }
 
@@ -24,7 +24,7 @@ impl Timers {
         self.entries.is_empty()
     }
 
-    /// From `now` to the first; `None` when there is none.
+    /// Returns the time from `now` until the first timer is due; `None` without timers.
     pub(crate) fn due_in(&self, now: Instant) -> Option<Duration> {
         self.entries.first_key_value().map(|((at, _), _)| at.saturating_duration_since(now))
     }
@@ -39,24 +39,24 @@ impl Timers {
         due
     }
 
-    fn insert(&mut self, at: Instant, waker: Waker) -> Entry {
+    fn insert(&mut self, at: Instant, waker: Waker) -> TimerKey {
         self.last_number += 1;
         self.entries.insert((at, self.last_number), waker);
         (at, self.last_number)
     }
 }
 
-/// Ready from a moment on.
+/// Future that completes at a point in time.
 #[derive(Debug)]
 #[must_use = "nothing waits before it is polled"]
 pub struct Sleep {
     at: Instant,
-    entry: Option<Entry>,
+    entry: Option<TimerKey>,
     event_loop: Rc<EventLoop>,
 }
 
 impl Sleep {
-    /// Waits for another moment instead.
+    /// Changes the time at which it completes.
     pub fn reset(&mut self, at: Instant) {
         if self.at != at {
             self.leave();
@@ -95,18 +95,18 @@ impl Drop for Sleep {
     }
 }
 
-/// Ready after `duration`.
+/// Completes after `duration`.
 ///
 /// # Panics
 ///
 /// Outside of a loop.
 pub fn sleep(duration: Duration) -> Sleep {
     let now = Instant::now();
-    // What no clock can say is never.
+    // A time beyond the clock's range is never reached; u32::MAX seconds stand for it.
     sleep_until(now.checked_add(duration).unwrap_or(now + Duration::from_secs(u32::MAX.into())))
 }
 
-/// Ready at `at`.
+/// Completes at `at`.
 ///
 /// # Panics
 ///
@@ -115,15 +115,15 @@ pub fn sleep_until(at: Instant) -> Sleep {
     Sleep { at, entry: None, event_loop: EventLoop::current() }
 }
 
-/// It took too long.
+/// Error of a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
-/// What `future` gives, if it does within `limit`.
+/// Returns the output of `future` if it completes within `limit`.
 ///
 /// # Errors
 ///
-/// `Elapsed` when it does not; it is dropped then.
+/// `Elapsed` if it does not; it is dropped then.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Sockets on a loop: both kinds of streams, datagrams, and readiness that is told once.
+//! Sockets on a loop: TCP and Unix streams, datagrams, and edge-triggered readiness.
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ fn more_than_the_socket_takes_at_once_arrives_whole_both_ways() {
     let sent: Vec<u8> = (0..=250).cycle().take(BYTES).collect();
     for kind in ["unix", "tcp"] {
         let (full, is_full) = mpsc::channel();
-        // Takes nothing until the socket is full, then answers with what it was sent, once it has all of it.
+        // Reads nothing until the socket is full, then echoes everything once it has all of it.
         let answer = move |peer: &mut dyn ReadWrite| {
             is_full.recv().unwrap();
             let mut all = Vec::new();
@@ -42,7 +42,7 @@ fn more_than_the_socket_takes_at_once_arrives_whole_both_ways() {
                 _ => Stream::connect(address).await.unwrap(),
             };
             assert_eq!(socket.try_read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
-            // Written until it would have to wait, which nobody ends before it was seen here.
+            // Writes until the socket is full; the peer starts to read only after that.
             let mut taken = 0;
             while let Ok(count) = socket.try_write(&sent[taken..]) {
                 taken += count;
@@ -89,7 +89,7 @@ fn questions_are_accepted_and_answered_until_the_end_is_seen() {
             let (ended, has_ended) = oneshot::channel();
             spawn(async move {
                 let mut question = [0; 4];
-                // Looked at first, then taken.
+                // Peeks first, then reads.
                 while stream.peek(&mut question).await.unwrap() == 4 {
                     let seen = question;
                     stream.read_exact(&mut question).await.unwrap();
@@ -115,7 +115,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_after_them() {
     drop(stream);
     block_on(async {
         let (stream, _) = Listener::new(listener).unwrap().accept().await.unwrap();
-        // Both are there before the loop looks for the first time.
+        // Data and end have both arrived before the first poll.
         let mut buffer = [0; 64];
         for expected in [4, 0, 0] {
             let read = std::future::poll_fn(|cx| stream.poll_read_slice(cx, &mut buffer)).await;
@@ -126,7 +126,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_after_them() {
 }
 
 #[test]
-fn where_nobody_listens_is_no_connection() {
+fn a_connection_without_a_listener_fails() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -140,7 +140,7 @@ fn where_nobody_listens_is_no_connection() {
 }
 
 #[test]
-fn whoever_is_always_ready_lets_others_have_their_turn() {
+fn a_task_that_is_always_ready_lets_others_run() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let peer = std::thread::spawn(move || {
@@ -150,7 +150,7 @@ fn whoever_is_always_ready_lets_others_have_their_turn() {
     });
     block_on(async {
         let stream = Stream::connect(address).await.unwrap();
-        // Only once so much is there that a reader of single bytes is never done.
+        // Starts once enough has arrived that a reader of single bytes never finishes.
         let mut seen = [0; 32 * 1024];
         while stream.peek(&mut seen).await.unwrap() < seen.len() {
             sleep(Duration::from_millis(1)).await;
@@ -165,7 +165,7 @@ fn whoever_is_always_ready_lets_others_have_their_turn() {
         });
         let mut turns = 0;
         let mut before = 0;
-        // Woken by itself at once, so it takes turns with the reader.
+        // Wakes itself at once, so it takes turns with the reader.
         std::future::poll_fn(|cx| {
             let now = read.get();
             assert!(now - before <= 128, "{} reads in one turn", now - before);
@@ -182,7 +182,7 @@ fn whoever_is_always_ready_lets_others_have_their_turn() {
 }
 
 #[test]
-fn one_that_yields_goes_behind_whoever_the_network_made_ready_meanwhile() {
+fn a_task_that_yields_runs_after_tasks_that_the_network_made_ready() {
     let (left, right) = UnixStream::pair().unwrap();
     left.set_nonblocking(true).unwrap();
     block_on(async {
@@ -224,7 +224,7 @@ fn a_connection_that_another_task_uses_gives_its_former_user_no_turns() {
         let turns: Rc<Cell<u32>> = Rc::default();
         let counted = Rc::clone(&turns);
         spawn(async move {
-            // It waits for the connection to be writable, and reads once.
+            // Waits until the connection is writable, then reads once.
             let mut stream = Stream::connect(address).await.unwrap();
             stream.write_all(b"a").await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
@@ -241,7 +241,7 @@ fn a_connection_that_another_task_uses_gives_its_former_user_no_turns() {
             stream.write_all(b"b").await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
         }
-        // One, if the first answer was there before anybody else waited for it.
+        // One turn, if the first response arrived before another task waited for it.
         assert!(turns.get() - before <= 1, "{} turns", turns.get() - before);
     })
     .unwrap();
@@ -249,14 +249,14 @@ fn a_connection_that_another_task_uses_gives_its_former_user_no_turns() {
 }
 
 #[test]
-fn the_end_of_what_we_send_may_be_said_after_a_reset() {
+fn the_sending_side_may_be_shut_down_after_a_reset() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     block_on(async {
         let (mut stream, _) = Listener::new(listener).unwrap().accept().await.unwrap();
         stream.write_all(b"never read").await.unwrap();
         peer.write_all(b"last").unwrap();
-        // With unread bytes, so the end is a reset.
+        // Unread bytes turn the close into a reset.
         drop(peer);
         sleep(Duration::from_millis(20)).await;
         assert_eq!(stream.shutdown().unwrap_err().kind(), ErrorKind::NotConnected);

@@ -1,4 +1,4 @@
-//! Tasks of a loop: turns, panics, ends, and wakes from other threads.
+//! Tasks of a loop: turns, panics, aborts, and wakes from other threads.
 #![allow(clippy::unwrap_used)]
 
 use std::cell::{Cell, RefCell};
@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use fairlead_reactor::{block_on, sleep, sleep_until, spawn, timeout, yield_now};
 use tokio::sync::{mpsc, oneshot};
 
-/// Counts its drops.
 struct Dropped(Rc<Cell<u32>>);
 
 impl Drop for Dropped {
@@ -48,14 +47,14 @@ fn a_panic_ends_its_task_alone_and_drops_what_it_held() {
             let _held = held;
             panic!("as the test wants");
         });
-        let (told, heard) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         spawn(async move {
             for _ in 0..3 {
                 yield_now().await;
             }
-            told.send(7).unwrap();
+            sender.send(7).unwrap();
         });
-        heard.await.unwrap()
+        receiver.await.unwrap()
     });
     assert_eq!((served.unwrap(), dropped.get()), (7, 1));
 }
@@ -72,7 +71,7 @@ fn an_aborted_task_is_dropped_at_once_and_its_key_means_no_other() {
         yield_now().await;
         first.abort();
         assert_eq!(dropped.get(), 1);
-        // It takes the place of the first, whose handle must not reach it.
+        // It reuses the slot of the first task, which the first handle must not reach.
         let _second = spawn(wait(Dropped(Rc::clone(&dropped))));
         yield_now().await;
         first.abort();
@@ -104,7 +103,7 @@ fn a_task_may_end_itself_in_its_own_turn() {
 }
 
 #[test]
-fn what_ends_with_the_loop_may_begin_more_which_ends_too() {
+fn tasks_spawned_while_the_loop_ends_are_dropped_too() {
     struct Begins(Rc<Cell<u32>>);
     impl Drop for Begins {
         fn drop(&mut self) {
@@ -152,27 +151,27 @@ fn other_threads_wake_the_root_and_tasks_however_often() {
     assert_eq!(sum.unwrap(), u64::from(MESSAGES) * u64::from(MESSAGES - 1));
 }
 
-/// Spawns a task that never ends; counts its turns, and gives what wakes it.
+/// Spawns a task that never completes; counts its turns and returns its waker.
 async fn waits(turns: &Rc<Cell<u32>>) -> (fairlead_reactor::Task, Waker) {
-    let (told, heard) = oneshot::channel();
-    let (mut told, turns) = (Some(told), Rc::clone(turns));
+    let (sender, receiver) = oneshot::channel();
+    let (mut sender, turns) = (Some(sender), Rc::clone(turns));
     let task = spawn(poll_fn(move |cx| {
         turns.set(turns.get() + 1);
-        if let Some(told) = told.take() {
-            told.send(cx.waker().clone()).unwrap();
+        if let Some(sender) = sender.take() {
+            sender.send(cx.waker().clone()).unwrap();
         }
         Poll::Pending
     }));
-    (task, heard.await.unwrap())
+    (task, receiver.await.unwrap())
 }
 
 #[test]
-fn a_waker_that_outlives_its_task_or_its_loop_wakes_nobody() {
+fn a_waker_that_outlives_its_task_or_its_loop_wakes_no_task() {
     let (stale, of_root) = block_on(async {
         let (first_turns, turns): (Rc<Cell<u32>>, Rc<Cell<u32>>) = Default::default();
         let (first, stale) = waits(&first_turns).await;
         first.abort();
-        // In the place of the first.
+        // It reuses the slot of the first task.
         let (_second, waker) = waits(&turns).await;
         stale.wake_by_ref();
         std::thread::scope(|scope| scope.spawn(|| stale.wake_by_ref()).join().unwrap());
@@ -220,11 +219,11 @@ fn a_task_that_is_woken_twice_has_one_turn() {
 }
 
 #[test]
-fn moments_come_in_their_order_and_never_early() {
+fn timers_are_due_in_order_and_never_early() {
     let log: Rc<RefCell<Vec<u64>>> = Rc::default();
     let began = Instant::now();
     block_on(async {
-        // Late enough that all wait before the first is due.
+        // Late enough that all tasks wait before the first timer is due.
         for ms in [330, 310, 320, 310] {
             let log = Rc::clone(&log);
             spawn(async move {
@@ -236,7 +235,7 @@ fn moments_come_in_their_order_and_never_early() {
         let mut put_off = std::pin::pin!(sleep_until(began));
         put_off.as_mut().reset(began + Duration::from_millis(360));
         put_off.await;
-        // One that is dropped wakes nobody.
+        // A dropped timer wakes no task.
         let turns: Rc<Cell<u32>> = Rc::default();
         let (counted, mut kept) = (Rc::clone(&turns), None);
         spawn(poll_fn(move |cx| {

@@ -1,4 +1,4 @@
-//! Turns of a loop's tasks: a task that never runs out of work does not keep others from new events.
+//! Turns of a loop's tasks: a task that always has work does not keep others from new events.
 #![allow(clippy::unwrap_used)]
 
 use std::cell::{Cell, RefCell};
@@ -13,13 +13,13 @@ use fairlead_reactor::{Stream, block_on, defer_turn, poll_turn, spawn, spend, yi
 /// More than a task may read in one turn.
 const TURN_BYTES_MAX: usize = 512 * 1024;
 const READ_BYTES: usize = 16 * 1024;
-/// Bytes that always wait in a busy task's socket: each read fills its buffer.
+/// Bytes queued in a busy task's socket at all times: each read fills its buffer.
 const QUEUED_BYTES: usize = 64 * 1024;
 const QUESTIONS: usize = 20;
-/// Asks nothing before this: tasks that begin all have their first turns in one lap.
-const BEGUN_BYTES: usize = 16 * TURN_BYTES_MAX;
+/// Bytes moved before the first question: new tasks all have their first turns before the same poll.
+const WARMUP_BYTES: usize = 16 * TURN_BYTES_MAX;
 
-/// Both ends of a connection on which written bytes arrive at the other end at once.
+/// Returns both ends of a connection on which written bytes arrive at once.
 fn connection() -> (UnixStream, Stream) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
@@ -28,7 +28,7 @@ fn connection() -> (UnixStream, Stream) {
     (listener.accept().unwrap().0, watched)
 }
 
-/// Questions that busy tasks ask a polite one, and the bytes moved until it saw each.
+/// Questions that busy tasks ask an idle one, and the bytes moved until it saw each.
 struct Questions {
     moved: Cell<usize>,
     asked_at: Cell<Option<usize>>,
@@ -37,16 +37,16 @@ struct Questions {
 }
 
 impl Questions {
-    /// Counts moved bytes, and asks unless a question waits to be seen.
+    /// Counts moved bytes, and asks a question unless one is pending.
     fn moved(&self, bytes: usize) {
         self.moved.set(self.moved.get() + bytes);
-        if self.moved.get() > BEGUN_BYTES && self.asked_at.get().is_none() {
+        if self.moved.get() > WARMUP_BYTES && self.asked_at.get().is_none() {
             self.asked_at.set(Some(self.moved.get()));
             (&self.asker).write_all(b"?").unwrap();
         }
     }
 
-    /// Answers until it has seen enough; returns after how many bytes it saw each.
+    /// Reads questions until it has seen enough; returns the bytes moved before it saw each.
     async fn answer(self: Rc<Self>, asked: Stream) -> Vec<usize> {
         let mut question = [0; 8];
         while self.seen_after.borrow().len() < QUESTIONS {
@@ -58,7 +58,7 @@ impl Questions {
     }
 }
 
-/// Reads without end; counts its bytes in `own` too.
+/// Reads without end; counts its bytes in `own` as well.
 async fn download(questions: Rc<Questions>, own: Rc<Cell<usize>>) {
     let (mut source, sink) = connection();
     let (piece, mut buffer) = (vec![0; QUEUED_BYTES], vec![0; READ_BYTES]);
@@ -104,7 +104,7 @@ fn an_event_waits_for_one_turn_however_many_tasks_never_run_out_of_work() {
 
 #[test]
 fn a_task_that_wakes_itself_keeps_an_event_waiting() {
-    // The control of the test above: the same work without ends of turns.
+    // Control of the test above: the same work without a limit on turns.
     let worst = block_on(async {
         let (questions, asked) = questions();
         let (mut source, mut sink) = UnixStream::pair().unwrap();
@@ -142,7 +142,7 @@ fn work_that_moves_no_bytes_ends_its_turn_by_what_it_says_that_it_costs() {
             cx.waker().wake_by_ref();
             Poll::<()>::Pending
         }));
-        // The root is a task like the others.
+        // The root is deferred like any other task.
         for _ in 0..100 {
             let mut deferred = false;
             poll_fn(|_| {
@@ -161,7 +161,7 @@ fn work_that_moves_no_bytes_ends_its_turn_by_what_it_says_that_it_costs() {
 }
 
 #[test]
-fn a_deferred_task_that_ends_keeps_nobody_from_the_next_turn() {
+fn a_deferred_task_that_ends_does_not_block_the_next_turn() {
     let turns: Rc<Cell<u32>> = Rc::default();
     block_on(async {
         let defers = |turns: &Rc<Cell<u32>>| {
