@@ -24,7 +24,7 @@ interface Wave {
 interface Incident {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** How many buckets slower; 16 double the latency. */
+  /** Shift of the histogram in buckets; 16 double the latency. */
   readonly bucketShift: number;
   readonly errorShare: number;
 }

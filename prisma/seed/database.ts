@@ -1,11 +1,11 @@
-// Which database is filled: DATABASE_URL, or the embedded one of this clone, running or started for the time being.
+// Selects the database to seed: DATABASE_URL, or the embedded one of this clone, running or started for the seed.
 import { join } from 'node:path';
 import { findRunning, startEmbedded } from '@fairlead/db/embedded';
 import { chooseFolders, closedFolder, openData } from '../../tools/start/folders.ts';
 
 export interface SeedDatabase {
   readonly url: string;
-  /** Where the control plane keeps build logs; null when that is unknown. */
+  /** Folder of the control plane's build logs; null if unknown. */
   readonly logStoreDir: string | null;
   close(): Promise<void>;
 }

@@ -41,7 +41,7 @@ const dayMs = 24 * hourMs;
 export interface DemoWish {
   readonly home: Home;
   readonly now: Date;
-  /** Where build logs go; null leaves them out. */
+  /** Folder for build logs; null leaves them out. */
   readonly logStoreDir: string | null;
   /** Adds team mates. Not before the owner: an organization with members counts as claimed. */
   readonly withTeam: boolean;

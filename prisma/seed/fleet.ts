@@ -1,4 +1,4 @@
-// What a scenario consists of before anything happened: people, servers, apps and where they run. Makes rows; loads none.
+// Static parts of a scenario: people, servers, apps and their placements. Makes rows; loads none.
 import { newId } from '@fairlead/contract/ids';
 import type { CopyRow } from '@fairlead/db/copy';
 import type { Random } from './random.ts';
@@ -110,7 +110,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
 
 const noSeccomp = 'Apps can make every system call, because this kernel has no seccomp filters.';
 
-/** What an agent of this version tells. */
+/** Capabilities of an agent of this version. */
 const capabilities = [
   'app',
   'benchmark',

@@ -26,7 +26,7 @@ export interface HistoryWish {
   readonly count: number;
   readonly from: Date;
   readonly until: Date;
-  /** Who writes commits. */
+  /** Authors of commits. */
   readonly people: readonly Person[];
   /** Members who may have asked for a deployment; none: the system did. */
   readonly actors: readonly Person[];
@@ -49,7 +49,7 @@ const stepSeconds: Readonly<Record<StepName, readonly [number, number]>> = {
 const stepNames = Object.keys(stepSeconds) as readonly StepName[];
 const buildSteps: readonly StepName[] = ['clone', 'build', 'pack'];
 
-/** Where a deployment fails, why, and how long that takes to find out. */
+/** Failures of a deployment: step, code, and the time until it fails. */
 const failures = [
   { step: 'clone', code: 'build.ref_not_found', seconds: [0.6, 2] },
   { step: 'build', code: 'build.command_failed', seconds: [4, 60] },

@@ -1,4 +1,4 @@
-// What a person can put right: the message is a sentence and is all that is printed.
+// Error with a remedy for the user: only its message, a sentence, is printed.
 export class SeedError extends Error {
   override readonly name = 'SeedError';
 }

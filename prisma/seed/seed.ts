@@ -52,7 +52,7 @@ export interface LargeOptions {
 
 export interface SeededLarge extends Seeded {
   readonly ownerEmail: string;
-  /** Of the account that was made; null when the account was there before. */
+  /** Password of the new account; null if the account existed. */
   readonly ownerPassword: string | null;
 }
 

@@ -17,11 +17,13 @@ export interface Access {
   /** Without a scope: in the organization as a whole. */
   may(permission: Permission, scope?: Scope): boolean;
   mayAnywhere(permission: Permission): boolean;
-  /** Where it is held: what a list may show. */
+  /** Returns the reach of a permission: the rows that a list may show. */
   reach(permission: Permission): Reach;
 }
 
-/** Throws session.required, or organization.not_found for one that does not exist as for one that is somebody else's. */
+/**
+ * Throws session.required or organization.not_found. A missing organization and a foreign one give the same error.
+ */
 export async function requireAccess(ctx: ApiContext): Promise<Access> {
   if (ctx.bearer !== null) return requireToken(ctx, ctx.bearer);
   const session = await requireSession(ctx);
@@ -44,7 +46,7 @@ async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
     throw new AppError('token.invalid');
   }
   ctx.rateLimit.recognise(ctx.headers, found.tokenId);
-  // The token names its organization; whoever names one as well must not be surprised by another.
+  // The token names its organization; a request that names a different one as well is refused.
   if (ctx.organizationSlug !== null && ctx.organizationSlug !== found.organizationSlug)
     throw new AppError('organization.not_found');
   return accessOfToken(found);
@@ -75,7 +77,10 @@ export async function readAccess(ctx: ApiContext, before: Access): Promise<Acces
   return accessOf(member);
 }
 
-/** Setting one up is identity's and asks for no membership, so nobody is shut out for good. */
+/**
+ * Throws if the organization requires a second factor and the member has none. Setting one up needs no membership, so
+ * no member is locked out.
+ */
 function requireSecondFactor(session: Session, member: ActiveMember): void {
   if (member.requiresTwoFactor && !session.user.hasSecondFactor) {
     throw new AppError('organization.two_factor_required');

@@ -20,7 +20,7 @@ export async function answerRequest(
   router: AnyRouter = apiRouter,
 ): Promise<Response> {
   const refusal = await refusalOf(parts, unread);
-  // Of what is refused not even the body is read.
+  // A refused request's body is never read.
   const request = refusal === null ? await withBoundedBody(unread) : unread;
   if (request === null) return refuse('request.too_large');
   return fetchRequestHandler({

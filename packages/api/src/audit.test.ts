@@ -33,7 +33,7 @@ const byPath = apiRouter._def.procedures as unknown as Record<string, { readonly
 const mutations = Object.keys(byPath).filter(
   (path) => byPath[path]?._def.type === 'mutation' && !path.startsWith('account.'),
 );
-// The last one leaves nobody behind who could call the others.
+// The last call leaves no one who could make the others.
 const ordered = Object.entries(calls).sort(([, a], [, b]) => Number(a.asStranger ?? 0) - Number(b.asStranger ?? 0));
 
 /** Every event after the given one of the chain, oldest first. */

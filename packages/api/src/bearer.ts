@@ -1,6 +1,9 @@
 // Owns reading an API token from a request (RFC 6750, section 2.1).
 
-/** Null without an Authorization header; whatever stands there that is no bearer token is an empty one, never nobody. */
+/**
+ * Returns null without an Authorization header. A header without a bearer token counts as an empty token, never as
+ * anonymous.
+ */
 export function bearerOf(headers: Headers): string | null {
   const header = headers.get('authorization');
   if (header === null) return null;

@@ -2,8 +2,9 @@
 import { isInRanges, plainAddress } from '@fairlead/core/kernel';
 
 /**
- * Proxies append to X-Forwarded-For the address that they saw, so it is read from the right: the first address that is
- * not one of ours is the client. Without trusted proxies nobody vouches for the header, and the answer is null.
+ * Returns the client's address. Proxies append the address that they saw to X-Forwarded-For, so it is read from the
+ * right. The first address that is not a trusted proxy is the client. Null without trusted proxies, because the header
+ * could then be forged.
  */
 export function clientAddress(headers: Headers, trustedProxies: readonly string[]): string | null {
   if (trustedProxies.length === 0) return null;

@@ -35,7 +35,7 @@ export interface ApiConfig extends HostPolicy {
   readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
-  /** Addresses and networks of the reverse proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of trusted reverse proxies; their X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
@@ -49,10 +49,10 @@ export interface ApiParts {
   readonly live: LiveSource;
   readonly streams: OpenStreams;
   readonly logs: LogStore;
-  /** Where uploaded folders go to. */
+  /** Store of uploaded folders. */
   readonly artifacts: ArtifactStore;
   readonly outbound: Outbound;
-  /** Null: whoever runs this control plane named no mail server. */
+  /** Null: this control plane has no mail server. */
   readonly mail: Mailer | null;
   readonly secretKeys: SecretKeys;
   readonly rateLimit: RateLimit;
@@ -70,7 +70,7 @@ export interface RequestParts {
 export interface ApiContext extends ApiParts {
   readonly headers: Headers;
   readonly organizationSlug: string | null;
-  /** Null when nobody that is trusted says where the request came from. */
+  /** Client address; null without a trusted source. */
   readonly ip: string | null;
   /** The API token that came along; where there is one, it acts and no cookie counts. */
   readonly bearer: string | null;

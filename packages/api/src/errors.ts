@@ -9,9 +9,9 @@ import { ZodError } from 'zod';
 export interface PublicError {
   readonly errorCode: ErrorCode;
   readonly details: AppError['details'];
-  /** Of bad input: path of the field → sentence. */
+  /** For bad input: a sentence for each field path. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Of an unknown error: where to find it in the log. */
+  /** For an unknown error: its id in the log. */
   readonly errorId: string | null;
 }
 
@@ -39,7 +39,10 @@ export function toTrpcError(thrown: unknown, log: Log, path: string): TRPCError 
   return publish({ ...nothing, errorCode: 'internal.unexpected', errorId });
 }
 
-/** What the formatter adds to the answer. tRPC's own refusals (no such procedure, bad JSON) never saw the mapping. */
+/**
+ * Returns the fields that the formatter adds to an error response. tRPC's own refusals (no such procedure, bad JSON)
+ * never pass the mapping.
+ */
 export function publicErrorOf(error: TRPCError): PublicError {
   if (error.cause instanceof PublishedError) return error.cause.published;
   return { ...nothing, errorCode: error.code === 'INTERNAL_SERVER_ERROR' ? 'internal.unexpected' : 'input.invalid' };

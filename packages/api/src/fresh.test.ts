@@ -1,4 +1,5 @@
-// Fresh sessions: the list of procedures whose changes outlive a session, and a check that each asks for a fresh one.
+// Fresh sessions: lists the procedures with changes that outlive a session, and checks that each requires a fresh
+// one.
 import { TRPCError } from '@trpc/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiRouter } from './router.ts';

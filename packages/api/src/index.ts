@@ -1,5 +1,5 @@
-// The door to the API. Composition (database, auth, live source) is the web app's.
-import { createCallerFactory } from './ladder.ts';
+// Public exports of the API. The web app composes the database, auth and the live source.
+import { createCallerFactory } from './procedures.ts';
 import { apiRouter } from './router.ts';
 
 /** For server components: procedures as plain functions, with the same ladder. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 export const watchInputSchema = z.object({
   topics: z.array(liveTopic).min(1).max(liveTopicsMax),
-  /** Sent by tRPC's client after a reconnect; this stream has no history, so it is accepted and unused. */
+  /** Cursor that tRPC's client sends after a reconnect; this stream has no history, so it is accepted and unused. */
   lastEventId: z.string().nullish(),
 });
 

@@ -7,7 +7,7 @@ import { deploymentRefSchema, promoteRelease, promoteReleaseInputSchema } from '
 import { detachDomain, domainRefSchema } from '@fairlead/core/domain';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { memberProcedure, router } from './ladder.ts';
+import { memberProcedure, router } from './procedures.ts';
 import { open, waitsForApproval } from './protection.ts';
 import { apiRouter } from './router.ts';
 import { byDomain, byEnvironment } from './scopes.ts';

@@ -23,7 +23,7 @@ export interface Watching<T> {
 
 /** State of a stream that is being opened. */
 export interface StreamSide {
-  /** Aborted when the reader leaves or access ends. */
+  /** Signal that aborts when the reader leaves or access ends. */
   readonly signal: AbortSignal;
   /** Access as last read. */
   readonly access: () => Access;

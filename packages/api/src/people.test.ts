@@ -121,7 +121,7 @@ test('a link makes somebody new an account and a member; of many at once, one', 
       select: { members: { select: { role: true } } },
     }),
   );
-  // Who came too late has no account left either.
+  // The person who came too late has no account left either.
   expect(users).toEqual([{ members: [{ role: 'viewer' }] }]);
   expect(await errorCode(stranger.invitation.read({ token }))).toBe('invitation.token_invalid');
 });

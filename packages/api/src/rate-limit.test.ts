@@ -1,4 +1,4 @@
-// How often anybody may ask: of a token, of a person, of an address, and what is told to who asks too often.
+// Rate limits for a token, a person and an address, and the refusal of a caller who exceeds one.
 import { authPath, createSignedCookies, type SignedCookies } from '@fairlead/auth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerAuditExport, answerAuth, answerHttp, answerRequest, type CallLimits, createRateLimit } from './index.ts';
@@ -56,7 +56,7 @@ function anotherProcess(limits: Partial<CallLimits>, cookies?: SignedCookies) {
 
 test('a token has so many calls, and is then told how long to wait', async () => {
   const { http } = await limited({ known: 3 });
-  // Whose a token is, is known after its first call.
+  // The owner of a token is known after its first call.
   for (let call = 0; call < 4; call += 1) expect((await http(token)).status).toBe(200);
   const refused = await http(token);
   expect(refused.status).toBe(429);
@@ -75,7 +75,7 @@ test('a person has so many calls in all their sessions, and each of a batch coun
   // As the dashboard's client reads a failure.
   expect(await refused.json()).toMatchObject([{ error: { json: { data: { errorCode: 'request.rate_limited' } } } }]);
   expect((await exported()).status).toBe(429);
-  // A further cookie beside it makes nobody else of them.
+  // An additional cookie does not change the person.
   expect((await trpc(1, { cookie: `${cookie}; theme=dark` })).status).toBe(429);
   const again = await api.signUp('Second', 'viewer');
   expect((await trpc(1, { cookie: again.cookie })).status).toBe(200);
@@ -111,7 +111,7 @@ test('who guesses tokens is counted by address, and keeps nobody else out', asyn
   for (let call = 0; call < 3; call += 1) expect((await guess()).status).toBe(401);
   expect((await guess()).status).toBe(429);
   expect((await http(token, '203.0.113.10')).status).toBe(200);
-  // Known by now, so it goes on even from that address.
+  // The token is known by now, so it still works from that address.
   expect((await http(token, '203.0.113.9')).status).toBe(200);
 });
 

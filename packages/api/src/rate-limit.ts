@@ -11,7 +11,7 @@ import { clientAddress } from './client-address.ts';
 
 /** Calls a minute. */
 export interface CallLimits {
-  /** Of one API token, or of one person in all their sessions. */
+  /** Limit of one API token, or of one person in all their sessions. */
   readonly known: number;
   /** Calls of a session that this process did not look up lately, or of a known device, by their signed cookies. */
   readonly signed: number;
@@ -41,7 +41,7 @@ export interface RateLimitOptions {
 
 export interface Caller {
   readonly headers: Headers;
-  /** Null when nobody that is trusted says where the request came from. */
+  /** Client address; null without a trusted source. */
   readonly ip: string | null;
   /** Counts sign-ins of strangers apart from their other calls. */
   readonly isSigningIn?: boolean;
@@ -52,7 +52,10 @@ export interface RateLimit {
   admit(caller: Caller, calls: number): Promise<void>;
   /** Counts one inspection, beside its call; throws request.rate_limited. */
   admitInspection(userId: string): Promise<void>;
-  /** The credential in these headers is good, and whose: from the next request on it has an allowance of its own. */
+  /**
+   * Records that the credential in these headers is valid and its owner: from the next request on it has a limit of
+   * its own.
+   */
   recognise(headers: Headers, owner: string): void;
   /** Treats the credential in these headers as a stranger's again, so that it does not use up its owner's limit. */
   forget(headers: Headers): void;
@@ -63,7 +66,7 @@ const windowMs = 60_000;
 const slots = 2 ** 16;
 const credentialsMax = 20_000;
 const credentialsOfOwnerMax = 50;
-/** Counted with the sign-in calls, because its form needs both. */
+/** Page that counts with the sign-in calls, because its form needs both. */
 const signInPage = '/sign-in';
 
 export function createRateLimit({ limits, database, secret, cookies }: RateLimitOptions): RateLimit {
@@ -230,7 +233,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Whoever has one IPv6 address has 2^64 of them: they count as one. */
+/** Returns the /64 of an IPv6 address: one subscriber has 2^64 addresses, and they count as one. */
 function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const [head = '', tail] = ip.toLowerCase().split('::');

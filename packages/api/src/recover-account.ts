@@ -16,9 +16,9 @@ export interface RecoverInput {
 }
 
 export interface Recovered {
-  /** Of the dashboard: the page that sets the password. */
+  /** Dashboard path of the page that sets the password. */
   readonly path: string;
-  /** How many organizations have it in their audit log. */
+  /** Number of organizations with an entry in their audit log. */
   readonly organizations: number;
 }
 

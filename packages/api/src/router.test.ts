@@ -1,9 +1,9 @@
-// What holds of every procedure, whoever writes the next one.
+// Rules for every procedure, including new ones.
 import { newId } from '@fairlead/contract/ids';
 import { permissionSchema } from '@fairlead/core/role';
 import { TRPCError } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ProcedureMeta } from './ladder.ts';
+import type { ProcedureMeta } from './procedures.ts';
 import { apiRouter } from './router.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 import { declaredProcedures } from './testing/matrix/declared.ts';

@@ -1,5 +1,5 @@
 // Owns the tree of procedures. Composition (database, auth, live source) is the web app's.
-import { router } from './ladder.ts';
+import { router } from './procedures.ts';
 import { accountRouter } from './routers/account.ts';
 import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';

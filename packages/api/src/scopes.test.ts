@@ -9,7 +9,7 @@ let slug: string;
 let environmentId: string;
 let projectId: string;
 let people = 0;
-/** Of a second project, which nobody is granted. */
+/** Rows of a second project, without a grant for it. */
 let hidden: { projectId: string; environmentId: string; appId: string; groupId: string; deploymentId: string };
 
 beforeAll(async () => {
@@ -247,7 +247,7 @@ async function samplesOf(caller: ReturnType<typeof api.caller>, environmentIds: 
   await listening.promise;
   api.live.onSubscribe = null;
   for (const id of environmentIds) api.live.push(sampleOf(id));
-  // Whatever was let through comes before it.
+  // Events that were let through come before it.
   api.live.push({ type: 'changed', kind: 'server', id: api.world.serverId });
   for (;;) {
     const { value } = await next;

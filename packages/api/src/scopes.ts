@@ -18,7 +18,7 @@ import type { GrantScope, Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
 
 export interface ScopeOf<Input> {
-  /** How narrow a grant may be that opens the procedure. */
+  /** Narrowest grant that opens the procedure. */
   readonly grain: 'project' | 'environment';
   /** Fields of the input that name the rows to check. */
   readonly reads: readonly string[];
@@ -200,7 +200,7 @@ export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx,
   });
 }
 
-/** Where a deployment went: a redeploy or another try goes there too. */
+/** Scope of a deployment's target; a redeploy or a retry has the same target. */
 export const byDeploymentTarget = scopeOf<{ readonly deploymentId: DeploymentId }>(
   'environment',
   ['deploymentId'],
@@ -264,7 +264,7 @@ export const bySecret = scopeOf<{ readonly secretId: SecretId }>(
   },
 );
 
-/** Where secrets are written: an app's, in the environment where it runs, or a group's. */
+/** Scope of secrets: an app in an environment, or a group. */
 export const bySecretOwner = scopeOf<{ readonly owner: SecretOwner }>('environment', ['owner'], (core, { owner }) =>
   'groupId' in owner ? findGroup(core, owner) : findPlacement(core, { id: owner.appId }, owner.environmentId),
 );
@@ -298,7 +298,7 @@ export const byEnvironment = scopeOf<{ readonly environmentId: EnvironmentId }>(
   findEnvironment,
 );
 
-/** What a new grant is for: a project or an environment of the input's `scope`. */
+/** Scope of a new grant: a project or an environment in the input's `scope`. */
 export const byGrantScope = scopeOf<{ readonly scope: GrantScope }>(
   'environment',
   ['scope'],

@@ -1,4 +1,4 @@
-// Secrets as the API answers of them: never a value, but to a reveal by somebody who just proved who they are.
+// Tests for secrets in the API: values never leave, except to a reveal after a fresh confirmation of identity.
 import { newId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';

@@ -1,7 +1,7 @@
 // Sessions with and without a proven factor, and live streams that outlive their access. The tenancy check runs the same.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { memberStream, router, signedInProcedure } from './ladder.ts';
+import { memberStream, router, signedInProcedure } from './procedures.ts';
 import { apiRouter } from './router.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 import { checkFactors } from './testing/matrix/factors.ts';

@@ -1,4 +1,4 @@
-// What an API token opens, and what it never does.
+// Tests for API tokens: their permissions, and the calls that they never open.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';
 
@@ -125,7 +125,7 @@ test('it ends when it is revoked, and at its time', async () => {
   expect(await codeOf(api.tokenCaller(short.token).app.list({}))).toBe('done');
   api.world.clock.forward(1);
   expect(await codeOf(api.tokenCaller(short.token).app.list({}))).toBe('token.invalid');
-  // Whoever makes the tokens of the tests below has signed in just now again.
+  // The creator of the tokens in the tests below has a fresh session again.
   api.world.clock.forward(-dayMs);
 });
 
@@ -251,7 +251,7 @@ describe('a service account', () => {
     expect(await codeOf(accounts().createToken(beyond))).toBe('token.beyond_own');
     expect(await codeOf(accounts().create({ name: 'King', role: 'owner' as never }))).toBe('input.invalid');
     expect(await codeOf(accounts().create({ name: 'Reader', role: 'viewer' }))).toBe('service_account.name_taken');
-    // Who manages members by a role of its own still ends no machine that may do more than they do.
+    // A manager of members with a custom role cannot revoke a service token that has more rights than they have.
     const { roleId } = await api
       .caller(owner.cookie)
       .role.create({ name: 'Clerk', permissions: ['member.write', 'app.read', 'token.read'] });

@@ -64,7 +64,7 @@ export async function dropLinks(client: Pick<IdentityClient, 'accountLink'>, use
   await client.accountLink.deleteMany({ where: { userId, purpose: { not: 'restore_account' } } });
 }
 
-/** Withdraws a change of address that is under way: whoever began it may have lost the right to. */
+/** Withdraws a pending change of address: its requester may have lost the right to it. */
 export async function dropEmailChange(client: Pick<IdentityClient, 'accountLink'>, userId: string): Promise<void> {
   await client.accountLink.deleteMany({ where: { userId, purpose: 'change_email' } });
 }

@@ -30,7 +30,7 @@ export interface AccountView {
   /** An authenticator app; passkeys are told below. */
   readonly hasSecondFactor: boolean;
   readonly recoveryCodesLeft: number;
-  /** Whether this control plane can send mail. */
+  /** True if this control plane can send mail. */
   readonly canMail: boolean;
   readonly passkeys: readonly PasskeyView[];
 }
@@ -69,7 +69,7 @@ export function createAccountActions(internals: Internals) {
   const { client, limit, options } = internals;
 
   return {
-    /** Whether this control plane can send mail. */
+    /** True if this control plane can send mail. */
     canMail: options.mail !== null,
 
     get: async ({ session }: Asker): Promise<AccountView> => {
@@ -174,7 +174,9 @@ export function createAccountActions(internals: Internals) {
       });
     },
 
-    /** The address changes once the mail to it was answered; whether it is somebody's already is not told. */
+    /**
+     * Changes the address once its mail was confirmed. The answer never reveals if the address already has an account.
+     */
     requestEmailChange: async ({ session }: Asker, { email }: { email: string }): Promise<void> => {
       await requireFactorChange(internals, session);
       requireMail(internals);
@@ -204,7 +206,10 @@ export function createAccountActions(internals: Internals) {
       return { email: change.email };
     },
 
-    /** Answers the same, and as fast, whoever's address it is. Throws account.mail_not_set_up for everybody or nobody. */
+    /**
+     * Gives the same answer in the same time for every address. Throws account.mail_not_set_up for all of them or for
+     * none.
+     */
     requestReset: async (headers: Headers, { email }: { email: string }): Promise<void> => {
       requireMail(internals);
       const wanted = email.toLowerCase();
@@ -232,15 +237,16 @@ export function createAccountActions(internals: Internals) {
       const { userId } = link;
       await setPassword(internals, userId, password);
       await client().session.deleteMany({ where: { userId } });
-      // Also a change of address that somebody else began: its link would hand the account back to them.
+      // Drops a pending change of address as well: another person may have requested it, and its link would hand the
+      // account back to them.
       await dropLinks(client(), userId);
       const { email, emailVerified } = await client().user.findUniqueOrThrow({
         where: { id: userId },
         select: { email: true, emailVerified: true },
       });
-      // Nobody proved the address before: whoever made the account may be somebody else, who left a way in for themselves.
+      // The address was never confirmed, so another person may have made the account and left a way in.
       if (link.email === email && !emailVerified) await dropFactorsAndDevices(internals, userId);
-      // Whoever holds the link holds the mailbox or the server: strangers' guesses close nothing for them.
+      // The holder of the link holds the mailbox or the server, so strangers' guesses must not lock them out.
       await limit.forgive(email, originOf(internals, headers).ip);
       if (link.email === email) await client().user.update({ where: { id: userId }, data: { emailVerified: true } });
       await noteChange(internals, userId, 'password_reset', headers);
@@ -279,7 +285,7 @@ function requireMail({ options }: Internals) {
 async function requirePassword(internals: Internals, { session, headers }: Asker, password: string): Promise<void> {
   const { client, limit } = internals;
   const { id: userId, email } = session.user;
-  // A session is no stranger: its guesses are counted apart, so that nobody else's keep it from confirming.
+  // Guesses of a session count separately, so that a stranger's guesses never keep it from confirming.
   const { deviceId, address } = await guesserOf(internals, headers, email, userId);
   const guesser = { account: email, deviceId: deviceId ?? session.id, address };
   if (!(await limit.begin(guesser))) throw new AppError('request.too_many');

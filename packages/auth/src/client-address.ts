@@ -1,7 +1,7 @@
 // Owns where a request comes from. Believes a forwarded address only when a proxy that was named forwards it.
 import { getIPFromHeader } from '@better-auth/core/utils/ip';
 
-/** Null when nobody whom we trust tells. A network of IPv6 counts as one. */
+/** Returns the client's address; null without a trusted proxy. An IPv6 network counts as one address. */
 export function clientAddress(headers: Headers, trustedProxies: readonly string[]): string | null {
   const forwarded = headers.get('x-forwarded-for');
   if (forwarded === null || trustedProxies.length === 0) return null;

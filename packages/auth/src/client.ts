@@ -41,7 +41,7 @@ export const authClient = {
   signOut: (): Promise<AuthResult> => post('/sign-out', {}),
 };
 
-/** Whether this browser can speak to passkeys at all. */
+/** True if this browser supports passkeys. */
 export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential !== 'undefined' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 }

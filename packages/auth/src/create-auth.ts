@@ -25,7 +25,7 @@ export interface Session {
     readonly id: string;
     readonly name: string;
     readonly email: string;
-    /** Signing in by password asks for a code of their authenticator app too. */
+    /** True if signing in by password also requires a code of their authenticator app. */
     readonly hasAuthenticatorApp: boolean;
     /** This session has proven more than the password: a passkey, a code of the authenticator app or a recovery code. */
     readonly hasSecondFactor: boolean;
@@ -40,8 +40,8 @@ export interface NewAccount {
 
 export interface Auth {
   /**
-   * What sets cookies, below `authPath`: `openPaths` and nothing else. Everything else that the library has is closed, also
-   * what it may get: it would be an API that nobody wrote a schema, a permission or a test for.
+   * Serves the paths that set cookies, below `authPath`: `openPaths` and nothing else. All other paths of the library
+   * are closed, also for GET: they would be an API without our schemas, permissions and tests.
    */
   handler(request: Request): Promise<Response>;
   /** Null when the cookie is missing, forged, expired or signed out. Asks the database every time. */
@@ -50,12 +50,12 @@ export interface Auth {
   createAccount(account: NewAccount): Promise<{ userId: string }>;
   /** Takes back an account that nothing refers to yet. */
   deleteAccount(input: { userId: string }): Promise<void>;
-  /** What a person does with their own account; each is a procedure of the API. */
+  /** Procedures of a person's own account; each is a procedure of the API. */
   readonly account: Account;
 }
 
 const secretLengthMin = 32;
-/** How exactly the time of a session's last use is known. */
+/** Precision of the time of a session's last use. */
 const lastUsedStepMs = 60_000;
 
 type Opened = (internals: Internals, request: Request, session: Session) => Promise<Response>;
@@ -72,7 +72,7 @@ const open: Readonly<Record<string, Open>> = {
   'POST /sign-out': ({ library }, request) => library().handler(withBody(request, `${authPath}/sign-out`, {})),
 };
 
-/** For whoever is signed in. */
+/** Paths that require a session. */
 const openToSessions: Readonly<Record<string, Opened>> = {
   'GET /passkey/generate-register-options': registrationOptions,
   'POST /passkey/verify-registration': addPasskey,

@@ -1,7 +1,7 @@
 // Owns how identity reads a request and answers one: bounded JSON in, our own codes out, nothing unknown passed on.
 import { type ErrorCode, errorTable } from '@fairlead/contract/errors';
 
-/** What the library gets is what we read: no field that we don't know reaches it. */
+/** Replaces the body with the one that we parsed, so that no unknown field reaches the library. */
 export function withBody(
   request: Request,
   path: string,
@@ -22,7 +22,7 @@ export function withoutBody(request: Request, path: string): Request {
   return new Request(new URL(path, request.url), { method: 'GET', headers });
 }
 
-/** Undefined when it is no JSON or longer than `bytesMax`. */
+/** Reads a JSON body. Undefined if it is no JSON or longer than `bytesMax`. */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

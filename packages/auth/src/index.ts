@@ -1,4 +1,3 @@
-// The door to identity.
 export type { Account, AccountEventView, AccountView, Asker, SessionView } from './account.ts';
 export { type AccountEventKind, accountEventKinds } from './account-event.ts';
 export { type Auth, createAuth, type NewAccount, openPaths, type Session } from './create-auth.ts';

@@ -1,4 +1,4 @@
-// What the parts of identity share: its client, the library, the limits, and where a request came from.
+// Shared parts of identity: its client, the library, the limits, and the origin of a request.
 import type { IdentityClient } from '@fairlead/db/identity';
 import type { Mail } from '@fairlead/mail';
 import { type Origin, recordEvent } from './account-event.ts';
@@ -24,7 +24,7 @@ export function pageUrl({ options }: Internals, path: string): string {
   return `${options.baseUrl}${path}`;
 }
 
-/** Sent behind the answer's back: how long a mail takes must not tell whether there is somebody to send it to. */
+/** Sends a mail after the response, so that its duration never reveals if an account exists. */
 export function sendLater({ options }: Internals, mail: Mail): void {
   options.mail?.send(mail).catch((error: unknown) => options.onFailure(error, 'a mail of identity was not sent'));
 }

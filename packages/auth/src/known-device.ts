@@ -1,5 +1,5 @@
-// Owns which browsers an account was opened from before: a random cookie, of which the database keeps a hash. It opens
-// nothing; it only tells a returning device from a stranger.
+// Known devices: the browsers that an account signed in from before, by a random cookie with its hash in the
+// database. The cookie grants no access; it only tells a returning device from a stranger.
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
 import { cookieWords, readCookie, writeCookie } from './cookies.ts';
@@ -8,7 +8,7 @@ import { type CookieKey, signDevice } from './signed-cookies.ts';
 export interface KnownDevices {
   /** The id of the device that these headers come from, when this account knows it. */
   find(headers: Headers, userId: string): Promise<string | null>;
-  /** Whether any account knows it. */
+  /** True if any account knows the device. */
   isKnown(headers: Headers): Promise<boolean>;
   /** After a sign-in: answers the cookie to set when the device was not known, and whether the account knew others. */
   remember(headers: Headers, userId: string): Promise<{ readonly cookie: string | null; readonly isNew: boolean }>;
@@ -48,7 +48,7 @@ export function createKnownDevices(client: () => IdentityClient, key: CookieKey)
       });
       const forgotten = known.slice(devicesMax - 1).map((device) => device.id);
       if (forgotten.length > 0) await client().knownDevice.deleteMany({ where: { id: { in: forgotten } } });
-      // Never a value that the browser brought along: somebody else may have planted it.
+      // Never a value that the browser sent: another person may have planted it.
       const token = signDevice(key.secret, randomBytes(32).toString('base64url'));
       await client().knownDevice.create({
         data: { id: randomUUID(), userId, tokenHash: hashOf(token), lastUsedAt: now },

@@ -16,15 +16,15 @@ export interface AuthOptions {
   readonly identity: Database;
   /** Signs cookies and encrypts authenticator secrets. At least 32 characters of good randomness, kept in a file. */
   readonly secret: string;
-  /** Where browsers reach the dashboard. Passkeys belong to its host. */
+  /** URL of the dashboard. Passkeys belong to its host. */
   readonly baseUrl: string;
   readonly trustedOrigins: readonly string[];
   /**
-   * IP addresses and networks of the reverse proxies in front, whose X-Forwarded-For is believed. Empty: nobody's is, and
-   * attempts are counted together instead of by address.
+   * IP addresses and networks of trusted reverse proxies; their X-Forwarded-For is believed. Empty: no proxy is
+   * trusted, and attempts are counted together instead of by address.
    */
   readonly trustedProxies: readonly string[];
-  /** Null: nobody set up mail, and what needs it says so. */
+  /** Null: mail is not configured, and features that need it return an error. */
   readonly mail: Mailer | null;
   /** Told of what failed after its request was answered, such as a mail. Must not log who it was for. */
   readonly onFailure: (error: unknown, what: string) => void;
@@ -58,7 +58,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
     session: {
       expiresIn: 30 * daySeconds,
       updateAge: daySeconds,
-      // How fresh a session must be is decided by requireFresh.
+      // Session freshness is checked by requireFresh.
       freshAge: 0,
       additionalFields: {
         confirmedAt: { type: 'date', required: false, input: false },
@@ -80,10 +80,11 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
           afterVerification: ({ verification }) => requireVerifiedPerson(verification.authenticationInfo.userVerified),
         },
       }),
-      // Its own lock-out would let whoever knows the password keep the owner out; sign-in-limit.ts counts instead.
+      // The library's lock-out would let a person with the password keep the owner out; sign-in-limit.ts counts
+      // instead.
       twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } }),
     ],
-    // Counted by sign-in-limit.ts, which tells known devices from strangers.
+    // Rate limits are in sign-in-limit.ts, which tells known devices from strangers.
     rateLimit: { enabled: false },
     advanced: {
       cookiePrefix: prefix,

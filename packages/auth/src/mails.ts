@@ -78,7 +78,7 @@ export function changeMail(to: string, change: NoticedChange, url: string): Mail
   };
 }
 
-/** Tells of an account's first factor, while whoever reads the mailbox may still undo it. */
+/** Reports an account's first factor, while the owner of the mailbox may still undo it. */
 export function firstFactorMail(to: string, change: NoticedChange, restoreUrl: string): Mail {
   return {
     to,

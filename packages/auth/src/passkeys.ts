@@ -16,7 +16,7 @@ export interface PasskeyView {
   readonly name: string;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
-  /** Kept in a password manager or an account, so that it outlives its device. */
+  /** True if stored in a password manager or an account, so that it outlives its device. */
   readonly isSynced: boolean;
 }
 
@@ -44,7 +44,7 @@ const registrationBody = z.object({
   }),
 });
 
-/** What the browser needs to make a passkey. */
+/** Returns the options that the browser needs to make a passkey. */
 export async function registrationOptions(internals: Internals, request: Request, session: Session): Promise<Response> {
   await requireFactorChange(internals, session);
   const count = await internals.client().passkey.count({ where: { userId: session.user.id } });

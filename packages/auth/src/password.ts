@@ -3,7 +3,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { verifyPassword as verifyScrypt } from 'better-auth/crypto';
 
-/** What OWASP asks for at least: 19 MiB, two passes. */
+/** Minimum cost by OWASP: 19 MiB, two passes. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
 /** Hashes at once: each fills a core and its memory. The rest wait in line. */
@@ -32,7 +32,7 @@ export async function verifyPassword({ hash, password }: { hash: string; passwor
   return timingSafeEqual(found, tag);
 }
 
-/** Whether a hash is of another kind or cost than one made now. */
+/** True if a hash has another kind or cost than a new one. */
 export function isOutdated(hash: string): boolean {
   return !hash.startsWith(`$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$`);
 }

@@ -123,7 +123,7 @@ test('nothing that the thief does with the account afterwards withdraws the link
   await resetByMail(mine, stolen);
   expect((await signInByPasskey(thief, other)).status).toBe(200);
 
-  // Meanwhile nobody else takes the owner's address.
+  // Meanwhile the owner's address cannot be taken.
   const taken = world.auth.createAccount({ name: 'Eve', email: email.toUpperCase(), password: stolen });
   expect(await outcomeOf(taken)).toBe('account.email_taken');
   const eve = world.browser();

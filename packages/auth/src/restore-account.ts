@@ -1,6 +1,6 @@
-// Restores an account that a stranger may have taken over while it had no factor: by a link in the mail that tells its
-// confirmed address of the first factor, or of another address; or by one that the server's command line printed. Nothing that a
-// signed-in person does withdraws the link.
+// Restores an account that a stranger may have taken over while it had no factor. The link comes in the mail to the
+// confirmed address about the first factor or a new address, or from the server's command line.
+// Invariant: no action of a signed-in person withdraws the link.
 import { AppError } from '@fairlead/contract/errors';
 import { closeAccess } from './account-access.ts';
 import { recordEvent } from './account-event.ts';

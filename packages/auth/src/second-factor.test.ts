@@ -100,7 +100,7 @@ test('a passkey or a recovery code proves the open session, which then changes f
   const third = await byPassword(email);
   const again = account.confirmSecondFactor(await third.asker(), { code: recoveryCodes[0] ?? '' });
   expect(await outcomeOf(again)).toBe('session.code_wrong');
-  // The app whose setup began above proves nothing before its first code.
+  // The app from the unfinished setup above proves nothing before its first code.
   expect((await third.session()).user.hasSecondFactor).toBe(false);
 });
 

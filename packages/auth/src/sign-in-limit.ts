@@ -1,15 +1,15 @@
-// Owns how often a secret of an account may be guessed. Who guesses is told apart, so that strangers use up the strangers'
-// allowance alone: a device that signed in before keeps its own, and a passkey, which cannot be guessed, needs none.
-// Counts for addresses that nobody has too, so that the answer tells nothing.
+// Limits guesses of an account's secrets. A device that signed in before has its own limit, so strangers only use up
+// the strangers' limit; passkeys need none.
+// Invariant: addresses without an account are counted too, so that the answer reveals nothing.
 import { createHash } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
 
 export interface Guesser {
-  /** What is guessed at: an e-mail address in lower case, or the id of an account whose code is asked for. */
+  /** Target of the guess: an e-mail address in lower case, or the id of an account if a code is required. */
   readonly account: string;
   /** The known device that asks; null for a stranger. */
   readonly deviceId: string | null;
-  /** Where a stranger asks from; null when no proxy that we trust tells. */
+  /** Address of a stranger; null without a trusted proxy. */
   readonly address: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface SignInLimit {
   takeBack(guesser: Guesser): Promise<void>;
   /** Somebody proved by other means that the account is theirs: strangers' guesses are forgotten. */
   forgive(account: string, address: string | null): Promise<void>;
-  /** Counts something that nobody may do more than `max` times within `windowMs`; false when it was. */
+  /** Counts an action that is limited to `max` times within `windowMs`; false if the limit is reached. */
   spend(what: string, max: number, windowMs: number): Promise<boolean>;
 }
 
@@ -76,7 +76,7 @@ export function createSignInLimit(client: () => IdentityClient, now: () => Date)
     succeed: async (guesser) => {
       const [own, all] = bucketsOf(guesser);
       await client().signInAttempt.deleteMany({ where: { key: own.key } });
-      // What other strangers got wrong stays counted: else an owner's sign-in would hand them a new allowance.
+      // Other strangers' failures stay counted, or an owner's sign-in would give them a new allowance.
       if (all !== undefined) await uncount(all);
     },
     takeBack: async (guesser) => {

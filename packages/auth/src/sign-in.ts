@@ -18,7 +18,7 @@ const wrong = 401;
 const minuteMs = 60_000;
 /** Longer than a code can be right: 30 seconds, and as much before and after. */
 export const codeLifeMs = 2 * minuteMs;
-// Of strangers, a minute. Together: what still leaves most of a core free, because each attempt costs a slow hash.
+// Limits for strangers, a minute. The common one leaves most of a core free, because each attempt costs a slow hash.
 const attemptsMax = { byAddress: 20, together: 300 };
 
 const passwordBody = z.object({ email: z.email().max(254), password: z.string().min(1).max(passwordLengthMax) });
@@ -76,7 +76,7 @@ export async function signInByPassword(internals: Internals, request: Request): 
   return welcome(internals, request.headers, known.id, response);
 }
 
-/** The second step: whose it is, is in the cookie that the first one set. */
+/** Second step of a sign-in; the cookie of the first step identifies the person. */
 export async function signInByCode(internals: Internals, request: Request, path: CodePath): Promise<Response> {
   const body = codeBodies[path].safeParse(await readJson(request, smallBodyBytesMax));
   if (!body.success) return refuse('session.code_wrong');
@@ -180,7 +180,10 @@ export async function guesserOf(
   return { account, deviceId, address: originOf(internals, headers).ip };
 }
 
-/** What all strangers of an address, or without one of everywhere, may try for all accounts. Known devices have their own. */
+/**
+ * True if strangers of this address, or without one all strangers together, have attempts left for all accounts. Known
+ * devices have their own limits.
+ */
 async function mayTry({ limit }: Internals, { deviceId, address }: Guesser): Promise<boolean> {
   if (deviceId !== null) return true;
   const max = address === null ? attemptsMax.together : attemptsMax.byAddress;

@@ -31,7 +31,7 @@ export function createSignedCookies({ secret, baseUrl }: CookieKey): SignedCooki
   };
 }
 
-/** What a device's cookie holds. */
+/** Returns the value of a device's cookie. */
 export function signDevice(secret: string, token: string): string {
   return `${token}.${deviceSignature(secret, token)}`;
 }

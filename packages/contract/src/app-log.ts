@@ -1,4 +1,4 @@
-// What is asked of apps' logs, which the servers themselves keep, and what they answer: between browser, web and gateway.
+// Messages for app logs, which the servers store: queries and their results between browser, web and gateway.
 import { z } from 'zod';
 import { appIdSchema, environmentIdSchema, organizationIdSchema, serverIdSchema } from './ids.ts';
 
@@ -17,12 +17,12 @@ export const appLogFilter = z.object({
   level: z.enum(logLevels).optional(),
   fromUnixMs: unixMs.optional(),
   toUnixMs: unixMs.optional(),
-  /** The newest so many of each server. */
+  /** Maximum number of lines from each server, the newest first. */
   limit: z.number().int().min(1).max(5000).default(500),
 });
 export type AppLogFilter = z.infer<typeof appLogFilter>;
 
-/** What the web process asks of the gateway, which must not believe it blindly: servers are checked again. */
+/** Query from the web process to the gateway, which does not trust it: it checks the servers again. */
 export const appLogQuery = appLogFilter.extend({
   organizationId: organizationIdSchema,
   appId: appIdSchema,
@@ -39,7 +39,7 @@ export const appLogLine = z.object({
   process: z.string(),
   releaseId: z.string(),
   stream: z.enum(['system', 'stdout', 'stderr']),
-  /** Found in the line; empty: none. */
+  /** Level parsed from the line; empty: none. */
   level: z.string(),
   text: z.string(),
 });

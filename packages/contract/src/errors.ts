@@ -18,7 +18,7 @@ export type LinkErrorCode = Extract<ErrorCode, `link.${string}`>;
 export const errorTable: Readonly<Record<ErrorCode, ErrorEntry>> = table;
 export const errorCodes = Object.keys(table) as readonly ErrorCode[];
 
-/** Whether a code that a peer sent is one we know; agents may be newer than we are. */
+/** True if a code that a peer sent is known; agents may be newer than we are. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(table, code);
 }
@@ -29,7 +29,7 @@ const appErrorBrand = Symbol.for('fairlead.AppError');
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
-  /** Ids and values that help whoever reads the log or the form; shown to the user, so never a secret. */
+  /** Ids and values for the reader of the log or the form; shown to the user, so never a secret. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {

@@ -86,7 +86,7 @@ export function newId<P extends IdPrefix>(prefix: P): Id<P> {
   return `${prefix}_${random}` as Id<P>;
 }
 
-/** Whether `value` has the form of an id of that kind. Agents and seeds may use other lengths than `newId`. */
+/** True if `value` has the form of an id of that kind. Agents and seeds may use other lengths than `newId`. */
 export function isId<P extends IdPrefix>(prefix: P, value: string): value is Id<P> {
   return value.startsWith(`${prefix}_`) && /^[0-9A-Za-z]{1,64}$/.test(value.slice(prefix.length + 1));
 }

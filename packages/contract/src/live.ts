@@ -1,5 +1,5 @@
-// What flows to whoever watches: topics to ask for and events that come. Spoken by gateway, web and browser, so it knows
-// neither protobuf nor database. Samples here are for the eye; what charts of the past show is read from the database.
+// Live topics and events, for gateway, web and browser, so independent of protobuf and the database. Samples here
+// are for display; charts of the past read the database.
 import { z } from 'zod';
 import {
   appIdSchema,
@@ -10,7 +10,7 @@ import {
   serverIdSchema,
 } from './ids.ts';
 
-/** What can be watched. `organization` covers the lists: every change in it and the samples of its apps and servers. */
+/** Topics to watch. `organization` covers the lists: every change in it and the samples of its apps and servers. */
 export const liveTopic = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('app'), id: appIdSchema }),
   z.object({ kind: z.literal('server'), id: serverIdSchema }),

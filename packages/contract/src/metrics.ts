@@ -16,7 +16,7 @@ export const metricRetentionMs: Readonly<Record<MetricResolution, number>> = {
   '1h': 400 * dayMs,
 };
 
-/** What a chart can show, and from which resolution in which steps it is read. */
+/** Ranges of a chart, with the resolution and the steps of each. */
 export const metricRanges = ['15m', '1h', '24h', '7d'] as const;
 export type MetricRange = (typeof metricRanges)[number];
 

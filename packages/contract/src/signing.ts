@@ -1,5 +1,5 @@
-// What is signed on the link and how. Ed25519 (RFC 8032) over a label that names the purpose, then the exact bytes:
-// the label keeps a signature made for one purpose from being shown for another. Node only; keys never leave the caller.
+// Signatures of the link: Ed25519 (RFC 8032) over a label for the purpose, then the exact bytes. The label keeps a
+// signature for one purpose from use for another. Node only; keys never leave the caller.
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 // RFC 8410, section 7: the fixed DER head of an Ed25519 private and public key; the 32 raw bytes follow.
@@ -9,22 +9,22 @@ export const keyBytes = 32;
 
 const utf8 = new TextEncoder();
 
-/** What an agent signs to enrol: proof that it holds the key it presents. */
+/** Message that an agent signs to enrol: proves that it holds the key it presents. */
 export function enrolMessage(token: string, publicKey: Uint8Array): Uint8Array {
   return Buffer.concat([utf8.encode(`fairlead-enrol-v1\n${token}\n`), publicKey]);
 }
 
-/** What an agent signs on every connect: the nonce is fresh, so an old proof is worth nothing. */
+/** Message that an agent signs on every connect: the nonce is fresh, so an old proof is worthless. */
 export function helloMessage(serverId: string, nonce: Uint8Array): Uint8Array {
   return Buffer.concat([utf8.encode(`fairlead-hello-v1\n${serverId}\n`), nonce]);
 }
 
-/** What an agent signs to vouch for the key that its secrets are sealed to. */
+/** Message that an agent signs to authenticate the key that its secrets are sealed to. */
 export function sealingMessage(recipient: string): Uint8Array {
   return utf8.encode(`fairlead-sealing-v1\n${recipient}`);
 }
 
-/** What the control plane signs: the exact bytes of an encoded DesiredState. */
+/** Message that the control plane signs: the exact bytes of an encoded DesiredState. */
 export function stateMessage(state: Uint8Array): Uint8Array {
   return Buffer.concat([utf8.encode('fairlead-state-v1\n'), state]);
 }
@@ -44,7 +44,7 @@ export function signMessage(privateKey: KeyObject, message: Uint8Array): Uint8Ar
   return new Uint8Array(sign(null, message, privateKey));
 }
 
-/** Whether the signature is by that key. A key or signature of the wrong form is a plain no: peers send them. */
+/** True if the signature was made with that key. A malformed key or signature gives false: peers send them. */
 export function verifyMessage(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== keyBytes || signature.length !== 64) return false;
   const key = createPublicKey({ key: Buffer.concat([publicHead, publicKey]), format: 'der', type: 'spki' });

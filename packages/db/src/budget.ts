@@ -1,5 +1,5 @@
-// How many connections each process of the control plane may hold. Pools are sized from here and the start-up check
-// compares the sum with the server's limit, so that a process is not turned away under load.
+// Connection limits of each process of the control plane. They size the pools, and the start-up check compares their
+// sum with the server's limit, so that no process is refused under load.
 
 /** Pool sizes. The worker's is shared between its jobs' transactions and the queue's own pool. */
 export const connectionBudgets = { web: 10, gateway: 6, worker: 6 } as const;

@@ -10,7 +10,7 @@ import { SerialClient } from './serial-client.ts';
 import { sessionSettings } from './session.ts';
 
 export interface DatabaseOptions {
-  /** Of the login role, which owns the tables and is no superuser. */
+  /** URL of the login role, which owns the tables and is no superuser. */
   readonly url: string;
   /** Connections of this process at most; the budgets of all processes together must fit the server's limit. */
   readonly poolMax: number;
@@ -29,7 +29,7 @@ export interface TransactionOptions {
 export interface Database {
   /** Runs `work` in one transaction that sees and writes only this organization's rows. */
   tenant<T>(organizationId: string, work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs `work` in one transaction that sees every organization. `reason` is for whoever reads the server's activity. */
+  /** Runs `work` in one transaction that sees every organization. `reason` appears in the server's activity view. */
   system<T>(reason: string, work: (tx: SystemTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Throws an UnsafeDatabaseError when row-level security would not bind. Call it before serving. */
   assertSafe(): Promise<void>;

@@ -8,7 +8,7 @@ import { systemRole } from './scope.ts';
 import { sessionSettings } from './session.ts';
 import { identityTables } from './tables.ts';
 
-/** What a dump tells about itself. It holds no row. */
+/** Metadata of a dump. It holds no row. */
 export interface DumpManifest {
   /** Names of the migrations that made the tables, in order. */
   readonly migrations: readonly string[];

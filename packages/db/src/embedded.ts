@@ -1,6 +1,7 @@
-// The embedded PostgreSQL: a real server from npm's binaries, its data under one folder, on loopback only.
-// Owns that folder, the server process and its two accounts. The superuser stays internal: callers get the URL of an
-// ordinary login role, so that row-level security binds even the embedded set-up.
+// Embedded PostgreSQL: a real server from npm's binaries, on loopback only, with its data folder, process and two
+// accounts.
+// Invariant: callers get the URL of an ordinary login role and never the superuser, so row-level security binds here
+// too.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -22,14 +23,14 @@ export interface EmbeddedOptions {
   /** Below 32768: above it the system hands ports to outgoing connections and they collide. */
   readonly port: number;
   readonly log: (line: string) => void;
-  /** Where to copy the programs when node_modules is closed to the server's account. */
+  /** Folder for a copy of the programs if the server's account cannot read node_modules. */
   readonly binariesDir?: string;
   /** For tests: forgets the last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
 
 export interface EmbeddedServer {
-  /** Of the login role `fairlead`, who owns the database of the same name. */
+  /** URL of the login role `fairlead`, which owns the database of the same name. */
   readonly url: string;
   /** The server process itself. */
   readonly pid: number;
@@ -120,7 +121,7 @@ async function initialise(
   options: EmbeddedOptions,
 ): Promise<void> {
   options.log('making the database cluster');
-  // What an interrupted initdb left holds no data yet; PG_VERSION is what tells them apart.
+  // A folder after an interrupted initdb holds no data yet; PG_VERSION tells the two apart.
   await rm(clusterDir, { recursive: true, force: true });
   await mkdir(clusterDir, { mode: 0o700 });
   const passwordFile = join(dataDir, 'initdb.password');
@@ -191,7 +192,7 @@ async function start(
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_min_messages: 'warning',
-    // Planning with just-in-time compilation costs more than our short queries.
+    // Just-in-time compilation costs more in planning than our short queries take.
     jit: 'off',
     max_connections: '60',
     shared_buffers: '128MB',

@@ -1,5 +1,5 @@
-// The unscoped client, for identity's own tables: packages/auth hands it to better-auth and nobody else imports this.
-// As the login role it owns those tables and sees no row of any organization, because their policies are forced.
+// Unscoped client for identity's own tables; only packages/auth imports it, for better-auth. As the login role it
+// owns those tables and sees no row of any organization, because their policies are forced.
 import { clients } from './clients.ts';
 import type { Database } from './database.ts';
 import type { PrismaClient } from './generated/client.ts';

@@ -1,5 +1,5 @@
-// The door to the data: scoped transactions, the queue's border, and Prisma's types. See identity.ts, embedded.ts,
-// migrate.ts and testing.ts for the doors that only few may use.
+// Public exports of the database: scoped transactions, job enqueueing, and Prisma's types. Restricted exports are in
+// identity.ts, embedded.ts, migrate.ts and testing.ts.
 export { connectionBudgets } from './budget.ts';
 export { createDatabase, type Database, type DatabaseOptions, type TransactionOptions } from './database.ts';
 export type {

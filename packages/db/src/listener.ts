@@ -1,5 +1,5 @@
-// LISTEN on one connection of its own, shared by all channels of a process, and reconnected for as long as somebody
-// listens. Notices are hints: whoever handles one reads the rows itself, and reads afresh after a gap.
+// LISTEN on one dedicated connection for all channels of a process, with reconnects while there are listeners.
+// Notices are hints: a handler reads the rows itself, and reads them again after a gap.
 import pg from 'pg';
 import { sessionSettings } from './session.ts';
 
@@ -90,7 +90,7 @@ export function createListener(options: ListenerOptions): Listener {
     listeners?.delete(handlers);
     if (listeners === undefined || listeners.size > 0) return;
     channels.delete(channel);
-    // A connection that breaks right now listens to nothing any more, which is what was asked for.
+    // A connection that breaks right now stops listening anyway, as intended.
     await client?.query(`UNLISTEN ${pg.escapeIdentifier(channel)}`).catch(options.onError);
   }
 
@@ -122,7 +122,7 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Ends a client that never came up; its own complaint about that was already reported by whoever failed. */
+/** Closes a client that never connected; the caller has already reported its error. */
 async function discard(client: pg.Client): Promise<void> {
   await client.end().catch(() => undefined);
 }

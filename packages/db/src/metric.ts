@@ -16,7 +16,7 @@ export async function ensureMetricPartitions(tx: SystemTx, now: Date, from?: Dat
   return row?.made ?? 0;
 }
 
-/** Drops partitions whose rows are all past their age, and answers their names. */
+/** Drops expired partitions and returns their names. */
 export async function dropExpiredMetricPartitions(tx: SystemTx): Promise<readonly string[]> {
   const rows = await tx.$queryRaw<{ readonly name: string }[]>`
     SELECT metric.drop_expired_partitions() AS name`;

@@ -25,7 +25,7 @@ async function emptyDatabase(): Promise<string> {
   await admin.connect();
   await admin.query(`CREATE DATABASE ${name}`);
   cleanUps.push(async () => {
-    // The queue's migrations don't wait for their connections to end; to cut one would be an error of nobody's test.
+    // The queue's migrations do not wait until their connections end; cutting one would fail an unrelated test.
     const connected = async () =>
       (await admin.query('SELECT 1 FROM pg_stat_activity WHERE datname = $1', [name])).rowCount;
     await expect.poll(connected).toBe(0);

@@ -1,6 +1,6 @@
-// Start-up migrations without Prisma's command line: applies prisma/migrations/*/migration.sql in order and keeps the
-// books exactly as Prisma does, so that its commands find the database up to date. Then brings the job queue's own
-// schema up to date. Must never skip, reorder or edit a migration.
+// Runs start-up migrations without Prisma's command line: applies prisma/migrations/*/migration.sql in order and
+// records them as Prisma does. Then it migrates the job queue's own schema.
+// Invariant: never skips, reorders or edits a migration.
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { installQueue } from './queue-schema.ts';
 import { sessionSettings } from './session.ts';
 
 export interface MigrateOptions {
-  /** Of the login role, which will own the tables. */
+  /** URL of the login role, which will own the tables. */
   readonly url: string;
   /** The folder of migrations, each in its own folder. */
   readonly dir: string;

@@ -1,5 +1,4 @@
-// Refuses to work with a database whose row-level security would not bind, because the second wall must stand before
-// anybody leans on it, and with one that has too few connections for all processes.
+// Refuses a database that does not enforce row-level security, and one with too few connections for all processes.
 import { connectionsNeeded } from './budget.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { systemRole, tenantRole } from './scope.ts';
@@ -52,7 +51,7 @@ export async function assertSafe(client: PrismaClient): Promise<void> {
   if (findings.length > 0) throw new UnsafeDatabaseError(findings);
 }
 
-/** What ordinary roles may use together; a limit of the database itself counts too. */
+/** Returns the connections that ordinary roles may use together; a limit of the database itself counts too. */
 async function connectionLimit(client: PrismaClient): Promise<number> {
   const [row] = await client.$queryRaw<{ readonly connections: number }[]>`
     SELECT least(

@@ -10,7 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Asks three queries at once, one of which fails; returns the outcomes and the warnings that Node printed meanwhile. */
+/**
+ * Runs three concurrent queries, one of them failing; returns the outcomes and the warnings that Node printed
+ * meanwhile.
+ */
 async function askAtOnce(client: pg.Client) {
   const warnings: string[] = [];
   const onWarning = (warning: Error) => warnings.push(warning.message);

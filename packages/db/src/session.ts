@@ -1,4 +1,3 @@
-// What every connection of ours sets at its start, whatever the server's or the role's defaults are.
-//   TimeZone: Prisma's adapter reads each timestamp as UTC, so the session must speak UTC.
-//   search_path: the default looks first into a schema that is named like the login role.
+// Settings of every connection, whatever the defaults of the server or the role are. TimeZone: Prisma's adapter
+// reads each timestamp as UTC. search_path: the default first uses a schema with the login role's name.
 export const sessionSettings = '-c TimeZone=UTC -c search_path=public';

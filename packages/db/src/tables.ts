@@ -2,7 +2,10 @@
 // with the tenant policy; a test and the start-up check compare this list with the live catalogue.
 import type { PrismaClient } from './generated/client.ts';
 
-/** Who someone is. Owned by the login role for better-auth; a tenant sees the names of its members through a policy on `user`. */
+/**
+ * Identity tables, owned by the login role for better-auth. A tenant sees the names of its members through a policy on
+ * `user`.
+ */
 export const identityTables = [
   'user',
   'session',
@@ -22,7 +25,10 @@ export const systemTables = ['setup_token', 'signing_key', 'metric.roll_up_due',
 /** Books of tools; no role but the login role reaches them. */
 export const bookkeepingTables = ['_prisma_migrations'] as const;
 
-/** Tables that are on no list and whose row-level security is not enabled and forced. The job queue's are granted to nobody. */
+/**
+ * Returns tables that are on no list and do not enable and force row-level security. The job queue's tables have no
+ * grants.
+ */
 export async function unprotectedTables(client: Pick<PrismaClient, '$queryRaw'>): Promise<readonly string[]> {
   const listed = [...identityTables, ...bookkeepingTables] as readonly string[];
   const rows = await client.$queryRaw<{ readonly name: string }[]>`

@@ -1,4 +1,4 @@
-// Everything that is in a database, row by row, whoever may see it: for checks of what must not be there. Tests only.
+// Reads every row of a database, past all policies, for checks that some data is absent. Tests only.
 import pg from 'pg';
 import { systemRole } from './scope.ts';
 

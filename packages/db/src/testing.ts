@@ -1,5 +1,5 @@
-// Databases for tests: one embedded server a run, one migrated template in it, one clone of that for whoever asks.
-// Tests only. Everything lies in a temporary folder and is gone afterwards.
+// Databases for tests: one embedded server a run, one migrated template in it, and a clone of it for each caller.
+// Tests only. Everything is in a temporary folder that is deleted afterwards.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -18,27 +18,29 @@ export { type DumpedTable, dumpTables } from './testing-dump.ts';
 export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 export interface TestCluster {
-  /** Of a migrated database that nobody may connect to, or it can't be cloned. */
+  /** URL of a migrated database that refuses connections, because cloning requires that there are none. */
   readonly templateUrl: string;
-  /** Of the embedded server; holds its passwords. */
+  /** Folder of the embedded server; holds its passwords. */
   readonly dataDir: string;
   stop(): Promise<void>;
 }
 
 export interface TestDatabase {
   readonly database: Database;
-  /** Of the login role. */
+  /** URL of the login role. */
   readonly url: string;
-  /** Runs one statement as the owner of the tables, whom neither grants nor, once switched off, row security bind. */
+  /**
+   * Runs one statement as the owner of the tables, which grants do not bind, nor row security once it is disabled.
+   */
   asOwner(statement: string): Promise<void>;
-  /** Closes `database` and removes the clone, whoever is still connected. */
+  /** Closes `database` and removes the clone, even with open connections. */
   drop(): Promise<void>;
 }
 
 /** Starts a server in a temporary folder and migrates its template. About two seconds. */
 export async function startTestCluster(): Promise<TestCluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'fairlead-test-'));
-  // mkdtemp makes it 700, and as root the server runs as somebody else.
+  // mkdtemp makes it 700, and as root the server runs under another account.
   await chmod(dataDir, 0o711);
   const lines: string[] = [];
   const server = await startOnFreePort(dataDir, (line) => lines.push(line));
@@ -83,12 +85,12 @@ export async function cloneDatabase(
   };
 }
 
-/** How long a connection that is ending may take until it is ended for it. */
+/** Maximum time for a closing connection before it is terminated. */
 const LETTING_GO_MS = 1_000;
 
 /**
- * Waits for connections that are just ending: a client that is told to end while it does has nobody left who would hear of it,
- * and takes its test run with it.
+ * Waits for connections that are just closing: an error on a closing client has no listener any more, and would crash
+ * the test run.
  */
 async function letGo(templateUrl: string, name: string): Promise<void> {
   await withClient(withDatabase(templateUrl, 'postgres'), async (client) => {

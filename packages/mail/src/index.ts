@@ -1,2 +1,1 @@
-// The door to mail.
 export { createMailer, type Mail, type Mailer, type MailerOptions } from './mailer.ts';

@@ -20,7 +20,7 @@ const closed: readonly string[] = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-// Of IPv6 only what is handed out as global unicast is routed; these parts of it are not, or lead back into IPv4.
+// Only global unicast addresses of IPv6 are routed; these ranges of it are not, or lead back into IPv4.
 const global6 = '2000::/3';
 const closed6: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 

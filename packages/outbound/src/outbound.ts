@@ -1,5 +1,5 @@
-// Owns calling an address that somebody typed. The name is resolved once, every answer is judged, and the connection goes
-// to an address that was judged: a name that changes its mind in between gains nothing. Redirects are not followed.
+// HTTP client for user-supplied addresses. It resolves the name once, checks every address, and connects to a
+// checked one, so that DNS rebinding gains nothing. It follows no redirects.
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { request as httpRequest } from 'node:http';

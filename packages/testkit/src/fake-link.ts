@@ -9,11 +9,11 @@ import {
 import { WebSocket } from 'ws';
 
 export interface FakeLinkOptions {
-  /** Of the control plane, `ws://` or `wss://`, without the path. */
+  /** URL of the control plane, `ws://` or `wss://`, without the path. */
   readonly url: string;
   /** The certificate authority to trust, PEM. */
   readonly ca?: string;
-  /** How far the agent's clock is ahead. */
+  /** Lead of the agent's clock. */
   readonly clockOffsetMs?: number;
 }
 
@@ -22,7 +22,7 @@ type GatewayBody = Exclude<GatewayEnvelope['body'], { case: undefined }>;
 type GatewayMessages = { [Body in GatewayBody as Body['case']]: Body['value'] };
 type GatewayCase = keyof GatewayMessages;
 
-/** How a connection ended: the close code, and the error the gateway named before, if it did. */
+/** End of a connection: the close code, and the error that the gateway sent before, if any. */
 export class LinkEnded extends Error {
   override readonly name = 'LinkEnded';
   readonly closeCode: number;

@@ -2,8 +2,8 @@
 // cookie for an answer to "who": what a browser sends by itself opens nothing here.
 import { AppError } from '@fairlead/core/kernel';
 import { type ApiParts, createContext } from '../context.ts';
-import { createCallerFactory } from '../ladder.ts';
 import { problemOf } from '../problem.ts';
+import { createCallerFactory } from '../procedures.ts';
 import { apiRouter } from '../router.ts';
 import { answerUpload, uploadPath } from './answer-upload.ts';
 import { apiBasePath, apiDocument } from './document.ts';
@@ -34,7 +34,7 @@ async function call(parts: ApiParts, request: Request, path: string): Promise<un
   headers.delete('cookie');
   const ctx = createContext(parts, { headers, organizationSlug: null });
   await parts.rateLimit.admit(ctx, 1);
-  // First of all, so that nobody without a token learns more than the document says.
+  // Runs first, so that a caller without a token learns no more than the document says.
   if (ctx.bearer === null) throw new AppError('token.required');
   if (path === uploadPath && request.method === 'POST') return answerUpload(ctx, request);
   if (operation === undefined) throw new AppError('request.unknown', { method: request.method, path });

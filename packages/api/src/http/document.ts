@@ -36,7 +36,7 @@ export interface ApiParameter {
   readonly in: 'query';
   readonly required: boolean;
   readonly schema?: JsonSchema;
-  /** Of a field that is made of parts, and written as JSON. */
+  /** For a structured field, which is written as JSON. */
   readonly content?: { readonly 'application/json': { readonly schema: JsonSchema } };
 }
 

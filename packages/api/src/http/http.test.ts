@@ -54,7 +54,7 @@ interface Answered {
   readonly content?: { readonly 'application/json': { readonly schema: object } };
 }
 
-/** What is wrong with an answer by the document's word; empty when nothing is. */
+/** Returns the differences between a response and the document; empty if there are none. */
 function faultsOf(path: string, method: 'get' | 'post', status: number, body: unknown): unknown[] {
   const { content } = (document.paths[`/${path}`]?.[method]?.responses['200'] ?? {}) as Answered;
   const schema = status === 200 ? content?.['application/json'].schema : document.components.schemas.Problem;

@@ -62,7 +62,7 @@ export function fromQuery(schema: JsonSchema, query: URLSearchParams): Record<st
   return input;
 }
 
-/** How a field of a query is written: as itself, or as JSON when it is made of parts. */
+/** True if a query field is written as plain text; a structured field is written as JSON. */
 export function isPlain(schema: JsonSchema): boolean {
   return typesOf(schema).every((type) => type !== 'object' && type !== 'array');
 }

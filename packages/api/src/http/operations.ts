@@ -3,12 +3,12 @@
 import type { Permission } from '@fairlead/core/role';
 import { tokenPermissionSchema } from '@fairlead/core/token';
 import { z } from 'zod';
-import type { ProcedureMeta } from '../ladder.ts';
+import type { ProcedureMeta } from '../procedures.ts';
 import { apiRouter } from '../router.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 
 export interface Operation {
-  /** Of the procedure: serviceAccount.list. */
+  /** Name of the procedure: serviceAccount.list. */
   readonly procedure: string;
   /** Below /api/v1: service-account/list. */
   readonly path: string;
@@ -33,7 +33,7 @@ export function isForTokens(def: Pick<ProcedureDef, 'type' | 'meta'>): boolean {
 
 let made: readonly Operation[] | undefined;
 
-/** By path. Made once: the router does not change while the process runs. */
+/** Returns the operations by path. Built once: the router does not change while the process runs. */
 export function operations(): readonly Operation[] {
   made ??= procedures().flatMap(([procedure, def]) => (isForTokens(def) ? [operationOf(procedure, def)] : []));
   return made;

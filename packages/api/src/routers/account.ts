@@ -21,7 +21,7 @@ import {
 import { z } from 'zod';
 import { requireSession } from '../access.ts';
 import type { ApiContext } from '../context.ts';
-import { publicProcedure, router, signedInProcedure } from '../ladder.ts';
+import { publicProcedure, router, signedInProcedure } from '../procedures.ts';
 
 const nothing = z.object({});
 
@@ -138,7 +138,7 @@ export const accountRouter = router({
     return {};
   }),
 
-  /** What a locked-out person may hope for: whether a mail can be sent at all. The same for everybody. */
+  /** Returns if mail can be sent at all, for a person who is locked out. The answer is the same for all. */
   help: publicProcedure
     .output(z.object({ canMail: z.boolean() }))
     .query(({ ctx }) => ({ canMail: ctx.auth.account.canMail })),

@@ -26,8 +26,8 @@ import {
   updateAppInputSchema,
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
-import { memberProcedure, router } from '../ladder.ts';
 import { opensAnotherServer } from '../network.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
 import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
 

@@ -7,7 +7,7 @@ import {
   verifyAudit,
   verifyAuditInputSchema,
 } from '@fairlead/core/audit';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 
 export const auditRouter = router({
   list: memberProcedure('audit.read', { input: listAuditInputSchema })

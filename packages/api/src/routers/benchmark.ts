@@ -10,7 +10,7 @@ import {
   listBenchmarks,
   listBenchmarksInputSchema,
 } from '@fairlead/core/benchmark';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, open } from '../protection.ts';
 import { byPlacement, byRun } from '../scopes.ts';
 

@@ -10,8 +10,8 @@ import {
   placeSchema,
   updateConfigInputSchema,
 } from '@fairlead/core/config';
-import { memberProcedure, router } from '../ladder.ts';
 import { changesNetwork } from '../network.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverIn } from '../protection.ts';
 import { byPlacement } from '../scopes.ts';
 

@@ -11,7 +11,7 @@ import {
   updateCredential,
   updateCredentialInputSchema,
 } from '@fairlead/core/credential';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverOfApp } from '../protection.ts';
 import { byApp } from '../scopes.ts';
 

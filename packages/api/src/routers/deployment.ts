@@ -27,8 +27,8 @@ import {
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
-import { memberProcedure, router } from '../ladder.ts';
 import { keepsNetworkOpen, reopensNetwork, retriesReopening } from '../network.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';
 import { allOf, byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
 

@@ -14,7 +14,7 @@ import {
   updateDomainPolicyInputSchema,
 } from '@fairlead/core/domain';
 import { policySchema } from '@fairlead/core/traffic';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverOfHost, approverOfNewRoute } from '../protection.ts';
 import { byDomain, byPlacement } from '../scopes.ts';
 

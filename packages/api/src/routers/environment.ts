@@ -11,7 +11,7 @@ import {
   updateEnvironmentInputSchema,
 } from '@fairlead/core/environment';
 import { deleteLogs, listEnvironmentLogs } from '@fairlead/core/log';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, open } from '../protection.ts';
 import { byEnvironment } from '../scopes.ts';
 

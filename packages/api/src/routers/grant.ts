@@ -8,7 +8,7 @@ import {
   listGrants,
   listGrantsInputSchema,
 } from '@fairlead/core/role';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 import { byGrant, byGrantScope } from '../scopes.ts';
 

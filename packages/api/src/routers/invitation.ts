@@ -24,7 +24,7 @@ import {
 import type { Ctx } from '@fairlead/core/kernel';
 import { AppError } from '@fairlead/core/kernel';
 import type { ApiContext } from '../context.ts';
-import { memberProcedure, publicProcedure, router, signedInProcedure } from '../ladder.ts';
+import { memberProcedure, publicProcedure, router, signedInProcedure } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 import { inSystemScope } from '../system-scope.ts';
 
@@ -99,7 +99,7 @@ interface Delivering extends ApiContext {
   readonly afterCommit: (work: () => Promise<void>) => void;
 }
 
-/** A link is answered to whoever made it; a mail goes out once the invitation is certain, and nobody else sees its link. */
+/** Returns a link to its creator. A mail goes out after the commit, and its link is shown to its recipient only. */
 async function deliver(ctx: Delivering, minted: MintedInvitation) {
   const { invitationId, token, email, expiresAt } = minted;
   const url = invitationUrl(ctx.config.publicUrl, token);

@@ -5,9 +5,9 @@ import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
 import type { Access } from '../access.ts';
-import { memberStream, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
 import { type StreamSide, streamWhileAllowed } from '../open-streams.ts';
+import { memberStream, router } from '../procedures.ts';
 import { byDeployment, byRun, findSeenPlacement } from '../scopes.ts';
 
 export const liveRouter = router({
@@ -41,7 +41,7 @@ async function* shownOf(
   for await (const event of events) if (mayShow(access(), event, needs)) yield event;
 }
 
-/** What one must be allowed, and where, to watch a topic. */
+/** Permissions and scope required to watch a topic. */
 interface Need {
   readonly topicId: string;
   readonly permissions: readonly Permission[];

@@ -13,11 +13,11 @@ import { type Scope, wholeOrganization } from '@fairlead/core/role';
 import { z } from 'zod';
 import type { Access } from '../access.ts';
 import type { ApiContext } from '../context.ts';
-import { memberStream, router } from '../ladder.ts';
 import { streamWhileAllowed } from '../open-streams.ts';
+import { memberStream, router } from '../procedures.ts';
 import { byPlacement } from '../scopes.ts';
 
-/** A server that has not answered by then is told to be slow; its lines may be many. */
+/** Timeout for a server with many lines; after it, the server is reported as slow. */
 const searchTimeoutMs = 20_000;
 
 const batchesSchema = z
@@ -75,7 +75,7 @@ function requireLogs(access: Access, scope: Scope): void {
   if (!access.may('log.read', scope)) throw new AppError('permission.denied', { permission: 'log.read' });
 }
 
-/** A server that said nothing at all is told as one that could not answer. */
+/** Collects the lines; a server without any response is reported as one that could not answer. */
 async function collect(query: AppLogQuery, batches: AsyncIterable<AppLogBatch>): Promise<LogResult> {
   const result: LogResult = { lines: [], more: false, failures: [] };
   const waiting = new Set<string>(query.serverIds);

@@ -9,7 +9,7 @@ import {
   updateMemberInputSchema,
 } from '@fairlead/core/member';
 import { listMemberTokens, memberTokenListSchema, revokeMemberToken, tokenRefSchema } from '@fairlead/core/token';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 
 export const memberRouter = router({

@@ -9,7 +9,7 @@ import {
   serverMetricInputSchema,
   serverMetricSchema,
 } from '@fairlead/core/metric';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const metricRouter = router({
@@ -17,7 +17,7 @@ export const metricRouter = router({
     .output(appMetricSchema)
     .query(({ ctx, input }) => getAppMetric(ctx.core, input)),
 
-  // Shown beside the app's own charts, so opened by the same grants.
+  // The routes appear beside the app's own charts, so the same grants open them.
   routes: memberProcedure('metric.read', { input: appMetricInputSchema, scope: byPlacement })
     .output(routeMetricsSchema)
     .query(({ ctx, input }) => listRouteMetrics(ctx.core, input)),

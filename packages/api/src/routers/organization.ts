@@ -17,7 +17,7 @@ import {
   updateOrganizationInputSchema,
 } from '@fairlead/core/organization';
 import { requireSession } from '../access.ts';
-import { memberProcedure, router, signedInProcedure } from '../ladder.ts';
+import { memberProcedure, router, signedInProcedure } from '../procedures.ts';
 import { isOrganization, open } from '../protection.ts';
 import { inSystemScope } from '../system-scope.ts';
 
@@ -65,7 +65,7 @@ export const organizationRouter = router({
     .output(organizationDeletionSchema)
     .mutation(({ ctx }) => restoreOrganization(ctx.core)),
 
-  // Of the signed in, not of members: who is refused for want of a second factor may still go.
+  // Requires a session, not access as a member: a member who is refused for lack of a second factor may still leave.
   leave: signedInProcedure
     .input(leaveOrganizationInputSchema)
     .output(leftOrganizationSchema)

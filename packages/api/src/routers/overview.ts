@@ -1,6 +1,6 @@
 // Owns the procedure of the first page.
 import { getOverview, overviewSchema } from '@fairlead/core/overview';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 
 export const overviewRouter = router({
   get: memberProcedure('app.read', { lists: 'environment' })

@@ -7,7 +7,7 @@ import {
   releaseDiffSchema,
   releasePageSchema,
 } from '@fairlead/core/release';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const releaseRouter = router({

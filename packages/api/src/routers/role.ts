@@ -9,7 +9,7 @@ import {
   updateRole,
   updateRoleInputSchema,
 } from '@fairlead/core/role';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 
 export const roleRouter = router({

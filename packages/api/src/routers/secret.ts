@@ -26,7 +26,7 @@ import {
   updateSecretsInputSchema,
   updateSecretsOutputSchema,
 } from '@fairlead/core/secret';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverOfApp, approverOfGroup, approverOfSecret, approverOfSecretOwner, open } from '../protection.ts';
 import { byPlacement, byProject, bySecret, bySecretGroup, bySecretGroupApp, bySecretOwner } from '../scopes.ts';
 

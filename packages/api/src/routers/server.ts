@@ -20,7 +20,7 @@ import {
   upgradeServerInputSchema,
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverOfServer, open } from '../protection.ts';
 import { storeAgent } from '../store-agent.ts';
 

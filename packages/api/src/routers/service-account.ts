@@ -14,7 +14,7 @@ import {
   updateServiceAccountInputSchema,
 } from '@fairlead/core/service-account';
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 
 export const serviceAccountRouter = router({

@@ -1,7 +1,7 @@
 // Owns what a signed-in person asks about themselves.
 import { listMemberships } from '@fairlead/core/organization';
 import { meSchema } from '@fairlead/core/session';
-import { router, signedInProcedure } from '../ladder.ts';
+import { router, signedInProcedure } from '../procedures.ts';
 import { inSystemScope } from '../system-scope.ts';
 
 export const sessionRouter = router({

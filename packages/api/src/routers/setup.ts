@@ -8,7 +8,7 @@ import {
   setupStatusSchema,
 } from '@fairlead/core/setup';
 import type { Database } from '@fairlead/db';
-import { publicProcedure, router } from '../ladder.ts';
+import { publicProcedure, router } from '../procedures.ts';
 import { inSystemScope } from '../system-scope.ts';
 
 // Anybody may ask, and it never opens again: a control plane that is set up need not ask its database.

@@ -12,7 +12,7 @@ import {
 } from '@fairlead/core/source';
 import { OutboundError, type OutboundResponse } from '@fairlead/outbound';
 import type { ApiContext } from '../context.ts';
-import { memberRequest, memberStream, router } from '../ladder.ts';
+import { memberRequest, memberStream, router } from '../procedures.ts';
 import { readsNewSource } from '../scopes.ts';
 
 /** Longer than the gateway waits for its agent. */

@@ -8,7 +8,7 @@ import {
   tokenListSchema,
   tokenRefSchema,
 } from '@fairlead/core/token';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 
 export const tokenRouter = router({

@@ -9,7 +9,7 @@ import {
   volumeListSchema,
   volumeRefSchema,
 } from '@fairlead/core/volume';
-import { memberProcedure, router } from '../ladder.ts';
+import { memberProcedure, router } from '../procedures.ts';
 import { approverOfVolume } from '../protection.ts';
 import { byAnyPlacement } from '../scopes.ts';
 

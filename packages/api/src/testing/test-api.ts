@@ -28,7 +28,7 @@ export interface TestApi {
   readonly parts: ApiParts;
   readonly authOptions: AuthOptions;
   readonly live: FedLiveSource;
-  /** What was logged as an error. */
+  /** Objects that were logged as errors. */
   readonly errors: object[];
   /** Procedures as this cookie's owner would call them. */
   caller(
@@ -49,7 +49,7 @@ export interface TestApi {
 export interface FedLiveSource extends LiveSource {
   readonly subscriptions: LiveSubscription[];
   push(event: LiveEvent): void;
-  /** Called when somebody begins to listen. */
+  /** Callback for each new subscription. */
   onSubscribe: (() => void) | null;
   /** Inspections that servers were asked for. */
   readonly inspected: InspectQuery[];
@@ -67,7 +67,7 @@ export const emptyRepository: Outbound = {
 
 const agentProgram = Buffer.from('another agent');
 
-/** What this control plane offers to servers. */
+/** Agent that this control plane offers to servers. */
 export const testAgent: AgentOffer = {
   target: 'linux-x64',
   version: '9.9.9',

@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { origin } from './index.ts';
 
 export interface AuthenticatorOptions {
-  /** Whether it asked who holds it. */
+  /** True if it verified the user. */
   readonly isVerified?: boolean;
   readonly origin?: string;
 }

@@ -13,7 +13,7 @@ export interface TestAuth {
   readonly db: TestDatabase;
   readonly auth: Auth;
   readonly options: AuthOptions;
-  /** What failed behind an answer's back. */
+  /** Failures after the response. */
   readonly failures: unknown[];
   readonly inbox: Inbox;
   browser(auth?: Auth): Browser;

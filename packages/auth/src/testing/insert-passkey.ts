@@ -1,4 +1,4 @@
-// A passkey that nobody holds, for tests of what having one means. Tests only.
+// Inserts a passkey without a private key, for tests of accounts that have one. Tests only.
 import type { Database } from '@fairlead/db';
 import { identityClient } from '@fairlead/db/identity';
 

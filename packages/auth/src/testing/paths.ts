@@ -1,4 +1,4 @@
-// What the identity library would answer to if it were mounted whole: for the test that it is not. Tests only.
+// Paths that the identity library would serve if it were mounted whole: for the test that it is not. Tests only.
 import { type AuthOptions, authPath, buildLibrary } from '../library.ts';
 
 export interface LibraryPath {

@@ -1,4 +1,4 @@
-// What an authenticator app shows (RFC 6238), by hand: the tests must not ask the code that they test.
+// Computes authenticator codes (RFC 6238) independently of the code under test.
 import { createHmac } from 'node:crypto';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';

@@ -1,4 +1,5 @@
-// What is deployed and what belongs to it: apps, sources, releases, deployments, environments, volumes, logs, domains, secrets. A part of errors.ts, by its rules.
+// Errors of apps, sources, releases, deployments, environments, volumes, logs, domains and secrets. Part of
+// errors.ts, by its rules.
 import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing } from './entry.ts';
 
 export const appErrors = {

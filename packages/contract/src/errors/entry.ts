@@ -18,9 +18,9 @@ export interface ErrorEntry {
   readonly trpc: TrpcCode;
   /** Set when the code may end a link: the close code of its WebSocket. */
   readonly link?: CloseCode;
-  /** Whether the same request may succeed later without anybody changing anything. */
+  /** True if the same request may succeed later without any change. */
   readonly retryable: boolean;
-  /** What happened and what to do, in whole sentences. */
+  /** Cause and remedy, in whole sentences. */
   readonly message: string;
 }
 

@@ -1,4 +1,5 @@
-// Who asks and what they may: requests, sessions, set-up, accounts, tokens, organizations, members and roles. A part of errors.ts, by its rules.
+// Errors of requests, sessions, set-up, accounts, tokens, organizations, members and roles. Part of errors.ts, by
+// its rules.
 import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing } from './entry.ts';
 
 export const peopleErrors = {

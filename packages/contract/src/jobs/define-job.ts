@@ -4,11 +4,11 @@ import type { z } from 'zod';
 export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
   readonly name: Name;
   /**
-   * `tenant`: belongs to one organization, whose id is in the payload and whose scope the handler opens.
+   * `tenant`: belongs to one organization; its id is in the payload, and the handler opens its scope.
    * `system`: belongs to the control plane and may not be enqueued by a tenant.
    */
   readonly scope: 'tenant' | 'system';
-  /** Parsed when enqueued and again when claimed: the worker may be older or newer than whoever enqueued. */
+  /** Schema of the payload, checked when enqueued and again when claimed: worker and sender may differ in version. */
   readonly payload: Schema;
   readonly attemptsMax: number;
   /** Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. */

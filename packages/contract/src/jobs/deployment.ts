@@ -21,7 +21,7 @@ export const pruneArtifactsJob = defineJob({
   every: { cron: '41 * * * *' },
 });
 
-/** Finds deployments that are overdue or whose worker died, and sets them going again or fails them. */
+/** Finds deployments that are overdue or have lost their worker, and resumes or fails them. */
 export const sweepDeploymentsJob = defineJob({
   name: 'deployment.sweep',
   scope: 'system',

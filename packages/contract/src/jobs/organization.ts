@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Ends organizations whose delay is over, step by step. Safe to run twice. */
+/** Deletes organizations at the end of their delay, step by step. Safe to run twice. */
 export const sweepOrganizationsJob = defineJob({
   name: 'organization.sweep',
   scope: 'system',

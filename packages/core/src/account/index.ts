@@ -1,3 +1,3 @@
-// The door to the shapes of a person's own account. What is done with it is identity's.
+// Schemas of a person's own account; packages/auth implements its actions.
 export { pruneAccounts } from './prune-accounts.ts';
 export * from './schema.ts';

@@ -1,4 +1,3 @@
-// The door to apps.
 export { attachServer, detachServer } from './attach-server.ts';
 export { copiesOfPlacement } from './copies.ts';
 export { createApp } from './create-app.ts';

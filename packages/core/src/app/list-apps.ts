@@ -5,7 +5,7 @@ import { type Reach, wholeReach } from '../role/index.ts';
 import type { AppSummary, ListAppsInput } from './schema.ts';
 import { type AppCursor, loadApps } from './store.ts';
 
-/** Sorted by name. The cursor is an app's id and is looked up again, so a rename meanwhile moves the page. */
+/** Lists apps by name. The cursor is an app's id and is looked up again, so a rename meanwhile moves the page. */
 export async function listApps(
   ctx: Ctx,
   input: ListAppsInput,

@@ -55,7 +55,7 @@ interface AppRow {
 }
 
 export interface AppFilter {
-  /** Limits the apps to those whose project, or an environment where they run, may be seen. */
+  /** Limits the apps to those that may be seen, by their project or an environment where they run. */
   readonly reach: Reach;
   readonly slug?: string;
   /** Without one, each app is shown where it was made, or in the oldest of those that may be seen. */
@@ -146,7 +146,7 @@ export async function countApps(ctx: Ctx, reach: Reach): Promise<number> {
 /** A row of `placement` beside its app. */
 const placed = { projectId: Prisma.sql`app.project_id`, environmentId: Prisma.sql`placement.environment_id` };
 
-/** Matches apps of which at least one environment may be seen. */
+/** Matches apps with at least one visible environment. */
 function isSeen(reach: Reach): Prisma.Sql {
   if (reach.everywhere) return Prisma.sql`true`;
   return Prisma.sql`EXISTS (SELECT 1 FROM placement WHERE placement.app_id = app.id AND ${isReached(reach, placed)})`;

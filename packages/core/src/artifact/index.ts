@@ -1,4 +1,3 @@
-// The door to the artifact store.
 export {
   findTransfer,
   hashTransferToken,

@@ -1,4 +1,3 @@
-// The door to the audit log.
 export { type ExportFormat, exportAudit, exportFormatSchema } from './export-audit.ts';
 export { listAudit } from './list-audit.ts';
 export { type AuditEntry, type AuditFields, changedFields, recordAudit } from './record-audit.ts';

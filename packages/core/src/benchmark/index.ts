@@ -1,4 +1,3 @@
-// The door to benchmarks.
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
 export { endBenchmarks } from './end-benchmarks.ts';

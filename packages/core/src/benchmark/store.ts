@@ -27,7 +27,7 @@ interface RunRow {
 }
 
 export interface RunFilter {
-  /** Limits the runs to those whose app ran in an environment that may be seen. */
+  /** Limits the runs to those that may be seen, by the environment where the app ran. */
   readonly reach: Reach;
   readonly id?: string;
   readonly appId?: string | undefined;

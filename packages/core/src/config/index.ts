@@ -1,4 +1,4 @@
-// The door to settings. Changing them is app's: servers and deployments read them from here.
+// Settings, as servers and deployments read them; app changes them.
 export { diffSettings } from './diff.ts';
 export { getConfig } from './get-config.ts';
 export { listConfigs } from './list-configs.ts';

@@ -1,4 +1,3 @@
-// The door to what opens a source.
 export { rotateKey } from './rotate-key.ts';
 export * from './schema.ts';
 export { createSshKey } from './ssh-key.ts';

@@ -1,4 +1,3 @@
-// The door to deployments.
 export { advanceDeployment } from './advance-deployment.ts';
 export {
   approveDeployment,

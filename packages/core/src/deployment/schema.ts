@@ -167,7 +167,7 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   /** Null when its environment asked for none. */
   approval: z
     .object({
-      /** Pending only while it awaits approval. */
+      /** State `pending` occurs only while it awaits approval. */
       state: approvalStateSchema,
       decidedByName: z.string().nullable(),
       decidedAt: z.date().nullable(),

@@ -3,7 +3,7 @@
 import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Origin, originSchema } from '../release/index.ts';
-import { limitsOf } from './limits.ts';
+import { limitsOf } from './build-slots.ts';
 import type { Machine, ServerRoll } from './machine.ts';
 import { type DeploymentState, deploymentStateSchema, serverRolloutStateSchema, stepStateSchema } from './schema.ts';
 import type { StepRow } from './steps.ts';

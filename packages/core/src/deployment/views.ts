@@ -31,7 +31,7 @@ interface SummaryRow {
 }
 
 export interface DeploymentFilter {
-  /** Limits the deployments to those whose target may be seen. */
+  /** Limits the deployments to those that may be seen, by their target. */
   readonly reach: Reach;
   readonly id?: string | undefined;
   readonly appId?: string | undefined;

@@ -1,4 +1,3 @@
-// The door to domains.
 export { attachDomain } from './attach-domain.ts';
 export { createRoute } from './create-route.ts';
 export { detachDomain } from './detach-domain.ts';

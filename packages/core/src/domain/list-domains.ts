@@ -5,7 +5,7 @@ import { type AppLinks, domainLabel } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-/** Sorted by host, then path. The cursor is both. */
+/** Lists domains by host, then path. The cursor is both. */
 export async function listDomains(
   ctx: Ctx,
   input: ListDomainsInput,

@@ -24,7 +24,7 @@ interface DomainRow {
 }
 
 export interface DomainFilter {
-  /** Limits the domains to those whose environment may be seen. */
+  /** Limits the domains to those that may be seen, by their environment. */
   readonly reach: Reach;
   readonly id?: string;
   readonly search?: string | undefined;

@@ -1,4 +1,3 @@
-// The door to environments.
 export { createEnvironment } from './create-environment.ts';
 export { deleteEnvironment } from './delete-environment.ts';
 export { listEnvironments } from './list-environments.ts';

@@ -4,7 +4,7 @@ import type { Ctx } from '../kernel/index.ts';
 import { type Reach, whereReached, wholeReach } from '../role/index.ts';
 import type { EnvironmentList } from './schema.ts';
 
-/** Sorted by project, the oldest first. */
+/** Lists environments by project, the oldest first. */
 export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Promise<EnvironmentList> {
   const rows = await ctx.tx.environment.findMany({
     where: { organizationId: ctx.organizationId, ...whereReached(reach) },

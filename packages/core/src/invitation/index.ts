@@ -1,4 +1,3 @@
-// The door to invitations.
 export { acceptInvitation, readInvitation, requireInvitation } from './accept-invitation.ts';
 export {
   createInvitation,

@@ -1,4 +1,3 @@
-// The door to the kernel.
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
 export { isInRanges, plainAddress } from './address.ts';
 export {

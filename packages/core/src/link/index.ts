@@ -1,3 +1,2 @@
-// The door to what agents send.
 export { chunkLines, type RecordedPushes, recordPushes } from './record-pushes.ts';
 export { type RecordReportInput, recordReport } from './record-report.ts';

@@ -1,8 +1,7 @@
-// The door to logs.
 export { decodeLogLines, encodeLogLines } from './codec.ts';
 export { deleteLogs, listAppLogs, listEnvironmentLogs } from './delete-app-logs.ts';
-export { toLogQuery } from './find-log-servers.ts';
 export { readLog } from './read-log.ts';
 export { findLogSlot, recordLogChunk } from './record-log-chunk.ts';
 export * from './schema.ts';
 export { createFolderLogStore, type LogStore } from './store.ts';
+export { toLogQuery } from './to-log-query.ts';

@@ -37,7 +37,7 @@ export const tailLogInputSchema = appLogFilter.extend({
 export type TailLogInput = z.infer<typeof tailLogInputSchema>;
 
 export const logResultSchema = z.object({
-  /** Sorted by time, the oldest first. */
+  /** Lines in order of time, the oldest first. */
   lines: z.array(appLogLine.extend({ serverId: serverIdSchema })),
   /** Older lines that match were left out. */
   more: z.boolean(),

@@ -1,4 +1,3 @@
-// The door to members.
 export { deleteMember, leaveOrganization } from './delete-member.ts';
 export { type ActiveMember, findActiveMember } from './find-active-member.ts';
 export { listMembers } from './list-members.ts';

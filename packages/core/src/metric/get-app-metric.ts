@@ -9,7 +9,7 @@ import {
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
-import { requireMetricPlace } from './find-metric-place.ts';
+import { requireMetricPlace } from './require-metric-place.ts';
 import { type AppMetric, type AppMetricInput, type AppPoint, markerStateSchema } from './schema.ts';
 import { chartWindow, elapsedSeconds } from './windows.ts';
 

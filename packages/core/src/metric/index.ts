@@ -1,4 +1,3 @@
-// The door to metrics.
 export { getAppMetric } from './get-app-metric.ts';
 export { getServerMetric } from './get-server-metric.ts';
 export { listRouteMetrics } from './list-route-metrics.ts';

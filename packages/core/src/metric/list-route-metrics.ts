@@ -3,7 +3,7 @@ import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract
 import { metricRangePlans } from '@fairlead/contract/metrics';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
-import { requireMetricPlace } from './find-metric-place.ts';
+import { requireMetricPlace } from './require-metric-place.ts';
 import type { AppMetricInput, RouteMetric, RouteMetrics } from './schema.ts';
 import { segmentsOf } from './windows.ts';
 

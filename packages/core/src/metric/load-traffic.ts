@@ -46,7 +46,7 @@ interface LatencyRow {
   readonly latency: Uint8Array;
 }
 
-/** Keyed by app id; apps without a sample are missing. */
+/** Returns traffic for each app id; apps without a sample are missing. */
 export async function loadTraffic(ctx: Ctx, targets: readonly TrafficTarget[]): Promise<Map<string, Traffic>> {
   if (targets.length === 0) return new Map();
   const now = ctx.clock.now();

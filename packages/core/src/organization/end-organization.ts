@@ -8,7 +8,7 @@ import { listAppLogs } from '../log/index.ts';
 import { emptyingMs } from './rules.ts';
 
 /**
- * Marks organizations whose delay is over, which makes the deletion final, and returns all that are being deleted.
+ * Marks organizations at the end of their delay, which makes the deletion final, and returns all that are being deleted.
  */
 export async function claimEndingOrganizations(ctx: SystemCtx): Promise<OrganizationId[]> {
   const now = ctx.clock.now();

@@ -1,4 +1,3 @@
-// The door to organizations.
 export { createOrganization } from './create-organization.ts';
 export { deleteOrganization, restoreOrganization } from './delete-organization.ts';
 export { claimEndingOrganizations, emptyOrganization, endOrganization } from './end-organization.ts';

@@ -49,7 +49,7 @@ export async function getOverview(ctx: Ctx, links: AppLinks, sees: OverviewReach
 
 const environmentColumns = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
 
-/** Returns apps whose last finished deployment failed: a later success or cancel settles it. */
+/** Returns apps with a failed last deployment: a later success or cancel settles it. */
 async function findFailed(ctx: Ctx, reach: Reach): Promise<FailedDeployment[]> {
   const rows = await ctx.tx.$queryRaw<
     { id: string; number: number; appName: string; appSlug: string; failureMessage: string | null }[]

@@ -1,4 +1,3 @@
-// The door to releases.
 export { diffReleases } from './diff-releases.ts';
 export { findKeptReleases, type KeptRelease } from './kept.ts';
 export { listReleases } from './list-releases.ts';

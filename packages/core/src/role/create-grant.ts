@@ -2,8 +2,8 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
-import { requireMayGive } from './giving.ts';
 import { type Rights, type Scope, wholeOrganization } from './rights.ts';
+import { requireMayGive } from './role-assignment.ts';
 import type { CreateGrantInput, GrantRef, GrantScope } from './schema.ts';
 
 export async function createGrant(ctx: Ctx, input: CreateGrantInput, by: Rights): Promise<GrantRef> {

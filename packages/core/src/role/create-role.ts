@@ -2,8 +2,8 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
-import { requireHolds } from './giving.ts';
 import type { Rights } from './rights.ts';
+import { requireHolds } from './role-assignment.ts';
 import type { CreateRoleInput, RoleRef } from './schema.ts';
 
 /** Throws role.beyond_own for a permission that its maker lacks: who makes a role could be given it by a friend. */

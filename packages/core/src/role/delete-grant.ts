@@ -1,9 +1,9 @@
 // Owns taking back a further role of a member.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { requireMayGive } from './giving.ts';
-import { revokeBrokenPromises } from './promises.ts';
+import { revokeBrokenPromises } from './revoke-stale-invitations.ts';
 import type { Rights, Scope } from './rights.ts';
+import { requireMayGive } from './role-assignment.ts';
 import { type GrantRef, memberRoleSchema } from './schema.ts';
 
 /** Nobody takes from others what they could not give. */

@@ -1,14 +1,12 @@
-// The door to roles, permissions and grants.
 export { createGrant } from './create-grant.ts';
 export { createRole } from './create-role.ts';
 export { deleteGrant } from './delete-grant.ts';
 export { deleteRole } from './delete-role.ts';
-export { permissionsOfRole, requireAnotherOwner, requireMayEnd, requireMayGive } from './giving.ts';
 export { listGrants } from './list-grants.ts';
 export { listRoles } from './list-roles.ts';
 export { loadRights, loadRoleRights } from './load-rights.ts';
-export { mayStillGive, revokeBrokenPromises } from './promises.ts';
 export { isReached, type Reach, reachOf, whereReached, wholeReach } from './reach.ts';
+export { mayStillGive, revokeBrokenPromises } from './revoke-stale-invitations.ts';
 export {
   limitRights,
   may,
@@ -19,6 +17,7 @@ export {
   type Scope,
   wholeOrganization,
 } from './rights.ts';
+export { permissionsOfRole, requireAnotherOwner, requireMayEnd, requireMayGive } from './role-assignment.ts';
 export { can, permissionsOf } from './rules.ts';
 export * from './schema.ts';
 export { updateRole } from './update-role.ts';

@@ -15,9 +15,9 @@ export interface Rights {
   /** Beyond permissions: only an owner makes owners. */
   readonly isOwner: boolean;
   readonly organization: ReadonlySet<Permission>;
-  /** Keyed by project id. */
+  /** Permissions for each project id. */
   readonly projects: ReadonlyMap<string, ReadonlySet<Permission>>;
-  /** Keyed by environment id. */
+  /** Permissions for each environment id. */
   readonly environments: ReadonlyMap<string, ReadonlySet<Permission>>;
 }
 

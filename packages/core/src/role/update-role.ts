@@ -1,10 +1,10 @@
 // Owns changes of a custom role. They hold at once for everybody who has it.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
-import { requireHolds } from './giving.ts';
 import { knownPermissions } from './load-rights.ts';
-import { revokeBrokenPromises } from './promises.ts';
+import { revokeBrokenPromises } from './revoke-stale-invitations.ts';
 import type { Rights } from './rights.ts';
+import { requireHolds } from './role-assignment.ts';
 import type { RoleRef, UpdateRoleInput } from './schema.ts';
 
 /** Changes a custom role. The caller must hold the permissions that it loses or gains, but not the rest. */

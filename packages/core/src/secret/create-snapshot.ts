@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { newId, type SecretSnapshotId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { findRoomProblem } from './server-room.ts';
+import { findRoomProblem } from './check-secrets-budget.ts';
 import { loadShelves, snapshotIdOf } from './store.ts';
 
 export interface SnapshotPlace {

@@ -1,4 +1,3 @@
-// The door to secrets.
 export { attachSecretGroup, detachSecretGroup } from './attach-secret-group.ts';
 export { createSecretGroup } from './create-secret-group.ts';
 export { canOpenSecrets, createSnapshot, findBuildSnapshot, type SnapshotResult } from './create-snapshot.ts';

@@ -5,7 +5,7 @@ import { type Reach, wholeReach } from '../role/index.ts';
 import type { SecretGroupView } from './schema.ts';
 import { loadCurrent, viewOf } from './store.ts';
 
-/** Sorted by project, then by name. A group belongs to its project: a grant for an environment alone shows none. */
+/** Lists groups by project, then by name. A group belongs to its project: a grant for an environment alone shows none. */
 export async function listSecretGroups(ctx: Ctx, reach: Reach = wholeReach): Promise<SecretGroupView[]> {
   const groups = await ctx.tx.secretGroup.findMany({
     where: {

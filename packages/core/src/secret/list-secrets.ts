@@ -25,7 +25,7 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
   };
 }
 
-/** Keyed by name for the app's own secrets, by group and name for a group's. */
+/** Returns changes by name for the app's own secrets, by group and name for a group's. */
 function changesOf(live: readonly EntryRow[], next: readonly EntryRow[]): SecretChange[] {
   const label = ({ scope, name }: EntryRow) => (scope === '' ? name : `${scope}.${name}`);
   const before = new Map(live.map((entry) => [label(entry), entry]));

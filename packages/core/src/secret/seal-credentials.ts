@@ -14,7 +14,7 @@ export interface BuildPlace {
   readonly source: BuildSource;
 }
 
-/** Keyed by app; apps with a public source are missing. */
+/** Returns sealed credentials for each app; apps with a public source are missing. */
 export async function sealCredentials(
   ctx: OrganizationCtx,
   keys: SecretKeys,

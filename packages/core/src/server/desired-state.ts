@@ -41,7 +41,7 @@ export interface ReleaseRow {
   /** Builder's findings in committed files. */
   readonly plan: ReleasePlan;
   readonly systemVariables: Readonly<Record<string, string>>;
-  /** Sealed to the server; null for a release without secrets. */
+  /** Secrets, sealed to the server; null for a release without secrets. */
   readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
 }
 

@@ -6,7 +6,7 @@ export interface DesiredVersionRow {
   readonly number: bigint;
 }
 
-/** Keyed by server id; deleted servers are missing. */
+/** Returns the version for each server id; deleted servers are missing. */
 export async function getDesiredVersions(
   ctx: SystemCtx,
   input: { readonly serverIds: readonly string[] },

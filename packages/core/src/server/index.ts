@@ -1,4 +1,3 @@
-// The door to servers and their enrolment.
 export { type AcceptEnrolmentInput, type AcceptedEnrolment, acceptEnrolment } from './accept-enrolment.ts';
 export { bumpLocalServers } from './bump-local-servers.ts';
 export { bumpServer, bumpServersOf } from './bump-server.ts';

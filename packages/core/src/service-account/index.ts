@@ -1,4 +1,3 @@
-// The door to service accounts.
 export { createServiceAccount } from './create-service-account.ts';
 export { createServiceToken } from './create-service-token.ts';
 export { deleteServiceAccount } from './delete-service-account.ts';

@@ -1,4 +1,3 @@
-// The door to the first start.
 export { claimSetup } from './claim-setup.ts';
 export { createFirstOrganization, type FirstOrganization } from './create-first-organization.ts';
 export { isSetupNeeded } from './is-setup-needed.ts';

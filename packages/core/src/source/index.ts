@@ -1,4 +1,3 @@
-// The door to what an app's source may look like.
 export { type BuildSource, buildSourceOf, hostOf, kindOf, opens } from './build-source.ts';
 export { parseRefs } from './parse-refs.ts';
 export { registryHost, repositoryHost } from './rules.ts';

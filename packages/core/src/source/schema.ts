@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { commandSchema } from '../kernel/process.ts';
 import { fromScpForm, refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
-/** Stored in its normal form: a parser accepts many spellings of an address that an agent would refuse. */
+/** Repository URL, stored in its normal form: a parser accepts many spellings of an address that an agent would refuse. */
 export const repositoryUrlSchema = z
   .string()
   .trim()

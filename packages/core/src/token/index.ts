@@ -1,4 +1,3 @@
-// The door to API tokens.
 export { createToken, requireOwn } from './create-token.ts';
 export { type ActiveToken, findActiveToken } from './find-active-token.ts';
 export { listMemberTokens } from './list-member-tokens.ts';

@@ -1,4 +1,3 @@
-// The door to what the proxy does to requests.
 export { appTraffic, isPlainTraffic } from './app-traffic.ts';
 export { hashPassword } from './hash-password.ts';
 export { isPlainProxy, proxySettings } from './proxy-settings.ts';

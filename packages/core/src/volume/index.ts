@@ -1,4 +1,3 @@
-// The door to volumes.
 export { deleteVolume, restoreVolume } from './delete-volume.ts';
 export { keepVolumes } from './keep-volumes.ts';
 export { listVolumes } from './list-volumes.ts';

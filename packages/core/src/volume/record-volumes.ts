@@ -62,7 +62,7 @@ export async function recordVolumes(ctx: OrganizationCtx, input: ReportedVolumes
     WHERE organization_id = ${organizationId} AND released_at IS NOT NULL AND used_bytes = '{}'::jsonb`;
 }
 
-/** Notifies the servers of volumes whose delay has passed. One that no server holds ends at once. System scope. */
+/** Notifies the servers of volumes at the end of their delay. One that no server holds ends at once. System scope. */
 export async function releaseDueVolumes(ctx: SystemCtx): Promise<number> {
   const now = ctx.clock.now();
   const due = await ctx.tx.$queryRaw<

@@ -1,4 +1,4 @@
-// Where PostgreSQL's programs are: a platform package of npm, or a copy of it where that package can't be entered.
+// Finds PostgreSQL's programs: a platform package of npm, or a copy of it if that package cannot be read.
 import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';

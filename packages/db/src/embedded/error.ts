@@ -1,4 +1,4 @@
-// What can go wrong with the embedded server, as types. Messages are sentences that tell a person what to do.
+// Error types of the embedded server. Messages are sentences that tell a person what to do.
 
 export type EmbeddedErrorCode =
   | 'binaries_missing'

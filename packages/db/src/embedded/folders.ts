@@ -1,5 +1,5 @@
-// Whether an account can reach a path: each folder above it must let that account pass.
-// Looks only; must never open a folder up by itself.
+// Checks if an account can reach a path: each folder above it must let that account pass. Read-only: it never
+// changes a mode.
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ServerAccount } from './account.ts';
@@ -14,7 +14,7 @@ export async function findClosedFolder(path: string, account: ServerAccount): Pr
   }
   for (const folder of folders) {
     const info = await stat(folder).catch((error: NodeJS.ErrnoException) => {
-      // What does not exist yet is made by us, open enough.
+      // We create missing folders ourselves, with the right mode.
       if (error.code === 'ENOENT') return null;
       throw error;
     });

@@ -1,4 +1,5 @@
-// Which process of ours runs the cluster of a data folder. Process numbers are reused, so the start time is kept too.
+// Records which of our processes runs the cluster of a data folder. Process numbers are reused, so it stores the
+// start time too.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EmbeddedError } from './error.ts';
@@ -25,7 +26,7 @@ async function startOf(pid: number): Promise<string | null> {
   const line = await readIfThere(`/proc/${pid}/stat`);
   if (line === '') return null;
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  // A killed process that nobody has buried yet owns nothing any more.
+  // A killed process that was not reaped yet owns nothing any more.
   return fields[0] === 'Z' ? null : (fields[19] ?? null);
 }
 

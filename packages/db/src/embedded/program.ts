@@ -25,8 +25,8 @@ export function spawnProgram(
 ): RunningProgram {
   const words: string[] = [];
   const child = spawn(join(binaries.root, 'bin', program), args, {
-    // Its own environment: PGDATA, PGPORT and the like of whoever starts us must not reach it.
-    // NODE_ENV means nothing to it; where Next's types are about, every environment has one.
+    // A clean environment: our caller's PGDATA, PGPORT and the like must not reach it. NODE_ENV has no effect here,
+    // but Next's types require one in every environment.
     env: { NODE_ENV: 'production', PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     cwd: '/',
     detached: true,

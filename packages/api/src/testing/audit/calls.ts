@@ -26,7 +26,7 @@ export interface AuditCall {
   by?(): { readonly cookie: string; readonly userId: string };
   /** Without it, it happens in the world's organization. Asked after the input was made. */
   at?(): { readonly id: string; readonly slug: string };
-  /** Whose log it is in, where nobody could know before. */
+  /** Organization of the log entry, if it is only known after the call. */
   logOf?(answer: unknown): string;
   /** For procedures that no member calls. */
   readonly asStranger?: true;
@@ -88,7 +88,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => {
         const { appId } = await newApp();
         const confirmName = `App ${stage.made}`;
-        // What is older is home.
+        // The older placement is the primary one.
         stage.api.world.clock.forward(1);
         const { environmentId } = await caller().environment.create({ name: `Leaving ${stage.made}` });
         await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });

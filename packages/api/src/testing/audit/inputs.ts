@@ -7,13 +7,13 @@ interface Person {
   readonly userId: string;
 }
 
-/** Where the calls happen. What an input made on its way is told to those who call with it. */
+/** Stage of the calls; inputs share here the rows that they create for later calls. */
 export interface AuditStage {
   readonly api: TestApi;
   readonly owner: Person;
   other: Person;
   elsewhere: { readonly id: string; readonly slug: string };
-  /** How many things have a number of their own. */
+  /** Counter for unique names. */
   made: number;
 }
 
@@ -54,7 +54,7 @@ export function auditInputs(stage: AuditStage) {
   };
   const setProtected = async (isProtected: boolean) =>
     caller().environment.update({ environmentId: await environmentId(), protected: isProtected });
-  /** Asked for by somebody else than the owner, who decides. */
+  /** Creates a deployment that a member requests and the owner approves. */
   async function awaitingDeployment() {
     await setProtected(true);
     const { deploymentId } = await newApp({ deployNow: true });

@@ -4,7 +4,7 @@ import { type AnyRouter, TRPCError } from '@trpc/server';
 import superjson from 'superjson';
 import { answerRequest } from '../../answer-request.ts';
 import { type ApiParts, createContext, organizationHeader } from '../../context.ts';
-import { createCallerFactory } from '../../ladder.ts';
+import { createCallerFactory } from '../../procedures.ts';
 import { type FedLiveSource, origin } from '../test-api.ts';
 import type { DeclaredProcedure } from './declared.ts';
 import type { Person } from './stage.ts';

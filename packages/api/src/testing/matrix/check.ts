@@ -33,13 +33,13 @@ export interface MatrixReport {
   readonly withheld: readonly string[];
 }
 
-/** Inputs whose parts must fit each other in a way that a schema does not tell. */
+/** Inputs with parts that must match in a way that a schema does not express. */
 type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sample[]>>;
 
 const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
 
 const examples: Examples = {
-  // Its slug is not an app's: one that somebody else has is told to be taken, as a host name is.
+  // A slug of its own: a slug that is taken is reported, as a host name is.
   'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
   // The PROXY protocol needs a proxy that speaks it.
   'server.updateProxy': (own) => [
@@ -155,7 +155,7 @@ export async function checkMatrix(
     );
   }
 
-  /** Who has no place in the organization learns nothing, whatever they send. */
+  /** Checks that people outside the organization learn nothing, with any input. */
   async function checkOutsiders(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
     for (const input of [{ nonsense: true }, ...samples.map(({ value }) => value)]) {
       const { nobody, stranger, foreignOwner } = stage;
@@ -175,7 +175,7 @@ export async function checkMatrix(
       const allowed = permissionsOf(person.role).includes(permission);
       await checkMember(procedure, person, allowed, samples);
     }
-    // What a stream needs beyond its permission depends on each thing it streams: its own tests tell.
+    // A stream may need more for each thing that it streams: its own tests check that.
     if (procedure.type !== 'subscription') {
       await stage.setCustom([permission, ...(procedure.alsoNeeds?.permissions ?? [])]);
       await checkMember(procedure, { ...stage.custom, name: `a role of ${permission} alone` }, true, samples);
@@ -314,14 +314,14 @@ export async function checkMatrix(
     report.leaks.push(`${procedure.path} as ${person.name} tells a foreign id in ${place.path.join('.')} from no id`);
   }
 
-  /** For everybody, or for everybody who is signed in: nothing foreign is told, and no one without a session gets in. */
+  /** Checks a public or signed-in procedure: it reveals no foreign data, and a signed-in one needs a session. */
   async function checkOpen(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
     for (const { value, ids } of samples) {
       const inputs = [value, ...ids.map(({ path, kind }) => withValueAt(value, path, stage.foreign.get(kind)))];
       for (const input of inputs) {
         const answer = await call(procedure, stage.nobody, input);
         if (procedure.access === 'signed_in') expectOutcome(procedure, stage.nobody, answer, 'session.required');
-        // Such a call may end the session or the account of whoever makes it.
+        // Such a call may end the session or the account of its caller.
         const person = await stage.throwaway();
         const signedIn = await call(procedure, person, input);
         if (signedIn.outcome === 'session.required') expectOutcome(procedure, person, signedIn, 'ok');

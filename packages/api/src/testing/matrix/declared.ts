@@ -2,7 +2,7 @@
 import type { Permission } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
 import type { z } from 'zod';
-import type { ProcedureMeta } from '../../ladder.ts';
+import type { ProcedureMeta } from '../../procedures.ts';
 
 export interface DeclaredProcedure extends ProcedureMeta {
   readonly path: string;

@@ -1,5 +1,5 @@
-// Owns what the web app answers beside its pages, declared: each route file, each of its methods, and the statuses that
-// anybody may see. A route that is not declared here is a leak, because nobody said who may call it.
+// Routes of the web app besides its pages: each route file, its methods, and the statuses for every role.
+// Invariant: a route without a declaration fails the test, because its access is not specified.
 
 import { type AuthOptions, authPath, openPaths } from '@fairlead/auth';
 import { libraryPaths } from '@fairlead/auth/testing';
@@ -15,7 +15,7 @@ interface DeclaredRoute {
   readonly methods: readonly string[];
   readonly who: string;
   readonly requests: (stage: Stage, options: AuthOptions) => readonly DeclaredRequest[];
-  /** What Next would hand it. */
+  /** Context that Next passes to the route. */
   readonly context?: unknown;
 }
 
@@ -33,7 +33,10 @@ const ofSession =
   (person: Person): number =>
     person.cookie === undefined ? 401 : status;
 
-/** Everything else of the library is closed. An empty body signs nobody in, and out goes whoever asks. */
+/**
+ * Open paths of the library; all others are closed. An empty body signs no one in, and sign-out works without a
+ * session.
+ */
 const openAuthPaths: Readonly<Record<string, DeclaredRequest['status']>> = {
   'POST /api/auth/sign-in/email': 400,
   'POST /api/auth/sign-out': 200,
@@ -92,12 +95,12 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
       {
         method: 'POST',
         path: `/api/deployment/upload?organization=ours&appId=${stage.foreign.get('app')}`,
-        // What is somebody else's is answered as what is not there.
+        // A foreign upload gets the same answer as a missing one.
         status: (person) => (ofUpload(stage, person) === 400 ? 404 : ofUpload(stage, person)),
       },
     ],
   },
-  // What a token opens has tests of its own; a session opens nothing here.
+  // Tests of their own cover API tokens; a session opens nothing here.
   'api/v1/[...path]/route.ts': {
     methods: ['GET', 'POST'],
     who: 'API tokens: the procedures above; everybody: the document',
@@ -116,7 +119,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
     requests: (stage) => [get(`/install/agent/${stage.foreign.get('srv')}`, 404)],
     context: { params: Promise.resolve({ target: 'no-such-kind' }) },
   },
-  // Whoever runs this control plane names whom to tell; nobody did here.
+  // The operator configures the contact; here there is none.
   '.well-known/security.txt/route.ts': {
     methods: ['GET'],
     who: 'everybody',
@@ -132,7 +135,7 @@ function ofExport(stage: Stage, person: Person): number {
   return permissionsOf(member.role).includes('audit.read') ? 200 : 403;
 }
 
-/** The body is no tar.gz: who may upload is told so. */
+/** Returns the expected status: the body is no tar.gz, and only a caller with the permission learns that. */
 function ofUpload(stage: Stage, person: Person): number {
   if (person === stage.nobody) return 401;
   const member = stage.roles.find((each) => each === person);
@@ -163,7 +166,7 @@ export async function checkRoutes(
     for (const { method, path, status } of declared?.requests(stage, authOptions) ?? []) {
       const handler = methods[method];
       if (handler === undefined) continue;
-      // Signing out ends a session: everybody comes with one of their own.
+      // Sign-out ends a session, so each person has one of their own.
       const people: Person[] = [
         stage.nobody,
         path.endsWith('/sign-out') ? await stage.throwaway() : stage.foreignOwner,

@@ -17,7 +17,7 @@ export interface Sample {
   readonly ids: readonly IdPlace[];
 }
 
-// Tried in turn: the first that a schema of text accepts.
+// Candidates in order: the first that a text schema accepts is used.
 const texts = [
   'matrix',
   'Matrix of permissions',

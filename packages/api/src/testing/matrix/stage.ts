@@ -34,7 +34,7 @@ export interface Stage {
   readonly foreignOwner: Person;
   /** A member for each built-in role. */
   readonly roles: readonly (Person & { readonly role: (typeof roleSchema.options)[number] })[];
-  /** A member whose one role is made anew for each procedure. */
+  /** Member with a single role, which is replaced for each procedure. */
   readonly custom: Person;
   setCustom(permissions: readonly Permission[]): Promise<void>;
   /** A member with a role of no permission, and with these in one place. */

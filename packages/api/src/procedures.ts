@@ -13,10 +13,13 @@ import { publicErrorOf, toTrpcError } from './errors.ts';
 import { type Protection, requireApprover } from './protection.ts';
 import type { AlsoNeeds, ScopeOf } from './scopes.ts';
 
-/** What every procedure declares; docs/permissions.md is rendered from it. */
+/** Declarations of every procedure; docs/permissions.md is rendered from them. */
 export interface ProcedureMeta {
   readonly access: 'public' | 'signed_in' | Permission;
-  /** Of procedures for members: how narrow a grant of the permission is enough. `anywhere`: it speaks of nothing of ours. */
+  /**
+   * For member procedures: the narrowest grant of the permission that suffices. `anywhere`: it touches no data of the
+   * organization.
+   */
   readonly grain?: 'organization' | ScopeOf<unknown>['grain'] | 'anywhere';
   /** It answers what the grants cover, down to `grain`, and nothing beside it. */
   readonly lists?: true;
@@ -73,7 +76,7 @@ export function memberStream(permission: Permission, grain: 'environment' | 'any
 }
 
 export interface MemberOptions<Input = unknown> {
-  /** Where it happens. Without it the permission must be held in the organization as a whole. */
+  /** Scope of the call. Without it the permission must be held in the organization as a whole. */
   readonly scope?: ScopeOf<Input>;
   /** Further permissions that the input needs, each in its own scope. */
   readonly also?: AlsoNeeds<Input>;

@@ -1,10 +1,10 @@
-// Revokes stale invitations, whose sender lost rights.
+// Revokes stale invitations after their sender lost rights.
 // Invariant: an invitation never gives a role that its sender could not assign now.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
-import { requireMayGive } from './giving.ts';
 import { loadRights } from './load-rights.ts';
+import { requireMayGive } from './role-assignment.ts';
 import { type MemberRole, memberRoleSchema } from './schema.ts';
 
 /** True if the user could assign this role in the whole organization now. */
