@@ -1,4 +1,5 @@
-// How the web app is built. Nothing here may need a database or a network: `next build` runs in a bare clone.
+// Next.js configuration of the web app. Invariant: the build needs no database and no network, because `next build`
+// runs in a bare clone.
 import { resolve } from 'node:path';
 import type { NextConfig } from 'next';
 
@@ -22,7 +23,7 @@ const config: NextConfig = {
   ],
   serverExternalPackages: ['nodemailer', 'pg', 'pino'],
   poweredByHeader: false,
-  // Closes the image optimizer, which would fetch and resize for strangers. The product takes no pictures.
+  // Disables the image optimizer, which would fetch and resize images for strangers. The product serves no photos.
   images: { unoptimized: true },
   // proxy.ts sets all security headers on the pages that it serves; static files bypass it.
   headers: async () => [
@@ -31,7 +32,7 @@ const config: NextConfig = {
   ],
   reactStrictMode: true,
   devIndicators: false,
-  // `npm run verify` checks the types of the whole workspace; whoever only starts the product need not wait for it twice.
+  // `npm run verify` checks the types of the whole workspace; starting the product need not check them again.
   typescript: { ignoreBuildErrors: true },
 };
 

@@ -1,5 +1,5 @@
-// Prints how much JavaScript each page makes a browser load before it is alive, gzipped, from the output of `next build`.
-// Exits with 1 when a page is above the bound. What pages load later (charts, palette, dialogs) is no part of it.
+// Prints the gzipped JavaScript that each page loads before it becomes interactive, from the output of `next build`.
+// Exits with 1 when a page exceeds the limit; lazily loaded code (charts, palette, dialogs) does not count.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -34,7 +34,7 @@ function measure(manifestPath: string, rootFiles: readonly string[]): PageSize {
   const json = /\]\s*=\s*(\{.*\});?\s*$/s.exec(text)?.[1];
   if (json === undefined) throw new Error(`${manifestPath} is not a manifest as this version of Next writes them`);
   const { entryJSFiles } = pageManifest.parse(JSON.parse(json));
-  // The page of last resort is only loaded when everything else failed.
+  // Only a failure of the root layout loads the global error page.
   const entries = Object.entries(entryJSFiles).filter(([entry]) => !entry.endsWith('/global-error'));
   const files = new Set([...rootFiles, ...entries.flatMap(([, chunks]) => chunks)]);
   const folder = relative(appDir, join(manifestPath, '..'));

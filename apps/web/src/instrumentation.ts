@@ -1,4 +1,4 @@
-// Runs once when the server starts, before the first request: a process that cannot serve says so at once.
+// Next.js start-up hook: checks the process before the first request, so that it fails fast.
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return;
   const { start } = await import('./server/start.ts');

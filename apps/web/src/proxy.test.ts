@@ -5,14 +5,14 @@ import { expect, test } from 'vitest';
 import nextConfig from '../next.config.ts';
 import { config } from './proxy.ts';
 
-/** Next itself compiles the matcher, as the build does. */
+/** Next's own code compiles the matcher, as in the build. */
 const isSeen = (path: string, matcher: unknown = config.matcher) =>
   unstable_doesMiddlewareMatch({ config: { matcher } as typeof config, nextConfig, url: path });
 
 const organizationPages = readdirSync(join(import.meta.dirname, 'app/[organization]'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-/** Next reads each as the slug of an organization. */
+/** Next reads each path as the slug of an organization. */
 const lookalikes = [
   'icon.svgx',
   'icon.svg.x',
@@ -59,7 +59,7 @@ test('proxy.ts leaves out static files and uploads alone', () => {
   }
 });
 
-test('a matcher without anchors leaves out pages', () => {
+test('a matcher without anchors misses pages', () => {
   const loose = [{ source: '/((?!_next/static|icon.svg|api/deployment/upload$|api/v1/deployment/upload$).*)' }];
   for (const path of ['/icon.svgx', '/iconXsvg/deployments', '/icon.svg/apps']) {
     expect(isSeen(path, loose), path).toBe(false);

@@ -1,5 +1,5 @@
-// Runs before every page and API call but uploads: refuses changes from foreign pages and sets the security headers.
-// Owns no session and no permission; the API's ladder does that.
+// Next.js proxy before every page and API call except uploads: rejects cross-site changes and sets security headers.
+// Checks no session and no permission; the API's procedures do.
 import { refusePage } from '@fairlead/api/rate-limit';
 import { type NextRequest, NextResponse } from 'next/server';
 import { isCountedByProxy } from './server/counted.ts';
@@ -24,7 +24,7 @@ export async function proxy(request: NextRequest): Promise<Response> {
   const nonce = btoa(crypto.randomUUID());
   const policy = contentSecurityPolicy({ nonce, development: process.env.NODE_ENV === 'development' });
   const headers = new Headers(request.headers);
-  // Next reads the nonce from here and puts it on every script it writes.
+  // Next reads the nonce from this header and sets it on every script.
   headers.set('content-security-policy', policy);
   headers.set('x-fairlead-path', request.nextUrl.pathname);
   const response = withSecurityHeaders(NextResponse.next({ request: { headers } }));
@@ -33,6 +33,7 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 export const config = {
-  // Uploads are guarded by their routes (server/guard.ts). Each name ends in an anchor or a slash: a page may begin with it.
+  // Uploads are guarded by their routes (server/guard.ts). Each name ends in an anchor or a slash, because a page's
+  // path may start with it.
   matcher: [{ source: '/((?!_next/static/|icon\\.svg$|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
 };

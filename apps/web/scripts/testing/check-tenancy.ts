@@ -1,6 +1,5 @@
-// `npm run check:tenancy`: calls every procedure and every HTTP route as everybody, with ids of another organization in each
-// place that takes one, on a database of its own, and prints what leaked. Exits 1 unless nothing did. The same code runs in
-// the API's tests, which also show that it finds a leak.
+// `npm run check:tenancy`: calls every procedure and HTTP route with every role and with foreign ids, on a database of its
+// own. Prints leaks and exits with 1 on any; the API's tests run the same code on a planted leak.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +17,7 @@ import * as agent from '../../src/app/install/agent/[target]/route.ts';
 import * as script from '../../src/app/install/agent.sh/route.ts';
 import { parts } from '../../src/server/parts.ts';
 
-/** As Next would call them. One that is missing here is told by the check, because it is declared. */
+/** Route handlers as Next would call them. The check reports a declared route that is missing here. */
 const routes: RouteHandlers = {
   '.well-known/security.txt/route.ts': methodsOf(securityText),
   'api/audit/export/route.ts': methodsOf(auditExport),
@@ -37,7 +36,7 @@ try {
   const api = await startApi(await cloneDatabase(cluster.templateUrl));
   try {
     await setEnvironment(api.db.url, api.authOptions.secret);
-    // Turns the limit off: it has tests of its own, and thousands of calls come from one stranger here.
+    // Turns off the rate limit: it has tests of its own, and one client makes thousands of calls here.
     Object.assign(await parts(), { rateLimit: api.parts.rateLimit });
     const report = await checkMatrix(api, { routes });
     leaks = report.leaks;
@@ -57,7 +56,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** What the web process reads, for the routes' own composition on the same database. */
+/** Sets the environment that the web process reads, so that the routes assemble themselves on the same database. */
 async function setEnvironment(databaseUrl: string, secret: string): Promise<void> {
   const secretFile = join(folder, 'secret');
   await writeFile(secretFile, secret, { mode: 0o600 });
@@ -74,7 +73,7 @@ async function setEnvironment(databaseUrl: string, secret: string): Promise<void
   });
 }
 
-/** What a route file exports beside its methods tells Next how to build it. */
+/** Keeps the HTTP methods of a route file; its other exports configure Next. */
 function methodsOf(module: object): RouteHandlers[string] {
   return Object.fromEntries(Object.entries(module).filter(([name]) => /^[A-Z]+$/.test(name)));
 }

@@ -4,7 +4,7 @@ import { createChangeCollector } from './change-collector.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('the first change is told at once, a burst after it in one go', () => {
+test('the first change is reported at once, a burst after it in one batch', () => {
   const told: string[][] = [];
   const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
   collector.add('app');
@@ -15,7 +15,7 @@ test('the first change is told at once, a burst after it in one go', () => {
   expect(told).toEqual([['app'], ['app', 'deployment']]);
 });
 
-test('after silence the next change is told at once again', () => {
+test('after silence the next change is reported at once again', () => {
   const told: string[][] = [];
   const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
   collector.add('app');
@@ -24,7 +24,7 @@ test('after silence the next change is told at once again', () => {
   expect(told).toEqual([['app'], ['server']]);
 });
 
-test('nothing is told after the end', () => {
+test('nothing is reported after the end', () => {
   const told: string[][] = [];
   const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
   collector.add('app');

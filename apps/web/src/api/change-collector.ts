@@ -1,4 +1,5 @@
-// Collects what changed and tells it at most once an interval, the first time at once. It owns one timer and nothing else.
+// Throttles change notifications: reports the first one at once and later ones at most once an interval. Owns one timer
+// and nothing else.
 
 export interface ChangeCollector {
   add(kind: string): void;

@@ -14,7 +14,7 @@ test('the API’s sentence, its fields and its id are kept', () => {
   });
 });
 
-test('the hosts that a failure is about are named', () => {
+test('the hosts that a failure concerns are named', () => {
   const failure = (hosts: unknown) =>
     readFailure({ message: 'They are shared.', data: { errorCode: 'environment.hosts_shared', details: { hosts } } });
   expect(failure(['a.test', 'b.test']).message).toBe('They are shared. Host names: a.test, b.test');
@@ -22,14 +22,14 @@ test('the hosts that a failure is about are named', () => {
   for (const odd of [undefined, [], 'a.test', {}]) expect(failure(odd).message).toBe('They are shared.');
 });
 
-test('no answer at all reads as unreachable and may be tried again', () => {
+test('no response at all reads as unreachable and may be retried', () => {
   for (const thrown of [new TypeError('fetch failed'), 'text', null, undefined]) {
     expect(readFailure(thrown)).toMatchObject({ code: null, retryable: true });
     expect(readFailure(thrown).message).not.toContain('fetch');
   }
 });
 
-test('an unknown error may be tried again and has an id', () => {
+test('an unknown error may be retried and has an id', () => {
   const error = Object.assign(new Error('Something went wrong on our side.'), {
     data: { errorCode: 'internal.unexpected', fields: {}, errorId: 'err_1' },
   });
@@ -37,6 +37,6 @@ test('an unknown error may be tried again and has an id', () => {
   expect(isSessionOver(error)).toBe(false);
 });
 
-test('a session that ended is recognised', () => {
+test('an expired session is recognised', () => {
   expect(isSessionOver({ message: 'Sign in to go on.', data: { errorCode: 'session.required' } })).toBe(true);
 });

@@ -1,9 +1,9 @@
-// What a page may say about a failed call: the API's sentence, the marked fields, an id to quote. Pure.
-// It reads whatever was thrown, so it never assumes a shape.
+// Converts a failed call to what a page shows: the API's message, errors by field, an error id to quote. Pure; assumes
+// no shape, because anything may be thrown.
 
 export interface Failure {
   readonly code: string | null;
-  /** A whole sentence for the reader. */
+  /** Complete sentence for the reader. */
   readonly message: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly errorId: string | null;
@@ -16,7 +16,7 @@ const UNREACHABLE = "The control plane didn't answer. Check that it runs and tha
 export function readFailure(error: unknown): Failure {
   const data = fieldOf(error, 'data');
   const code = textOf(fieldOf(data, 'errorCode'));
-  // Without data no answer of ours arrived: the network, a restart, a proxy in between.
+  // An error without data is no response of the API: the network, a restart, or a proxy in between failed.
   if (data === null || data === undefined) {
     return { code: null, message: UNREACHABLE, fields: {}, errorId: null, retryable: true };
   }
@@ -33,7 +33,7 @@ export function isSessionOver(error: unknown): boolean {
   return readFailure(error).code === 'session.required';
 }
 
-/** Names the hosts that a failure is about: the sentence of its code is the same for all. */
+/** Adds the hosts that a failure concerns: the message of an error code is the same for all. */
 function withHosts(message: string, hosts: unknown): string {
   if (!Array.isArray(hosts) || hosts.length === 0) return message;
   const named = hosts.slice(0, HOSTS_MAX).map(String).join(', ');

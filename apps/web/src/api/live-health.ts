@@ -1,4 +1,5 @@
-// Whether the page's live stream runs: written by the page, shown by the rail. One value a browser tab.
+// Connection status of the page's live stream, shared within a browser tab: the page writes it, the navigation rail
+// shows it.
 export type LiveStatus = 'idle' | 'connecting' | 'live' | 'broken';
 
 const listeners = new Set<() => void>();

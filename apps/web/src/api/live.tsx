@@ -1,6 +1,6 @@
 'use client';
-// The one live stream of a page. A page names its topics once; whatever is on the page listens to the events it cares for.
-// Changes make the cache read again; samples and log lines go to whoever asked for them.
+// Live event stream of a page: one connection for the topics that the page names. Change events refetch queries; samples
+// and log lines go to their subscribers.
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 import { useQueryClient } from '@tanstack/react-query';
 import { useSubscription } from '@trpc/tanstack-react-query';
@@ -28,11 +28,11 @@ interface LiveBus {
 
 const LiveContext = createContext<LiveBus>({ listen: () => () => undefined });
 
-/** Lists can change many times a second during a roll-out; reading them again this often is enough for the eye. */
+/** Minimum time between refetches in milliseconds: lists can change many times a second during a roll-out. */
 const REREAD_EVERY_MS = 400;
 
 export interface LivePageProps {
-  /** None: the page has no stream. */
+  /** Topics to subscribe to; empty means no stream. */
   readonly topics: readonly LiveTopic[];
   readonly children: ReactNode;
 }
@@ -109,7 +109,7 @@ export function LivePage({ topics, children }: LivePageProps) {
   return <LiveContext value={bus}>{children}</LiveContext>;
 }
 
-/** Hears every event of the page's stream, in order. */
+/** Subscribes to every event of the page's stream, in order. */
 export function useLiveEvents(onEvent: Listener): void {
   const { listen } = useContext(LiveContext);
   const hear = useEffectEvent(onEvent);

@@ -1,4 +1,5 @@
-// How long answers count as fresh and what is tried again. The same on the server, which fills the cache for the first paint.
+// Cache settings of the query client: stale time and retries. The server uses the same settings when it fills the cache
+// for the first paint.
 import { defaultShouldDehydrateQuery, QueryCache, QueryClient } from '@tanstack/react-query';
 import superjson from 'superjson';
 import { isSessionOver, readFailure } from './failure.ts';

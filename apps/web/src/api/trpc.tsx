@@ -1,5 +1,6 @@
 'use client';
-// The browser's way to the API: one client and one cache an organization. Types come from the router, code never does.
+// tRPC client of the browser: one client and one cache for each organization. Imports the router's types and never its
+// code.
 import type { AppRouter } from '@fairlead/api';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink } from '@trpc/client';
@@ -15,7 +16,7 @@ export { useTRPC, useTRPCClient };
 const ENDPOINT = '/api/trpc';
 
 export interface ApiProviderProps {
-  /** The slug of the organization; null on pages before there is one. */
+  /** Slug of the organization; null on pages outside of one. */
   readonly organization: string | null;
   readonly children: ReactNode;
 }
@@ -47,11 +48,11 @@ function createClient(organization: string | null) {
           transformer: superjson,
           connectionParams: () => (organization === null ? null : { organization }),
         }),
-        // A batch is answered as a whole, so a slow call would delay the others.
+        // The server answers a batch as a whole, so a slow call would delay the others.
         false: splitLink({
           condition: ({ context }) => context.isSlow === true,
           true: httpLink(http),
-          // What the server takes in one request.
+          // The server accepts at most 20 calls in one request.
           false: httpBatchLink({ ...http, maxItems: 20 }),
         }),
       }),

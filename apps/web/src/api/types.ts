@@ -1,4 +1,4 @@
-// The API's answers as pages name them. Types only: nothing of the router reaches the browser.
+// Names for the API's input and output types. Types only: no code of the router reaches the browser.
 import type { AppRouter } from '@fairlead/api';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 

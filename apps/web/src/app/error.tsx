@@ -1,5 +1,5 @@
 'use client';
-// A page outside of an organization that failed while it was made.
+// Error page for a failure while a page outside of an organization rendered.
 import { ErrorState } from '@fairlead/ui/error-state';
 
 interface Props {
@@ -12,7 +12,7 @@ export default function RootError({ error, reset }: Props) {
     <main className="grid min-h-dvh place-content-center">
       <ErrorState
         title="This page didn't load"
-        message="Something went wrong on our side. Try again; if it stays, quote the error id."
+        message="Something went wrong on our side. Try again, or contact support with this error id."
         errorId={error.digest}
         onRetry={reset}
       />

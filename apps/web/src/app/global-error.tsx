@@ -1,5 +1,5 @@
 'use client';
-// The last resort, when even the document around the pages failed. It brings its own document.
+// Error page for a failure of the root layout. Brings its own document.
 import './globals.css';
 import { ErrorState } from '@fairlead/ui/error-state';
 
@@ -15,7 +15,7 @@ export default function GlobalError({ error, reset }: Props) {
         <main className="grid min-h-dvh place-content-center">
           <ErrorState
             title="The dashboard didn't load"
-            message="Something went wrong on our side. Try again; if it stays, quote the error id."
+            message="Something went wrong on our side. Try again, or contact support with this error id."
             errorId={error.digest}
             onRetry={reset}
           />

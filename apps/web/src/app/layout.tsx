@@ -1,4 +1,4 @@
-// The document around every page. It reads the request, so every page is made for its request and its nonce.
+// Root layout. Reads the request, so every page is rendered for its request and its nonce.
 import './globals.css';
 import { ToastProvider } from '@fairlead/ui/toast';
 import { GeistMono } from 'geist/font/mono';
@@ -31,7 +31,7 @@ export default async function RootLayout({ children }: { readonly children: Reac
       lang="en"
       className={`${GeistSans.variable} ${GeistMono.variable}`}
       {...(theme === 'system' ? {} : { 'data-theme': theme })}
-      // The theme may be changed in the browser before React takes over.
+      // The browser may change the theme before React hydrates.
       suppressHydrationWarning
     >
       <body>

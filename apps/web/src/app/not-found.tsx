@@ -4,7 +4,7 @@ import { HomeLink } from '../common/home-link.tsx';
 export default function NotFound() {
   return (
     <main className="grid min-h-dvh place-content-center">
-      <EmptyState level={1} title="There is nothing here" action={<HomeLink />}>
+      <EmptyState level={1} title="Page not found" action={<HomeLink />}>
         It may have been deleted, or you are not a member of its organization.
       </EmptyState>
     </main>

@@ -1,4 +1,4 @@
-// The door: to the first set-up, to sign-in, or to the reader's organization.
+// Redirects to the first set-up, to sign-in, or to the reader's organization.
 import { redirect } from 'next/navigation';
 import { pageApi } from '../server/page-api.tsx';
 

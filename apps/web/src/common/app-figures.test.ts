@@ -23,7 +23,7 @@ const sample: AppSample = {
 };
 const other: AppSample = { ...sample, serverId: newId('srv'), unixMs: 99_400, requestsPerSecond: 30, p99Ms: 90 };
 
-test('the figures of an app are those of all its servers, and quantiles only of one', () => {
+test('the figures of an app add up all its servers, with quantiles only for a single one', () => {
   expect(addUp([sample])).toMatchObject({ requestsPerSecond: 10, latency: { p99Ms: 3 } });
   expect(addUp([sample, other])).toEqual({
     requestsPerSecond: 40,
@@ -34,7 +34,7 @@ test('the figures of an app are those of all its servers, and quantiles only of 
   });
 });
 
-test('a server that fell silent counts no more', () => {
+test('a server that stopped sending no longer counts', () => {
   expect(addUp([sample, { ...other, unixMs: 60_000 }])).toMatchObject({
     requestsPerSecond: 10,
     latency: { p99Ms: 3 },

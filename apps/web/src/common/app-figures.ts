@@ -1,15 +1,15 @@
-// The newest second of an app over all servers on which it runs, from the second of each. Pure.
+// Sums an app's latest one-second samples over all its servers. Pure.
 import type { AppSample } from '@fairlead/contract/live';
 
 export type AppFigures = Pick<AppSample, 'requestsPerSecond' | 'errorsPerSecond' | 'cpuMillis' | 'memoryBytes'> & {
-  /** Null with several servers: theirs cannot be made of each one's own. */
+  /** Null with several servers: their quantiles cannot be combined. */
   readonly latency: Pick<AppSample, 'p50Ms' | 'p95Ms' | 'p99Ms'> | null;
 };
 
-/** Servers send each second; one silent this long beside another serves the app no more, or is gone. */
+/** Servers send a sample each second; one that is this much older than another's is stale. */
 const SILENT_MS = 10_000;
 
-/** Of one app in one environment, each server once. */
+/** Sums the samples of one app in one environment, one sample for each server. */
 export function addUp(samples: readonly AppSample[]): AppFigures {
   const newest = Math.max(...samples.map(({ unixMs }) => unixMs));
   const heard = samples.filter(({ unixMs }) => unixMs > newest - SILENT_MS);

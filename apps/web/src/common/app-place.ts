@@ -1,6 +1,6 @@
 'use client';
-// An app in one of its environments. Which one is kept in the address, so that every page of it can be linked; without one
-// it is that where the app was made, or the oldest that its reader may see.
+// Selects an app's environment from the URL, so that every page of it can be linked. Default: the environment where the
+// app was created, or the oldest that the reader may see.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../api/trpc.tsx';
 import type { AppDetail } from '../api/types.ts';
@@ -9,10 +9,10 @@ import { useUrlFilter } from './use-url-state.ts';
 export type AppPlace = AppDetail['places'][number];
 
 export interface PlacedApp {
-  /** As it is in this environment. */
+  /** App with its settings in this environment. */
   readonly app: AppDetail;
   readonly place: AppPlace | null;
-  /** For links to its other pages: absent where the app was made. */
+  /** Environment id for links to the app's other pages; undefined in its primary environment. */
   readonly asked: AppDetail['environmentId'] | undefined;
 }
 
@@ -34,10 +34,10 @@ export function placeOf(app: AppDetail): AppPlace | null {
   return app.places.find(({ environmentId }) => environmentId === app.environmentId) ?? null;
 }
 
-/** What stands where nothing was deployed yet. */
+/** Returns the hint for an app without a deployment. */
 export function howToBegin({ repositoryUrl, image, branch }: AppDetail): string {
   if (image !== null) return `Press Deploy to pull ${image}.`;
   return repositoryUrl === ''
-    ? 'Press Upload to send a folder of this computer.'
+    ? 'Press Upload to send a folder from this computer.'
     : `Press Deploy to build the newest commit of ${branch || 'its default branch'}.`;
 }

@@ -1,5 +1,5 @@
 'use client';
-// Apps as rows: how each is, its traffic of the last half hour, its p99 and its last deployment. Figures move with the stream.
+// Table of apps: state, traffic of the last half hour, p99 and last deployment. The live stream updates the figures.
 import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Sparkline } from '@fairlead/ui/sparkline';
@@ -12,10 +12,13 @@ import { LookText } from './state-view.tsx';
 import { appLook } from './states.ts';
 import { placeKey, useLiveAppFigures } from './use-live-figures.ts';
 
-/** How often a list with an app on several servers is read again. */
+/** Refetch interval in milliseconds of a list with an app on several servers. */
 const REREAD_EVERY_MS = 10_000;
 
-/** For the query behind the rows. The stream brings each server's own second, which no quantile of all can be made of. */
+/**
+ * Returns the refetch interval of the query behind the rows. The stream has each server's own samples, from which no
+ * overall quantile follows.
+ */
 export function rereadEvery(apps: readonly AppSummary[] | undefined): number | false {
   return apps?.some(({ serverCount }) => serverCount > 1) === true ? REREAD_EVERY_MS : false;
 }
@@ -36,7 +39,7 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
       <tbody>
         {apps.map((app) => {
           const now = live.get(placeKey(app.id, app.environmentId));
-          // Of several servers the whole comes with each reading, merged from their histograms.
+          // With several servers, p99 comes from the query, which merges their histograms.
           const p99Ms = (app.serverCount === 1 && now?.latency ? now.latency : app).p99Ms;
           return (
             <Row key={app.id}>
@@ -85,5 +88,5 @@ function serversOf({ serverName, serverCount }: AppSummary): string {
 
 function sayTraffic(app: AppSummary): string {
   const peak = Math.max(0, ...app.sparkline);
-  return peak === 0 ? 'No requests in the last 30 minutes' : `At most ${formatCount(peak)} requests a second`;
+  return peak === 0 ? 'No requests in the last 30 minutes' : `At most ${formatCount(peak)} requests/s`;
 }

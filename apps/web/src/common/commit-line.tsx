@@ -1,4 +1,4 @@
-// A commit in one line: short hash, message, author. The same everywhere a deployment is named.
+// Commit in one line: short hash, message, author. Shared by all views of a deployment.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { shortHash } from '@fairlead/ui/lib/format';
 
@@ -6,7 +6,7 @@ export interface CommitLineProps {
   readonly hash: string | null;
   readonly subject: string | null;
   readonly author?: string | null;
-  /** Shown until the commit is known. */
+  /** Text until the commit is known. */
   readonly fallback?: string;
   readonly className?: string;
 }

@@ -1,5 +1,5 @@
 'use client';
-// Asks for the name of what cannot be brought back, and names everything that goes with it.
+// Confirms an irreversible deletion by its typed name, and lists everything that is deleted with it.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -11,7 +11,7 @@ export interface ConfirmDeleteProps {
   readonly onClose: () => void;
   readonly what: string;
   readonly name: string;
-  /** Of an end that is not a deletion. */
+  /** Title and action of an irreversible change other than a deletion. */
   readonly title?: string;
   readonly action?: string;
   readonly lost: ReactNode;
@@ -31,7 +31,7 @@ export function ConfirmDelete(props: ConfirmDeleteProps) {
       title={title}
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button variant="danger" pending={pending} disabled={typed !== name} onClick={() => onConfirm(typed)}>
             {action}
           </Button>

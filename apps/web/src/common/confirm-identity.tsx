@@ -70,7 +70,7 @@ export function useProver(): Prover {
   return prover;
 }
 
-/** Mutation whose procedure may ask for a fresh session. Use it for every procedure that declares `fresh`. */
+/** Mutation for a procedure that may ask for a fresh session. Use it for every procedure that declares `fresh`. */
 export function useFreshMutation<Output, Failure, Input, Context>(
   options: UseMutationOptions<Output, Failure, Input, Context>,
 ): UseMutationResult<Output, Failure, Input, Context> {
@@ -85,7 +85,7 @@ interface Question {
   readonly answer: (isConfirmed: boolean) => void;
 }
 
-/** Needs an ApiProvider above it. */
+/** Requires an ApiProvider above it. */
 export function ConfirmIdentityProvider({ children }: { readonly children: ReactNode }) {
   const [question, setQuestion] = useState<Question | null>(null);
   const ask = useCallback(async (proof: Proof): Promise<boolean> => {
@@ -178,7 +178,7 @@ function ConfirmForm({ proof, onConfirmed }: { readonly proof: Proof; readonly o
               byPasskey.mutate(undefined, { onSuccess: ({ ok }) => (ok ? onConfirmed() : undefined) });
             }}
           >
-            Use a passkey
+            Sign in with a passkey
           </Button>
         ) : null}
         <Button type="submit" variant="accent" pending={typed.isPending}>

@@ -1,5 +1,5 @@
 'use client';
-// Deployments as rows: commit, author, state, duration and time travel together wherever one is named.
+// Table of deployments: commit, author, state, duration and time.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
@@ -12,7 +12,7 @@ import { lookOfDeployment, triggerLabel } from './states.ts';
 
 export interface DeploymentRowsProps {
   readonly deployments: readonly DeploymentSummary[];
-  /** Left out on the page of one app. */
+  /** False on the page of one app. */
   readonly withApp: boolean;
 }
 

@@ -1,4 +1,4 @@
-// When a server's disk is short. Pure; the same share from which its gauge turns into a warning.
+// Threshold at which a server's disk counts as short; its gauge turns into a warning at the same share. Pure.
 const SHORT_SHARE = 0.9;
 
 export function isDiskShort(usedBytes: number | null, totalBytes: number | null): boolean {

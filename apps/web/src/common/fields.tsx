@@ -1,5 +1,5 @@
 'use client';
-// Fields in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
+// Form fields in readable units: commands as one line, times in seconds, memory in MiB, CPU in cores.
 import { commandLine, commandOf } from '@fairlead/core/kernel/command';
 import { Field, Input, Select } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
@@ -19,7 +19,7 @@ export interface CommandFieldProps extends FieldText {
 }
 
 export function CommandField({ value, placeholder, onValue, ...field }: CommandFieldProps) {
-  // As it was typed: words put together again would move under the reader's hands.
+  // Keeps the text as typed: a command that is formatted again would move under the reader's cursor.
   const [text, setText] = useState(() => commandLine(value));
   return (
     <Field {...field}>
@@ -64,7 +64,7 @@ export function TextField({ value, placeholder, onValue, ...field }: TextFieldPr
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** How many of the stored unit one of the shown unit is. */
+/** Stored units in one displayed unit. */
 const UNITS = { number: 1, seconds: 1000, minutes: 60_000, mebibytes: MEBIBYTE, cores: 1000, percent: 10 } as const;
 const SIGN: Record<keyof typeof UNITS, string> = {
   number: '',
@@ -79,7 +79,7 @@ export interface NumberFieldProps extends FieldText {
   readonly value: number;
   readonly unit?: keyof typeof UNITS;
   readonly min?: number;
-  /** What zero means; the field is then empty. */
+  /** Text for zero; the field is then empty. */
   readonly zero?: string;
   readonly onValue: (value: number) => void;
 }

@@ -1,4 +1,4 @@
-// The way back from a dead end; the door at `/` knows where the reader belongs.
+// Link from an error page to `/`, which redirects to where the reader belongs.
 import { buttonClass } from '@fairlead/ui/button';
 import { HoverLink } from './hover-link.tsx';
 

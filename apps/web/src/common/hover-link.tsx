@@ -1,6 +1,5 @@
 'use client';
-// A link that reads its page when a hand comes near it, and not before: a rail of links must not ask the server for seven
-// pages that nobody opens.
+// Link that prefetches its page on hover or focus only: a list of links must not request pages that are never opened.
 import NextLink from 'next/link';
 import { useRouter } from 'next/navigation';
 import type { ComponentProps } from 'react';

@@ -1,4 +1,4 @@
-// The quiet page around set-up and sign-in: the mark, one column, nothing else to do.
+// Page frame of set-up and sign-in: the logo and one column.
 import { Logo } from '@fairlead/ui/logo';
 import type { ReactNode } from 'react';
 

@@ -1,5 +1,5 @@
 'use client';
-// A card that is a list of the same few fields, with a way to add one and to take one out.
+// Card with an editable list: rows of the same few fields that can be added and removed.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
@@ -9,7 +9,7 @@ import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 
 export interface ListCardProps {
-  /** Anchor for links to it. */
+  /** Anchor for links to the card. */
   readonly id?: string;
   readonly title: string;
   readonly detail: string;
@@ -54,7 +54,7 @@ export function Line({ remove, onRemove, columns = 'sm:grid-cols-2', children }:
   );
 }
 
-/** Rows keep a key of their own: what is typed into one must not move when another goes. */
+/** Gives each row a key of its own: typed text must not move when another row is removed. */
 export function useRows<Item>(first: readonly Item[], save: (items: Item[]) => void) {
   const [rows, setRows] = useState(() => first.map((item, key) => ({ key, item })));
   const put = (next: typeof rows) => {

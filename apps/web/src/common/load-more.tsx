@@ -1,5 +1,5 @@
 'use client';
-// The foot of a long list: the rest, a page at a time.
+// Footer of a long list: loads the next page.
 import { Button } from '@fairlead/ui/button';
 
 export interface LoadMoreProps {

@@ -1,4 +1,4 @@
-// Local addresses, which lead each machine to itself. A command or link with one is useless on another machine. Pure.
+// Detects loopback addresses: a command or link with one is useless on another machine. Pure.
 
 /** Returns the first such address in a text; null if there is none. */
 export function localAddressIn(text: string): string | null {

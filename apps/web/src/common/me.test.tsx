@@ -1,9 +1,9 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import type { Me } from '../api/types.ts';
-import { MePlace, MeProvider, type Permission, useMe } from './me.tsx';
+import { MeProvider, MeScope, type Permission, useMe } from './me.tsx';
 
-const place = { projectId: 'prj_1', environmentId: 'env_1' };
+const scope = { projectId: 'prj_1', environmentId: 'env_1' };
 
 function Allowed({ permissions }: { readonly permissions: readonly Permission[] }) {
   const { can } = useMe();
@@ -14,9 +14,9 @@ function allowed(held: readonly Permission[], isProtected: boolean): string {
   const organization = { slug: 'acme', permissions: held, granted: [] } as unknown as Me['organizations'][number];
   return renderToStaticMarkup(
     <MeProvider me={{ user: {}, organizations: [organization] } as unknown as Me} organization={organization}>
-      <MePlace place={place} isProtected={isProtected}>
+      <MeScope scope={scope} isProtected={isProtected}>
         <Allowed permissions={['benchmark.write', 'deployment.write', 'domain.write']} />
-      </MePlace>
+      </MeScope>
     </MeProvider>,
   );
 }

@@ -1,5 +1,5 @@
 'use client';
-// Who is looking, in which organization, and what they may do. Hiding a button is a courtesy; the API decides.
+// Current user, organization and permissions. Hiding a button is a courtesy; the API decides.
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import type { Me } from '../api/types.ts';
 import { type Paths, pathsOf } from './paths.ts';
@@ -12,12 +12,12 @@ export interface MeView {
   readonly organization: Organization;
   readonly organizations: readonly Organization[];
   readonly paths: Paths;
-  /** Without a place: in the whole organization. */
-  readonly can: (permission: Permission, place?: Place) => boolean;
+  /** True if the permission is granted in the scope; without a scope, in the whole organization. */
+  readonly can: (permission: Permission, scope?: PermissionScope) => boolean;
 }
 
-/** Where something happens; an environment alone will do, when nothing is granted in its project. */
-export interface Place {
+/** Scope of a permission check. An environment alone is enough when nothing is granted on its project. */
+export interface PermissionScope {
   readonly projectId?: string;
   readonly environmentId?: string;
 }
@@ -37,12 +37,12 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
       organization,
       organizations: me.organizations,
       paths: pathsOf(organization.slug),
-      can: (permission, place = {}) =>
+      can: (permission, scope = {}) =>
         organization.permissions.includes(permission) ||
         organization.granted.some(
           ({ permissions, projectId, environmentId }) =>
             permissions.includes(permission) &&
-            (environmentId === null ? projectId === place.projectId : environmentId === place.environmentId),
+            (environmentId === null ? projectId === scope.projectId : environmentId === scope.environmentId),
         ),
     }),
     [me, organization],
@@ -50,9 +50,9 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
   return <MeContext value={view}>{children}</MeContext>;
 }
 
-export interface MePlaceProps {
-  readonly place: Place;
-  /** Deployments wait for approval here; other changes need the right to approve them. */
+export interface MeScopeProps {
+  readonly scope: PermissionScope;
+  /** True if deployments here wait for approval; other changes then need the permission to approve. */
   readonly isProtected?: boolean;
   readonly children: ReactNode;
 }
@@ -67,18 +67,18 @@ const changesBesideDeployments: ReadonlySet<Permission> = new Set([
 ]);
 
 /** Sets the default scope for permission checks below it. */
-export function MePlace({ place: { projectId, environmentId }, isProtected = false, children }: MePlaceProps) {
+export function MeScope({ scope: { projectId, environmentId }, isProtected = false, children }: MeScopeProps) {
   const me = useMe();
   const view = useMemo<MeView>(() => {
-    const here: Place = {
+    const here: PermissionScope = {
       ...(projectId === undefined ? {} : { projectId }),
       ...(environmentId === undefined ? {} : { environmentId }),
     };
     const mayChange = !isProtected || me.can('deployment.approve', here);
     return {
       ...me,
-      can: (permission, place = here) =>
-        (mayChange || !changesBesideDeployments.has(permission)) && me.can(permission, place),
+      can: (permission, scope = here) =>
+        (mayChange || !changesBesideDeployments.has(permission)) && me.can(permission, scope),
     };
   }, [me, projectId, environmentId, isProtected]);
   return <MeContext value={view}>{children}</MeContext>;

@@ -1,6 +1,6 @@
 'use client';
-// The stream of a page that shows the whole organization. Who may see parts of it only has no such stream: their lists are
-// read again whenever they come back to the page.
+// Live stream of a page that shows the whole organization. Readers with access to parts of it get no such stream; their
+// lists refetch when they return to the page.
 import type { ReactNode } from 'react';
 import { LivePage } from '../api/live.tsx';
 import { useMe } from './me.tsx';

@@ -1,10 +1,10 @@
-// The column that a page stands in: up to 1200 pixels, or everything for logs and charts that want it.
+// Column of a page: at most 1200 pixels, or the full width for logs and charts.
 import { cn } from '@fairlead/ui/lib/class-names';
 import type { ReactNode } from 'react';
 import { HoverLink } from './hover-link.tsx';
 
 export interface PageProps {
-  /** Forms stand narrow, lists normal, logs wide. */
+  /** Forms are narrow, lists normal, logs wide. */
   readonly width?: 'narrow' | 'normal' | 'wide';
   readonly children: ReactNode;
 }

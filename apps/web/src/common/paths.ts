@@ -1,12 +1,12 @@
-// Every address of the dashboard, in one place. Pure.
+// URL paths of the dashboard. Pure.
 
-/** One's own account: beside every organization. */
+/** The user's own account is outside of every organization. */
 export const accountPath = '/account';
 export const newOrganizationPath = '/new-organization';
 
 export function pathsOf(organization: string) {
   const root = `/${organization}`;
-  /** Absent: in the environment where the app was made. */
+  /** Without an environment, the link leads to the one where the app was created. */
   const ofApp = (page: string) => (slug: string, environmentId?: string) =>
     `${root}/apps/${slug}${page}${environmentId === undefined ? '' : `?environment=${environmentId}`}`;
   return {

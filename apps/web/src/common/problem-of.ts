@@ -1,6 +1,9 @@
-// The sentence that the API has for a field of a form. Pure.
+// Finds the API's error message for a field of a form. Pure.
 
-/** By its path below `root`, which is the form's name in the call; parts of a field count for the field. */
+/**
+ * Returns the error at the field's path below `root`, the form's name in the call; errors of nested values count for
+ * the field.
+ */
 export function problemOf(fields: Readonly<Record<string, string>>, root: string, path: string): string | undefined {
   const whole = `${root}.${path}`;
   return fields[whole] ?? Object.entries(fields).find(([name]) => name.startsWith(`${whole}.`))?.[1];

@@ -1,6 +1,6 @@
 'use client';
-// The three faces of a query: its skeleton, its failure with a way to try again, its data. What was shown before stays while
-// it is read again.
+// Renders a query as its skeleton, its error with a retry button, or its data. Keeps the data visible while it
+// refetches.
 import { ErrorState } from '@fairlead/ui/error-state';
 import type { ReactNode } from 'react';
 import { readFailure } from '../api/failure.ts';

@@ -1,5 +1,5 @@
 'use client';
-// Addresses and ranges of them, one a line.
+// Field for addresses and address ranges, one a line.
 import { Field, Textarea } from '@fairlead/ui/input';
 import { useState } from 'react';
 import type { FieldText } from './fields.tsx';
@@ -10,7 +10,7 @@ export interface RangesFieldProps extends FieldText {
 }
 
 export function RangesField({ value, onValue, ...field }: RangesFieldProps) {
-  // As it was typed: an empty line is where the next range is going to be.
+  // Keeps the text as typed: the next range goes into an empty line.
   const [text, setText] = useState(() => value.join('\n'));
   return (
     <Field {...field}>

@@ -1,4 +1,4 @@
-// The spans that charts offer, and how often each is worth reading again.
+// Time ranges of charts, each with its refetch interval.
 import type { Range } from '../api/types.ts';
 
 export const ranges: readonly { readonly value: Range; readonly label: string; readonly lengthMs: number }[] = [
@@ -16,7 +16,7 @@ export function lengthOf(range: Range): number {
   return ranges.find((each) => each.value === range)?.lengthMs ?? 900_000;
 }
 
-/** Short spans move with the stream between two readings; long ones change slowly. */
+/** True if the range takes live samples between two refetches: long ranges change slowly. */
 export function takesLiveSamples(range: Range): boolean {
   return range === '15m' || range === '1h';
 }

@@ -1,28 +1,28 @@
-// What roles and permissions are called where people read them. Pure.
+// Labels of roles and permissions. Pure.
 import type { Permission } from './me.tsx';
 
 const BUILT_IN_ROLES = {
-  owner: { label: 'Owner', may: 'may do everything' },
-  admin: { label: 'Admin', may: 'everything but ending or handing over the organization' },
-  deployer: { label: 'Deployer', may: 'deploys, also with a second pair of eyes' },
-  developer: { label: 'Developer', may: 'makes apps, deploys and measures them' },
-  viewer: { label: 'Viewer', may: 'sees everything, changes nothing' },
-  billing: { label: 'Billing', may: 'sees everything, and what it costs' },
+  owner: { label: 'Owner', may: 'Full access' },
+  admin: { label: 'Admin', may: 'Full access, except deleting or transferring the organization' },
+  deployer: { label: 'Deployer', may: 'Deploy and approve deployments' },
+  developer: { label: 'Developer', may: 'Create, deploy and benchmark apps' },
+  viewer: { label: 'Viewer', may: 'Read-only' },
+  billing: { label: 'Billing', may: 'Read-only, plus billing' },
 } as const;
 
 interface RoleLabel {
   readonly label: string;
-  /** In a few words; null for a role that the organization made. */
+  /** Short description; null for a custom role. */
   readonly may: string | null;
 }
 
-/** `custom` names the organization's own roles by their id. */
+/** Returns a role's label; `custom` names the organization's own roles by id. */
 export function roleLabel(role: string, custom: readonly { readonly id: string; readonly name: string }[]): RoleLabel {
   if (role in BUILT_IN_ROLES) return BUILT_IN_ROLES[role as keyof typeof BUILT_IN_ROLES];
   return { label: custom.find(({ id }) => id === role)?.name ?? 'Custom role', may: null };
 }
 
-/** By feature, in the order in which people think of them. */
+/** Permissions grouped by feature, in the order of the dashboard. */
 export const PERMISSION_GROUPS: readonly {
   readonly title: string;
   readonly permissions: readonly (readonly [Permission, string])[];
@@ -31,7 +31,7 @@ export const PERMISSION_GROUPS: readonly {
     title: 'Apps',
     permissions: [
       ['app.read', 'See apps'],
-      ['app.write', 'Make and change apps'],
+      ['app.write', 'Create and change apps'],
       ['app.delete', 'Delete apps'],
       ['metric.read', 'See charts'],
     ],
@@ -85,9 +85,9 @@ export const PERMISSION_GROUPS: readonly {
       ['member.invite', 'Invite people'],
       ['member.write', 'Change and remove members'],
       ['role.read', 'See roles'],
-      ['role.write', 'Make and change roles'],
+      ['role.write', 'Create and change roles'],
       ['token.read', 'See API tokens'],
-      ['token.write', 'Make and revoke API tokens'],
+      ['token.write', 'Create and revoke API tokens'],
     ],
   },
   {
@@ -96,7 +96,7 @@ export const PERMISSION_GROUPS: readonly {
       ['audit.read', 'Read the audit log'],
       ['billing.read', 'See billing'],
       ['organization.write', 'Change the organization'],
-      ['organization.transfer', 'Hand the organization over'],
+      ['organization.transfer', 'Transfer the organization'],
       ['organization.delete', 'Delete the organization'],
     ],
   },

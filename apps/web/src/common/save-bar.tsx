@@ -1,5 +1,6 @@
 'use client';
-// The foot of a long form: what is going to be saved, and why it was not. In sight as long as there is something to save.
+// Save bar of a long form: the pending changes and the error of the last attempt. Visible while there is something to
+// save.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { cn } from '@fairlead/ui/lib/class-names';
@@ -7,7 +8,7 @@ import { plural } from '@fairlead/ui/lib/format';
 import type { Failure } from '../api/failure.ts';
 
 export interface SaveBarProps {
-  /** How many settings differ from what is saved. */
+  /** Number of settings that differ from the saved ones. */
   readonly changed: number;
   readonly pending: boolean;
   readonly failure: Failure | null;
@@ -23,7 +24,7 @@ export function SaveBar({ changed, pending, failure, onDiscard }: SaveBarProps) 
       )}
     >
       <span className="min-w-0 flex-1 text-ink-soft text-sm" aria-live="polite">
-        {changed === 0 ? 'Nothing changed.' : `${plural(changed, 'setting')} changed.`}
+        {changed === 0 ? 'No changes.' : `${plural(changed, 'setting')} changed.`}
       </span>
       {changed === 0 ? null : (
         <Button variant="ghost" onClick={onDiscard}>
@@ -35,7 +36,7 @@ export function SaveBar({ changed, pending, failure, onDiscard }: SaveBarProps) 
       </Button>
       {failure === null ? null : (
         <ErrorNote className="basis-full">
-          {Object.keys(failure.fields).length > 0 ? 'Something above was refused; it says why.' : failure.message}
+          {Object.keys(failure.fields).length > 0 ? 'Some fields need attention.' : failure.message}
         </ErrorNote>
       )}
     </footer>

@@ -1,9 +1,9 @@
-// A group of settings: its title, and its fields in two columns.
+// Group of settings: a title, and fields in two columns.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import type { ReactNode } from 'react';
 
 export interface SectionProps {
-  /** Anchor for links to it. */
+  /** Anchor for links to the section. */
   readonly id?: string;
   readonly title: string;
   readonly detail?: string;

@@ -1,4 +1,4 @@
-// From what the API measured, and the seconds that stream in after it, to the rows of charts. Pure.
+// Converts the API's metrics and the live samples after them to chart rows. Pure.
 import type { AppSample, ServerSample } from '@fairlead/contract/live';
 import type { Marker } from '@fairlead/ui/charts/prepare/markers';
 import { appendRow, type TimeRow } from '@fairlead/ui/charts/prepare/time-series';
@@ -70,12 +70,12 @@ export function serverSampleRow(sample: ServerSample): TimeRow {
   };
 }
 
-/** What was read, then what streamed in after it; a step that both have is the stream's. */
+/** Appends live rows to fetched rows; where both have a step, the live row wins. */
 export function withTail(rows: readonly TimeRow[], tail: readonly TimeRow[], stepMs: number, from: number): TimeRow[] {
   return tail.reduce<TimeRow[]>((all, row) => appendRow(all, row, stepMs, from), [...rows]);
 }
 
-/** Deployments as hairlines: those that changed what serves, and those that failed to. */
+/** Returns markers for the deployments that changed the live release, and for those that failed to. */
 export function deployMarkers(markers: AppMetric['markers'], hrefOf: (deploymentId: string) => string): Marker[] {
   return markers.map((marker) => {
     const hash = marker.commitHash === null ? `#${marker.number}` : shortHash(marker.commitHash);

@@ -1,6 +1,6 @@
 'use client';
 import type { ServerSample } from '@fairlead/contract/live';
-// A server as a card of small gauges that move with the stream.
+// Card of a server with small gauges that follow the live stream.
 import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
 import { StateText, type Tone } from '@fairlead/ui/state-pill';
@@ -14,7 +14,7 @@ import { serverLook } from './states.ts';
 export interface ServerCardProps {
   readonly server: ServerSummary;
   readonly sample: ServerSample | undefined;
-  /** Below which heading it stands. */
+  /** Heading level of the card. */
   readonly level: 2 | 3;
 }
 
@@ -92,12 +92,12 @@ function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gaug
   ];
 }
 
-/** A share of the whole says most; without a whole it is the bare amount. */
+/** Shows a share of the total; without a total, the bare amount. */
 function gauge(label: string, share: number | null, amount: string): Gauge {
   return { label, share, text: share === null ? amount : `${Math.round(share * 100)} %` };
 }
 
 function shareOf(part: number | null, whole: number | null): number | null {
-  // A sample that took a little longer than its second counts a little more than there is.
+  // Caps the share at 1: a sample that took longer than its second counts a little more than there is.
   return part === null || whole === null || whole <= 0 ? null : Math.min(1, part / whole);
 }

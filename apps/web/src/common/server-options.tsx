@@ -1,4 +1,4 @@
-// The servers of a select. One that is offline can be chosen: what it is asked waits for it.
+// Options of a server select. An offline server can be chosen: its work waits for it.
 import type { ServerSummary } from '../api/types.ts';
 
 export function ServerOptions({ servers }: { readonly servers: readonly ServerSummary[] }) {

@@ -1,4 +1,4 @@
-// Signing in and out from a page: what happened, in words a form can show.
+// Signs in and out from a page, with outcomes that a form can show.
 import { type AuthResult, authClient } from '@fairlead/auth/client';
 
 export type SignInOutcome =
@@ -16,7 +16,7 @@ export function signIn(email: string, password: string): Promise<SignInOutcome> 
   return outcomeOf(authClient.signIn({ email, password }));
 }
 
-/** The second step: six digits are the app's, everything else is a recovery code. */
+/** Completes the second factor: six digits are an authenticator code, everything else is a recovery code. */
 export function signInByCode(typed: string): Promise<SignInOutcome> {
   const code = typed.replaceAll(/\s/g, '');
   return outcomeOf(/^\d{6}$/.test(code) ? authClient.signInByCode(code) : authClient.signInByRecoveryCode(code));
@@ -32,7 +32,7 @@ export async function signOut(): Promise<boolean> {
 }
 
 async function outcomeOf(call: Promise<AuthResult>): Promise<SignInOutcome> {
-  // The browser rejects only when no answer came at all.
+  // The browser rejects only when no response arrived at all.
   const result = await call.catch(() => undefined);
   if (result === undefined) return 'unreachable';
   if (result.ok) return result.needsCode ? 'needs_code' : 'ok';

@@ -1,23 +1,24 @@
-// The host that a password of an app's source is for. A form shows it before anything is sent: a password opens that host only.
+// Host that a password of an app's source is bound to. A form shows it before anything is sent: a password opens that
+// host only.
 import { fromScpForm, registryHost, repositoryHost } from '@fairlead/core/source/rules';
 
 export type PasswordKind = 'https' | 'registry';
 
 export interface Source {
   readonly repositoryUrl: string;
-  /** Null: it is built from the repository. */
+  /** Null if the app is built from its repository. */
   readonly image: string | null;
 }
 
-/** Empty: the source has no host that asks for such a password. */
+/** Returns the host; empty if the source has no host for such a password. */
 export function sourceHost(kind: PasswordKind, { repositoryUrl, image }: Source): string {
   if (kind === 'registry') return image === null || image === '' ? '' : registryHost(image);
   return repositoryHost(fromScpForm(repositoryUrl)) ?? '';
 }
 
 /**
- * The host that a password form begins with, and a warning when the source has left it. A stored host comes first: the address
- * of a source can be changed by people who hold no password.
+ * Returns the default host of a password form, and a warning when the source has left it. A stored host comes first:
+ * people who hold no password can change the address of a source.
  */
 export function passwordHost(
   kind: PasswordKind,

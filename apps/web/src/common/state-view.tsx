@@ -1,4 +1,4 @@
-// A state as the product names it, as a pill or as quiet text.
+// Shows a state as a pill or as text.
 import { StatePill, StateText } from '@fairlead/ui/state-pill';
 import type { StateLook } from './states.ts';
 

@@ -1,4 +1,4 @@
-// How the product's states look and read: tone, shape and word, the same on every page. Pure.
+// Tone, shape and label of each state, the same on every page. Pure.
 import type { Shape, Tone } from '@fairlead/ui/state-pill';
 import type { AppSummary, BenchmarkSummary, DeploymentDetail, DeploymentSummary, ServerSummary } from '../api/types.ts';
 
@@ -21,10 +21,10 @@ export const deploymentLook: Record<DeploymentState, StateLook> = {
   superseded: { tone: 'idle', shape: 'dash', label: 'Superseded' },
 };
 
-/** Queued, but no worker will take it before another member said yes. */
+/** Look of a queued deployment that no worker takes before another member approves it. */
 export const awaitingApproval: StateLook = { tone: 'warn', shape: 'bang', label: 'Waiting for approval' };
 
-/** A deployment that went live and still serves is "Live"; an older one only succeeded. */
+/** Returns "Live" only for a deployment that still serves; an older one merely succeeded. */
 export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | 'isCurrent'>): StateLook {
   if (deployment.state === 'live' && deployment.isCurrent) return { tone: 'live', shape: 'dot', label: 'Live' };
   return deploymentLook[deployment.state];
@@ -70,8 +70,8 @@ export const stepTitle: Record<StepName, string> = {
   health: 'Health check',
   canary: 'Canary',
   switch: 'Switch traffic',
-  drain: 'Drain the old release',
-  after: 'After command',
+  drain: 'Drain old release',
+  after: 'Post-release command',
 };
 
 export function titleOfStep(name: string): string {
@@ -79,13 +79,13 @@ export function titleOfStep(name: string): string {
 }
 
 export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
-  manual: 'Deployed by hand',
+  manual: 'Deployed manually',
   redeploy: 'Redeployed',
   rollback: 'Rolled back',
   push: 'Pushed',
   secret: 'Secrets applied',
   restart: 'Restarted',
-  retry: 'Tried again',
+  retry: 'Retried',
   promote: 'Promoted',
   upload: 'Uploaded',
 };

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. Kept in a cookie for a year; it says nothing about a person.
+// Light, dark or system theme, stored in a cookie for a year. The cookie does not identify a person.
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 export const themeCookie = 'fairlead_theme';

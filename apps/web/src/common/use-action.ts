@@ -1,5 +1,5 @@
 'use client';
-// Something a person does: while it runs its button waits, and when it fails a message says why with the API's sentence.
+// Runs a user's action: its button is pending meanwhile, and a failure shows the API's message as a toast.
 import { useToast } from '@fairlead/ui/toast';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { readFailure } from '../api/failure.ts';

@@ -1,10 +1,11 @@
 'use client';
-// The one-time token of a link. It stands behind the '#', which browsers never send: no log and no Referer holds it.
+// Reads the one-time token from a link's fragment. Browsers never send the fragment, so no log and no Referer contains
+// the token.
 import { useSyncExternalStore } from 'react';
 
 const TOKEN_LENGTH_MAX = 200;
 
-/** The link's token, '' when it has none, null while the page is still the server's. */
+/** Returns the link's token, '' when it has none, null before hydration. */
 export function useLinkToken(): string | null {
   return useSyncExternalStore(onHashChange, readToken, () => null);
 }

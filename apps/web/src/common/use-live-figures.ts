@@ -1,14 +1,14 @@
 'use client';
-// The newest second of each app and server, as the page's stream brings it. Empty until the first sample arrives.
+// Latest samples of each app and server from the page's live stream. Empty until the first sample arrives.
 import type { LiveEvent, ServerSample } from '@fairlead/contract/live';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveEvents } from '../api/live.tsx';
 import { type AppFigures, addUp } from './app-figures.ts';
 
-/** Hundreds of apps send a sample each second; the page is drawn anew at most this often. */
+/** Minimum time between renders in milliseconds: hundreds of apps send a sample each second. */
 const DRAW_EVERY_MS = 250;
 
-/** By place. An app on several servers sends one sample each, which are added up. */
+/** Returns the figures by app and environment, summed over the app's servers. */
 export function useLiveAppFigures(): ReadonlyMap<string, AppFigures> {
   const samples = useLatest((event) =>
     event.type === 'app.sample'
@@ -21,7 +21,7 @@ export function useLiveAppFigures(): ReadonlyMap<string, AppFigures> {
   }, [samples]);
 }
 
-/** An app in one of its environments. */
+/** Returns the key of an app in one of its environments. */
 export function placeKey(appId: string, environmentId: string): string {
   return `${appId} ${environmentId}`;
 }

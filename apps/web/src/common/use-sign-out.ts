@@ -1,5 +1,5 @@
 'use client';
-// Ends the session and leaves; says so when it could not.
+// Signs out and leaves the page; shows the error when it failed.
 import { useToast } from '@fairlead/ui/toast';
 import { signOut } from './session-calls.ts';
 

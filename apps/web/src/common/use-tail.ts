@@ -1,5 +1,5 @@
 'use client';
-// The seconds that streamed in since the page was opened, as rows; only as many as lie between two readings.
+// Live samples since the page was opened, as rows; keeps only as many as fit between two refetches.
 import type { LiveEvent } from '@fairlead/contract/live';
 import type { TimeRow } from '@fairlead/ui/charts/prepare/time-series';
 import { useState } from 'react';

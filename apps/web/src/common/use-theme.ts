@@ -1,5 +1,5 @@
 'use client';
-// The chosen theme, shared by the menu, the palette and the settings page.
+// Selected theme, shared by the menu, the palette and the settings page.
 import { useSyncExternalStore } from 'react';
 import { applyTheme, currentTheme, type Theme } from './theme.ts';
 
@@ -17,7 +17,7 @@ function setTheme(theme: Theme): void {
 
 export interface ThemeState {
   readonly theme: Theme;
-  /** What is on the screen, whoever chose it. */
+  /** True if the page is dark now, by choice or by the system's setting. */
   readonly isDark: boolean;
   readonly setTheme: (theme: Theme) => void;
 }

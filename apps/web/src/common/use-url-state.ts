@@ -1,6 +1,6 @@
 'use client';
-// Filters live in the address: a filtered list can be linked, and Back undoes a filter. The field answers at once, the
-// address follows when typing pauses.
+// Filters in the URL: a filtered list can be linked, and Back undoes a filter. The field updates at once, the URL when
+// typing pauses.
 import { usePathname, useRouter, useSearchParams } from 'next/navigation';
 import { useEffect, useState } from 'react';
 
@@ -23,12 +23,12 @@ export function useUrlFilter(name: string): { value: string; set: (value: string
   };
 }
 
-/** A text field over a filter: `typed` for the field, `value` for the query. */
+/** Binds a text field to a filter: `typed` is for the field, `value` for the query. */
 export function useUrlSearch(name = 'search'): { typed: string; setTyped: (text: string) => void; value: string } {
   const { value, set } = useUrlFilter(name);
   const [typed, setTyped] = useState(value);
   const [seen, setSeen] = useState(value);
-  // The address changed by itself (Back, a link): the field follows it.
+  // Back or a link changed the URL: the field follows it.
   if (value !== seen) {
     setSeen(value);
     if (value !== typed.trim()) setTyped(value);

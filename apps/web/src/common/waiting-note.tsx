@@ -1,16 +1,16 @@
-// Why something is not live yet, as one sentence, wherever something waits.
+// Note that explains in one sentence why a deployment is not live yet.
 import { StateMark } from '@fairlead/ui/state-pill';
 import type { DeploymentDetail } from '../api/types.ts';
 import { HoverLink } from './hover-link.tsx';
 
 type Wait = NonNullable<DeploymentDetail['waiting']>;
 
-/** What goes on only when a person does something. */
+/** Reasons that need a person's action. */
 const NEEDS_A_PERSON: readonly Wait['reason'][] = ['approval', 'server_offline', 'agent_lacks', 'going_back'];
 
 export interface WaitingNoteProps {
   readonly waiting: Wait | null;
-  /** Where more about it is told; null on that page itself. */
+  /** Link to the deployment; null on its own page. */
   readonly href?: string | null;
 }
 
@@ -19,7 +19,7 @@ export function WaitingNote({ waiting, href = null }: WaitingNoteProps) {
   const asks = NEEDS_A_PERSON.includes(waiting.reason);
   return (
     <section
-      aria-label="Why it is not live"
+      aria-label="Reason it is not live"
       className={`mb-6 flex animate-arrive flex-wrap items-baseline gap-x-3 gap-y-1 rounded-card px-4 py-3 ${
         asks ? 'bg-warn-wash' : 'border border-line bg-surface'
       }`}
@@ -32,7 +32,7 @@ export function WaitingNote({ waiting, href = null }: WaitingNoteProps) {
       </p>
       {href === null ? null : (
         <HoverLink href={href} className="rounded-mark text-ink-soft text-sm underline hover:text-ink">
-          See the deployment
+          View deployment
         </HoverLink>
       )}
     </section>

@@ -1,5 +1,4 @@
-// What the API tells of agents: to a new server the install script, by its address and the digest of its exact bytes; to
-// those that are there the programs they may run instead.
+// Agent downloads for the API: the install script's URL and digest for new servers, and agent programs for upgrades.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { AgentDownload, AgentOffers } from '@fairlead/api';
@@ -23,7 +22,7 @@ export async function agentDownload(env: WebEnv, binaries: AgentBinaries): Promi
   };
 }
 
-/** A file that was replaced since it was listed is found out by whoever hashes what it reads. */
+/** A file that was replaced since the listing is detected by its reader, which verifies the digest. */
 export function agentOffers(binaries: AgentBinaries): AgentOffers {
   return {
     list: async () =>

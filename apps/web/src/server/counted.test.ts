@@ -9,7 +9,7 @@ const routes = readdirSync(app, { recursive: true, encoding: 'utf8' })
   .map((file) => `/${file.replace(/\/?(route\.ts|page\.tsx)$/, '')}`)
   .map((path) => path.replace(/\[[^\]]+\]/g, 'x'));
 
-test('every route is counted by proxy.ts, but those that count themselves and the health check', () => {
+test('proxy.ts counts every route except those that count themselves and the health check', () => {
   expect(routes.length).toBeGreaterThan(20);
   expect(routes.filter((path) => !isCountedByProxy(path)).sort()).toEqual([
     '/api/audit/export',
@@ -21,7 +21,7 @@ test('every route is counted by proxy.ts, but those that count themselves and th
   ]);
 });
 
-test('a path that leads nowhere is counted, however it is spelled', () => {
+test('a path without a route is counted, however it is spelled', () => {
   for (const path of [
     '/api',
     '/api/',

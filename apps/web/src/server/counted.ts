@@ -1,9 +1,9 @@
-// Paths that count their own calls; proxy.ts counts every other one, also those that lead nowhere. Pure.
+// Paths that count their own calls for the rate limit; proxy.ts counts every other path, unknown ones included. Pure.
 
-/** A batch is several calls, and a token's calls count for the token, so these routes count what they read. */
+/** A batch has several calls, and a token's calls count for the token, so these routes count what they read. */
 const countThemselves: readonly RegExp[] = [/^\/api\/auth\//, /^\/api\/trpc\/[^/]+$/, /^\/api\/v1\//];
 const countThemselvesExactly: readonly string[] = ['/api/audit/export', '/api/deployment/upload'];
-/** Answers every caller from memory, because a balancer would take a refusal for a dead process. */
+/** Never limited, because a load balancer would take a refusal for a dead process. */
 const uncounted = '/healthz';
 
 export function isCountedByProxy(pathname: string): boolean {

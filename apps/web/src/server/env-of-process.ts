@@ -1,4 +1,4 @@
-// The settings of this process, read on first use: `next build` must not need them.
+// Settings of this process, read on first use, because `next build` must not need them.
 import { readEnv, trustedOrigins, type WebEnv } from './env.ts';
 
 let env: WebEnv | undefined;

@@ -9,13 +9,13 @@ const complete = {
   FAIRLEAD_LOG_STORE_DIR: '/data/logs',
 };
 
-test('defaults serve a single machine', () => {
+test('the defaults suit a single machine', () => {
   const env = readEnv(complete);
   expect(env.FAIRLEAD_PUBLIC_URL).toBe('http://localhost:4400');
   expect(env.FAIRLEAD_HTTPS_PORT).toBe(4443);
 });
 
-test('trusted proxies are addresses or networks, and nobody is one by default', () => {
+test('trusted proxies are addresses or networks, and the default is none', () => {
   expect(readEnv(complete).FAIRLEAD_TRUSTED_PROXIES).toEqual([]);
   const listed = { ...complete, FAIRLEAD_TRUSTED_PROXIES: '10.0.0.0/8, ::1 ,' };
   expect(readEnv(listed).FAIRLEAD_TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '::1']);
@@ -28,7 +28,7 @@ test('every problem is named at once, and no value is shown', () => {
   expect(() => readEnv(broken)).not.toThrow(/secret/);
 });
 
-test('a public address is https, or a name of this machine', () => {
+test('a public URL is https, or loopback', () => {
   for (const url of [
     'https://panel.example.com',
     'http://127.0.0.1:4400',
@@ -42,7 +42,7 @@ test('a public address is https, or a name of this machine', () => {
   }
 });
 
-describe('origins', () => {
+describe('trusted origins', () => {
   test('loopback is trusted under all its names, with its own port', () => {
     const env = readEnv({ ...complete, FAIRLEAD_CONTROL_HOST: 'fairlead.localhost' });
     expect(trustedOrigins(env)).toEqual([
@@ -53,14 +53,14 @@ describe('origins', () => {
     ]);
   });
 
-  test('a public address is trusted alone', () => {
+  test('a public URL is the only trusted origin', () => {
     const env = readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com/' });
     expect(trustedOrigins(env)).toEqual(['https://fairlead.example.com']);
   });
 });
 
-describe('where agents dial', () => {
-  test('behind https it is the public address', () => {
+describe('agent URL', () => {
+  test('behind https it is the public URL', () => {
     expect(agentBaseUrl(readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com' }))).toBe(
       'https://fairlead.example.com',
     );
@@ -74,7 +74,7 @@ describe('where agents dial', () => {
   });
 });
 
-test('where mail goes is a secret: a wrong address of it is named, not shown', () => {
+test('an invalid URL of the mail server is named but not shown, because it is a secret', () => {
   const wrong = { ...complete, FAIRLEAD_SMTP_URL: 'http://fairlead:hunter2@mail.example.com' };
   expect(() => readEnv(wrong)).toThrow(/FAIRLEAD_SMTP_URL/);
   expect(() => readEnv(wrong)).not.toThrow(/hunter2/);

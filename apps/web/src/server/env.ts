@@ -1,9 +1,9 @@
-// The web app's settings, read once from the environment and checked. Nothing else in the app reads process.env.
+// Settings of the web app, read once from the environment and validated. Nothing else in the app reads process.env.
 import { z } from 'zod';
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
-/** Passwords, cookies and enrolment tokens travel to it, so plain http is for names of this machine alone. */
+/** Passwords, cookies and enrolment tokens travel to this URL, so plain http is allowed for loopback only. */
 const publicUrl = httpUrl.refine((url) => isProtected(new URL(url)), 'must be https, unless it is on this machine');
 
 const networks = z
@@ -14,45 +14,45 @@ const networks = z
 
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  /** The address people open; cookies, links and the install command are made for it. */
+  /** URL that people open, and the base of cookies, links and the install command. */
   FAIRLEAD_PUBLIC_URL: publicUrl.default('http://localhost:4400'),
-  /** The host under which the local agent's proxy serves the dashboard over https; empty: it doesn't. */
+  /** Host under which the local agent's proxy serves the dashboard over https; empty for none. */
   FAIRLEAD_CONTROL_HOST: z
     .string()
     .regex(/^[a-z0-9.-]*$/)
     .default(''),
-  /** Where this process reaches the gateway. */
+  /** URL of the gateway for this process. */
   FAIRLEAD_GATEWAY_URL: httpUrl.default('http://127.0.0.1:4401'),
-  /** Where agents reach the gateway, when that is not the public address. */
+  /** URL of the gateway for agents. Default: the public URL. */
   FAIRLEAD_AGENT_URL: publicUrl.optional(),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
-  // Without it, beside the logs.
+  // Default: a folder beside the logs.
   FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
-  /** The agent offered to new servers: one program for this machine's kind, or a folder with linux-x64 and linux-arm64. */
+  /** Agent for new servers: one program for this machine's architecture, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
-  /** Calls of the API that one token, or one person in all their sessions, may make a minute. */
+  /** Maximum API calls a minute for one token, or for one person over all sessions. */
   FAIRLEAD_CALLS_PER_MINUTE: z.coerce.number().int().min(60).max(1_000_000).default(1800),
-  /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed, separated by commas. */
+  /** Addresses and networks of reverse proxies with a trusted X-Forwarded-For, separated by commas. */
   FAIRLEAD_TRUSTED_PROXIES: networks,
-  /** Private addresses and networks that this process may call when somebody types their name, separated by commas. */
+  /** Private addresses and networks that this process may call on a user's behalf, separated by commas. */
   FAIRLEAD_OUTBOUND_ALLOW: networks,
-  /** Whom security.txt names: a mailto: or https: address. */
+  /** Contact in security.txt: a mailto: or https: URL. */
   FAIRLEAD_SECURITY_CONTACT: z.url({ protocol: /^(mailto|https)$/ }).optional(),
-  /** smtp://user:password@host:587 or smtps://…. Its password is a secret, so the file is the better place. */
+  /** URL such as smtp://user:password@host:587 or smtps://…. Contains a secret, so prefer the file. */
   FAIRLEAD_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
-  /** The sender of mails, for example "Fairlead <fairlead@example.com>". */
+  /** Sender of mails, for example "Fairlead <fairlead@example.com>". */
   FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 
 export type WebEnv = z.infer<typeof schema>;
 
-/** Throws one error that names every setting that is missing or wrong, never its value. */
+/** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: Readonly<Record<string, string | undefined>>): WebEnv {
   const parsed = schema.safeParse(source);
   if (parsed.success) return parsed.data;
@@ -68,7 +68,7 @@ function isProtected({ protocol, hostname }: URL): boolean {
 
 type Addresses = Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_CONTROL_HOST' | 'FAIRLEAD_HTTPS_PORT'>;
 
-/** Every origin whose pages may change something. A loopback address is meant under all its names. */
+/** Returns every origin with pages that may make changes. A loopback URL counts under all its names. */
 export function trustedOrigins(env: Addresses): string[] {
   const parsed = new URL(env.FAIRLEAD_PUBLIC_URL);
   const origins = new Set([parsed.origin]);
@@ -84,11 +84,11 @@ export function trustedOrigins(env: Addresses): string[] {
   return [...origins];
 }
 
-/** The base address that an agent is given; it adds its own path and scheme. */
+/** Returns the base URL for agents, which add their own path and scheme. */
 export function agentBaseUrl(
   env: Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_AGENT_URL' | 'FAIRLEAD_GATEWAY_URL'>,
 ): string {
   if (env.FAIRLEAD_AGENT_URL !== undefined) return env.FAIRLEAD_AGENT_URL;
-  // Plain http is for this machine only: there no proxy joins dashboard and gateway under one address.
+  // Plain http is for this machine only: there no proxy serves dashboard and gateway under one host.
   return env.FAIRLEAD_PUBLIC_URL.startsWith('https:') ? env.FAIRLEAD_PUBLIC_URL : env.FAIRLEAD_GATEWAY_URL;
 }

@@ -1,11 +1,10 @@
-// What every request and every answer of this process goes through: changes come from our own pages, and answers carry the
-// security headers. proxy.ts asks for all but uploads, whose routes ask themselves: before a handler gets a body that passed
-// proxy.ts, Next holds it in memory and cuts it off at 10 MB.
+// Cross-site check and security headers for every request of this process. Upload routes call it themselves: proxy.ts
+// would make Next buffer their bodies and cut them off at 10 MB.
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { isForPrograms, mayChange } from './origin.ts';
 import { securityHeaders } from './security-headers.ts';
 
-/** Null: it may go on. */
+/** Returns null when the request is allowed. */
 export function refuseForeign({ method, headers, url }: Request): Response | null {
   const change = { method, origin: headers.get('origin'), site: headers.get('sec-fetch-site') };
   if (isForPrograms(new URL(url).pathname) || mayChange(change, ownOrigins())) return null;

@@ -17,7 +17,7 @@ function stage() {
   return { asked, failures, check, forward: (ms: number) => (at += ms) };
 }
 
-test('a thousand who ask at once cost one query, and those of the next second none', async () => {
+test('a thousand concurrent callers cost one query, and callers within the next second none', async () => {
   const { asked, check, forward } = stage();
   const answers = Array.from({ length: 1000 }, () => check.isHealthy());
   expect(asked).toHaveLength(1);
@@ -33,7 +33,7 @@ test('a thousand who ask at once cost one query, and those of the next second no
   expect(await next).toBe(true);
 });
 
-test('a database that does not answer is reported, and asked again after a second', async () => {
+test('a database that does not respond is reported, and queried again after a second', async () => {
   const { asked, failures, check, forward } = stage();
   const first = check.isHealthy();
   asked[0]?.reject(new Error('away'));

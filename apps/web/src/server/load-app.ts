@@ -1,10 +1,10 @@
-// The app that a page shows, in the environment that its address names.
+// Loads a page's app in the environment that the URL names.
 import 'server-only';
 import type { AppDetail } from '../api/types.ts';
 import type { pageApi } from './page-api.tsx';
 import { readSearch, type SearchParams } from './search-params.ts';
 
-/** One that the app is not in is answered as if none was named: the address may be older than the environment. */
+/** Ignores an environment that the app is not in: the URL may be older than the environment. */
 export async function loadApp(
   api: Awaited<ReturnType<typeof pageApi>>,
   slug: string,

@@ -1,4 +1,4 @@
-// The process's log: JSON lines on standard output, with the process's name. Must never be given secrets or messages.
+// Log of the process: JSON lines on standard output, with the process's name. Invariant: no secrets and no messages.
 import type { Log } from '@fairlead/core/kernel';
 import { pino } from 'pino';
 

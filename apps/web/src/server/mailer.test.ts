@@ -14,7 +14,7 @@ const needed = {
 };
 const from = 'Fairlead <fairlead@example.test>';
 
-test('without a mail server there is no mail; half a setting is an error that shows no password', async () => {
+test('without a mail server there is no mailer; incomplete settings are an error that shows no password', async () => {
   expect(await openMailer(readEnv(needed))).toBeNull();
   const half = readEnv({ ...needed, FAIRLEAD_SMTP_URL: 'smtp://fairlead:hunter2@mail.example.test' });
   const error: unknown = await openMailer(half).catch((thrown: unknown) => thrown);
@@ -23,7 +23,7 @@ test('without a mail server there is no mail; half a setting is an error that sh
   expect(() => readEnv({ ...needed, FAIRLEAD_SMTP_URL: 'https://mail.example.test' })).toThrow(/FAIRLEAD_SMTP_URL/);
 });
 
-test('the address of the mail server may lie in a file', async () => {
+test('the URL of the mail server may come from a file', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-mailer-'));
   const file = join(dir, 'smtp-url');
   await writeFile(file, 'smtp://fairlead:hunter2@mail.example.test\n', { mode: 0o600 });

@@ -1,11 +1,11 @@
-// How this process sends mail, when whoever runs it told how.
+// Opens the web process's mail transport if a mail server is configured.
 import { createMailer, type Mailer } from '@fairlead/mail';
 import type { WebEnv } from './env.ts';
 import { readSecret } from './read-secret.ts';
 
 type MailEnv = Pick<WebEnv, 'FAIRLEAD_SMTP_URL' | 'FAIRLEAD_SMTP_URL_FILE' | 'FAIRLEAD_MAIL_FROM'>;
 
-/** Null: no mail server is named, and what needs mail says so. Half a setting is an error. */
+/** Returns null when no mail server is configured; features that need mail report it. Throws on incomplete settings. */
 export async function openMailer(env: MailEnv): Promise<Mailer | null> {
   const file = env.FAIRLEAD_SMTP_URL_FILE;
   const url = file === undefined ? env.FAIRLEAD_SMTP_URL : await readSecret(file);

@@ -29,7 +29,7 @@ test('scripts run by nonce, nobody may frame a page, and only development evalua
   expect(contentSecurityPolicy({ nonce: 'abc', development: true })).toContain('unsafe-eval');
 });
 
-test('only the API for programs, which takes no cookie, is open to requests without an origin', () => {
+test('only the API for programs, which accepts no cookie, is open to requests without an origin', () => {
   expect(isForPrograms('/api/v1/app/list')).toBe(true);
   for (const path of ['/api/trpc/app.create', '/api/auth/sign-in/email', '/api/v1', '/api/v10/x', '/x/api/v1/']) {
     expect(isForPrograms(path), path).toBe(false);

@@ -1,17 +1,17 @@
-// Whether a request that changes something comes from one of our own pages. Pure.
+// Cross-site check: decides if a request that changes something comes from a page of this site. Pure.
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface ChangeRequest {
   readonly method: string;
   readonly origin: string | null;
-  /** Sec-Fetch-Site: what the browser itself says of page and target; null from browsers that don't know it. */
+  /** Sec-Fetch-Site header: the browser's relation of page and target; null from browsers without it. */
   readonly site: string | null;
 }
 
 /**
- * Browsers name the origin of every POST, so one without it comes from no page of ours and gets no use of a cookie.
- * The set is asked exactly: no prefixes, no wildcards.
+ * True if the origin is trusted. Browsers send an origin with every POST, so a request without one comes from no page
+ * of ours and may not use a cookie. Matches exactly: no prefixes, no wildcards.
  */
 export function mayChange(request: ChangeRequest, trusted: readonly string[]): boolean {
   const { method, origin, site } = request;
@@ -20,7 +20,7 @@ export function mayChange(request: ChangeRequest, trusted: readonly string[]): b
   return origin !== null && trusted.includes(origin);
 }
 
-/** The HTTP API takes no cookie, so a foreign page gains nothing by sending there; programs have no origin to name. */
+/** True for the HTTP API: it accepts no cookie, so a cross-site page gains nothing, and programs send no origin. */
 export function isForPrograms(pathname: string): boolean {
   return pathname.startsWith('/api/v1/');
 }

@@ -1,5 +1,5 @@
-// The API for server components: the same ladder as for the browser, called in process. A page loads what it shows first,
-// and the browser goes on from there with a full cache.
+// API for server components: calls the procedures of the browser's API in process. A page loads its data first, and the
+// browser continues with a filled cache.
 import 'server-only';
 import { apiRouter, createContext } from '@fairlead/api';
 import { dehydrate, HydrationBoundary } from '@tanstack/react-query';
@@ -11,7 +11,7 @@ import { cache, type ReactNode } from 'react';
 import { makeQueryClient } from '../api/query-client.ts';
 import { parts } from './parts.ts';
 
-// One context a request and organization: layout and page then read the session and the membership once.
+// One context per request and organization: layout and page read the session and the membership once.
 const contextOf = cache(async (organization: string | null) =>
   createContext(await parts(), { headers: new Headers(await headers()), organizationSlug: organization }),
 );
@@ -25,7 +25,7 @@ export async function pageApi(organization: string | null) {
 
   return {
     trpc,
-    /** Loads what the page cannot do without: what is not there is a 404, no session leads to sign-in. */
+    /** Loads required data: missing data is a 404, a missing session redirects to sign-in. */
     async require<Data>(query: Promise<Data>): Promise<Data> {
       try {
         return await query;
@@ -33,7 +33,7 @@ export async function pageApi(organization: string | null) {
         return await answer(error);
       }
     },
-    /** What a page shows to the signed in only; null for everybody else. */
+    /** Loads data for signed-in readers; returns null for everybody else. */
     async optional<Data>(query: Promise<Data>): Promise<Data | null> {
       try {
         return await query;
@@ -42,11 +42,11 @@ export async function pageApi(organization: string | null) {
         throw error;
       }
     },
-    /** The page's title; the page itself answers when what it shows is not there. */
+    /** Returns the page's title; the page itself handles missing data. */
     async title<Data>(query: Promise<Data>, titleOf: (data: Data) => string): Promise<string> {
       return query.then(titleOf, () => 'Not found');
     },
-    /** Loads ahead. A failure is left to the browser, which shows it in its place with a way to try again. */
+    /** Prefetches queries. The browser shows a failure in its place with a retry. */
     async load(...queries: readonly Promise<unknown>[]): Promise<void> {
       await Promise.allSettled(queries);
     },

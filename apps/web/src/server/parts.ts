@@ -1,5 +1,5 @@
-// The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
-// `next build` loads every route without having any of them.
+// Composition root of the web process: settings, database, auth, live source, log. Created on the first request,
+// because `next build` loads every route without having any of them.
 import { join } from 'node:path';
 import 'server-only';
 import { type ApiParts, createOpenStreams } from '@fairlead/api';
@@ -27,12 +27,12 @@ export interface WebParts extends ApiParts {
   readonly health: HealthCheck;
 }
 
-// Next may load this module once for pages and once for route handlers; the parts are still one set a process.
+// Next may load this module once for pages and once for route handlers; they share one set of parts.
 const holder: { fairleadParts?: Promise<WebParts> } = globalThis as object;
 
 export function parts(): Promise<WebParts> {
   holder.fairleadParts ??= createParts().catch((error: unknown) => {
-    // A file that was missing at the first request may be there at the next.
+    // A file that was missing at the first request may exist at the next.
     delete holder.fairleadParts;
     throw error;
   });

@@ -1,4 +1,4 @@
-// Reads a secret from its file. Must never put it into an error.
+// Reads a secret from its file. Invariant: no error contains the secret.
 import { readFile } from 'node:fs/promises';
 
 export async function readSecret(path: string): Promise<string> {

@@ -1,4 +1,4 @@
-// One value of the address's query, as the client reads it: the first when there are several, empty when there is none.
+// Returns one value of the URL's query, as the client reads it: the first of several, '' if there is none.
 export type SearchParams = Readonly<Record<string, string | string[] | undefined>>;
 
 export function readSearch(params: SearchParams, name: string): string {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { contentSecurityPolicy, securityHeaders } from './security-headers.ts';
 
-test('a dashboard on https is asked over https alone; one on this machine is not bound to it', () => {
+test('a dashboard on https sends HSTS; one on this machine does not', () => {
   expect(securityHeaders('https://panel.example.com')).toMatchObject({
     'strict-transport-security': 'max-age=31536000',
     'x-frame-options': 'DENY',

@@ -1,12 +1,12 @@
-// The headers that keep a page from being framed, sniffed or made to run foreign code. Pure.
+// Security headers against framing, sniffing and foreign scripts. Pure.
 
 export interface PolicyOptions {
   readonly nonce: string;
-  /** React's development build evaluates strings to show where an error came from. */
+  /** True for React's development build, which evaluates strings to locate errors. */
   readonly development: boolean;
 }
 
-/** Scripts run by nonce only. Style attributes are allowed: charts and meters set their geometry with them. */
+/** Allows scripts by nonce only. Allows style attributes, because charts and meters set their geometry with them. */
 export function contentSecurityPolicy({ nonce, development }: PolicyOptions): string {
   const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`;
   return [
@@ -34,10 +34,10 @@ const fixedHeaders: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-// A year, this host alone: apps on hosts below it decide for themselves.
+// One year, this host only: apps on hosts below it decide for themselves.
 const httpsOnly = 'max-age=31536000';
 
-/** The same for every answer. `publicUrl`: https there means that nobody should ever ask over plain http. */
+/** Returns the headers of every response. An https `publicUrl` adds HSTS. */
 export function securityHeaders(publicUrl: string): Readonly<Record<string, string>> {
   return publicUrl.startsWith('https:') ? { ...fixedHeaders, 'strict-transport-security': httpsOnly } : fixedHeaders;
 }

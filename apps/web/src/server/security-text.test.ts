@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { securityText } from './security-text.ts';
 
-test('whoever finds a hole learns whom to tell, and until when that holds', () => {
+test('security.txt names the contact and the expiry', () => {
   const text = securityText({
     contact: 'mailto:security@example.com',
     publicUrl: 'https://panel.example.com',

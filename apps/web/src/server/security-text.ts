@@ -1,13 +1,13 @@
-// What security.txt says. Pure. Source: RFC 9116, sections 2.5.3 (Contact), 2.5.5 (Expires) and 2.5.2 (Canonical).
+// Text of security.txt. Pure. Source: RFC 9116, sections 2.5.3 (Contact), 2.5.5 (Expires) and 2.5.2 (Canonical).
 
 export interface SecurityTextOptions {
-  /** A mailto: or https: address. */
+  /** Contact as a mailto: or https: URL. */
   readonly contact: string;
   readonly publicUrl: string;
   readonly now: Date;
 }
 
-// "Less than a year into the future" is the RFC's advice; each answer is made anew.
+// RFC 9116 advises "less than a year into the future"; each response is generated anew.
 const validMs = 30 * 24 * 60 * 60 * 1000;
 
 export function securityText({ contact, publicUrl, now }: SecurityTextOptions): string {

@@ -1,4 +1,4 @@
-// What must be true before this process serves anybody.
+// Start-up checks of the web process before it serves requests.
 import 'server-only';
 import { parts } from './parts.ts';
 

@@ -1,4 +1,4 @@
-// The theme that the reader chose, from a cookie: the first paint already has it, without a script.
+// Reads the theme from its cookie, so that the first paint has it without a script.
 import 'server-only';
 import { cookies } from 'next/headers';
 import { isTheme, type Theme, themeCookie } from '../common/theme.ts';

@@ -1,5 +1,5 @@
 'use client';
-// The reader: theme, shortcuts, sign-out.
+// Account menu: theme, shortcuts, sign-out.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';

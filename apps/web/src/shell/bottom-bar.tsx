@@ -1,5 +1,5 @@
 'use client';
-// The rail of a phone: the four places people open most, and the rest behind "More".
+// Bottom navigation of a phone: the four most used items, and the rest behind "More".
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ArrowLeftRight, Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
@@ -8,31 +8,31 @@ import { HoverLink } from '../common/hover-link.tsx';
 import { useMe } from '../common/me.tsx';
 import { useSignOut } from '../common/use-sign-out.ts';
 import { useTheme } from '../common/use-theme.ts';
-import { type Place, placeOf } from './navigation.ts';
+import { type NavItem, navItemOf } from './navigation.ts';
 
-export function BottomBar({ places, pathname }: { readonly places: readonly Place[]; readonly pathname: string }) {
+export function BottomBar({ items, pathname }: { readonly items: readonly NavItem[]; readonly pathname: string }) {
   const { organization, organizations, user } = useMe();
   const router = useRouter();
   const signOut = useSignOut();
   const { isDark, setTheme } = useTheme();
-  const current = placeOf(places, pathname);
-  const rest = places.filter((place) => !place.primary);
+  const current = navItemOf(items, pathname);
+  const rest = items.filter((item) => !item.primary);
   return (
     <nav
       aria-label="Main, bottom"
       className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-5 border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {places
-        .filter((place) => place.primary)
-        .map((place) => (
+      {items
+        .filter((item) => item.primary)
+        .map((item) => (
           <HoverLink
-            key={place.href}
-            href={place.href}
-            aria-current={place === current ? 'page' : undefined}
-            className={itemClass(place === current)}
+            key={item.href}
+            href={item.href}
+            aria-current={item === current ? 'page' : undefined}
+            className={itemClass(item === current)}
           >
-            <place.icon size={20} aria-hidden="true" className={place === current ? 'text-accent-text' : undefined} />
-            {place.title}
+            <item.icon size={20} aria-hidden="true" className={item === current ? 'text-accent-text' : undefined} />
+            {item.title}
           </HoverLink>
         ))}
       <Menu
@@ -45,9 +45,9 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
         )}
       >
         <MenuLabel>{organization.name}</MenuLabel>
-        {rest.map((place) => (
-          <MenuItem key={place.href} icon={<place.icon size={15} />} onSelect={() => router.push(place.href)}>
-            {place.title}
+        {rest.map((item) => (
+          <MenuItem key={item.href} icon={<item.icon size={15} />} onSelect={() => router.push(item.href)}>
+            {item.title}
           </MenuItem>
         ))}
         {organizations

@@ -1,5 +1,5 @@
 'use client';
-// The health of the control plane as this page feels it: is the live stream there.
+// Connection status of the control plane, as seen by this page's live stream.
 import { StateMark, type Tone } from '@fairlead/ui/state-pill';
 import { useSyncExternalStore } from 'react';
 import { type LiveStatus, liveHealth } from '../api/live-health.ts';

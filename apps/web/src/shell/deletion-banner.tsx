@@ -1,5 +1,5 @@
 'use client';
-// Says on every page that the organization is going to end, when, and how to keep it.
+// Banner on every page of an organization that is scheduled for deletion: the date, and how to keep it.
 import { Button } from '@fairlead/ui/button';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark } from '@fairlead/ui/state-pill';
@@ -28,7 +28,7 @@ export function DeletionBanner() {
       </p>
       {can('organization.delete') ? (
         <Button size="small" pending={keep.pending} onClick={() => keep.run()}>
-          Keep it
+          Cancel
         </Button>
       ) : null}
     </section>

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { pathsOf } from '../common/paths.ts';
-import { placeOf, placesOf } from './navigation.ts';
+import { navItemOf, navItemsOf } from './navigation.ts';
 
-const places = placesOf(pathsOf('acme'));
+const items = navItemsOf(pathsOf('acme'));
 
 test.each([
   ['/acme', 'Overview'],
@@ -12,8 +12,8 @@ test.each([
   ['/acme/domains', 'Domains'],
   ['/acme/servers/srv_1', 'Servers'],
   ['/acme/appsx', undefined],
-])('%s lies in %s', (path, title) => expect(placeOf(places, path)?.title).toBe(title));
+])('%s lies in %s', (path, title) => expect(navItemOf(items, path)?.title).toBe(title));
 
-test('every shortcut letter is used once', () => {
-  expect(new Set(places.map((place) => place.key)).size).toBe(places.length);
+test('every shortcut letter is unique', () => {
+  expect(new Set(items.map((item) => item.key)).size).toBe(items.length);
 });

@@ -1,18 +1,18 @@
-// The places of the rail, the bottom bar, the palette and the `g` shortcuts: one list for all of them. Pure.
+// Navigation items of the rail, the bottom bar, the palette and the `g` shortcuts. Pure.
 import { ChartSpline, Globe, LayoutGrid, type LucideIcon, Server, Settings, SquareStack, Users } from 'lucide-react';
 import type { Paths } from '../common/paths.ts';
 
-export interface Place {
+export interface NavItem {
   readonly title: string;
   readonly href: string;
   readonly icon: LucideIcon;
-  /** Pressed after `g`. */
+  /** Shortcut key after `g`. */
   readonly key: string;
-  /** In the bottom bar of a phone; the rest is behind "More". */
+  /** True if the item is in the bottom bar of a phone; the rest is behind "More". */
   readonly primary: boolean;
 }
 
-export function placesOf(paths: Paths): Place[] {
+export function navItemsOf(paths: Paths): NavItem[] {
   return [
     { title: 'Overview', href: paths.overview, icon: LayoutGrid, key: 'o', primary: true },
     { title: 'Apps', href: paths.apps, icon: SquareStack, key: 'a', primary: true },
@@ -24,11 +24,11 @@ export function placesOf(paths: Paths): Place[] {
   ];
 }
 
-/** The place that a path lies in: the longest address that begins it; the overview only when it is exactly that. */
-export function placeOf(places: readonly Place[], pathname: string): Place | null {
-  const [overview, ...rest] = places;
+/** Returns the item with the longest href that is a prefix of the path; the overview matches only exactly. */
+export function navItemOf(items: readonly NavItem[], pathname: string): NavItem | null {
+  const [overview, ...rest] = items;
   if (pathname === overview?.href) return overview;
-  // A deployment is reached from its app.
+  // Deployments belong to the Apps item.
   const path = pathname.replace(/^(\/[^/]+)\/deployments(\/|$)/, '$1/apps$2');
-  return rest.find((place) => path === place.href || path.startsWith(`${place.href}/`)) ?? null;
+  return rest.find((item) => path === item.href || path.startsWith(`${item.href}/`)) ?? null;
 }

@@ -1,5 +1,5 @@
 'use client';
-// Which organization this is, and the way to another.
+// Menu with the current organization and a switch to another.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useRouter } from 'next/navigation';

@@ -1,5 +1,5 @@
 'use client';
-// Cmd+K: does things, and goes to places. Apps and servers are asked for when it opens.
+// Command palette (Cmd+K): runs actions and opens pages. Fetches apps and servers when it opens.
 import { CommandDialog, CommandGroup, CommandItem } from '@fairlead/ui/command';
 import { Kbd } from '@fairlead/ui/kbd';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -11,17 +11,17 @@ import { useMe } from '../common/me.tsx';
 import { useAction } from '../common/use-action.ts';
 import { useSignOut } from '../common/use-sign-out.ts';
 import { useTheme } from '../common/use-theme.ts';
-import type { Place } from './navigation.ts';
+import type { NavItem } from './navigation.ts';
 
 export interface PaletteProps {
   readonly open: boolean;
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly onClose: () => void;
 }
 
 const APPS_SHOWN = 8;
 
-export function Palette({ open, places, onClose }: PaletteProps) {
+export function Palette({ open, items, onClose }: PaletteProps) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
@@ -82,7 +82,7 @@ export function Palette({ open, places, onClose }: PaletteProps) {
         ) : null}
         {can('server.enrol') ? (
           <CommandItem value="add server enrol" icon={<Server size={15} />} onSelect={go(paths.addServer)}>
-            Add a server
+            Add server
           </CommandItem>
         ) : null}
         {can('benchmark.write') ? (
@@ -91,7 +91,7 @@ export function Palette({ open, places, onClose }: PaletteProps) {
             icon={<ChartSpline size={15} />}
             onSelect={go(paths.startBenchmark())}
           >
-            Start a benchmark
+            Start benchmark
           </CommandItem>
         ) : null}
         <CommandItem
@@ -106,20 +106,20 @@ export function Palette({ open, places, onClose }: PaletteProps) {
         </CommandItem>
       </CommandGroup>
       <CommandGroup heading="Go to">
-        {places.map((place) => (
+        {items.map((item) => (
           <CommandItem
-            key={place.href}
-            value={`go ${place.title}`}
-            icon={<place.icon size={15} />}
+            key={item.href}
+            value={`go ${item.title}`}
+            icon={<item.icon size={15} />}
             hint={
               <>
                 <Kbd>g</Kbd>
-                <Kbd>{place.key}</Kbd>
+                <Kbd>{item.key}</Kbd>
               </>
             }
-            onSelect={go(place.href)}
+            onSelect={go(item.href)}
           >
-            {place.title}
+            {item.title}
           </CommandItem>
         ))}
       </CommandGroup>

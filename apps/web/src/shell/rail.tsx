@@ -1,5 +1,5 @@
 'use client';
-// The rail: where one can go, who one is, and whether the control plane answers. Icons only on narrow screens.
+// Navigation rail: pages, account, and the control plane's connection status. Shows icons only on narrow screens.
 import { Kbd } from '@fairlead/ui/kbd';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { LogoMark } from '@fairlead/ui/logo';
@@ -7,18 +7,18 @@ import { Search } from 'lucide-react';
 import { HoverLink } from '../common/hover-link.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ControlHealth } from './control-health.tsx';
-import { type Place, placeOf } from './navigation.ts';
+import { type NavItem, navItemOf } from './navigation.ts';
 import { OrganizationMenu } from './organization-menu.tsx';
 
 export interface RailProps {
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly pathname: string;
   readonly onPalette: () => void;
   readonly onHelp: () => void;
 }
 
-export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
-  const current = placeOf(places, pathname);
+export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
+  const current = navItemOf(items, pathname);
   return (
     <aside
       aria-label="Sidebar"
@@ -26,7 +26,7 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
     >
       <div className="mb-2 flex items-center gap-2 lg:px-1">
         <HoverLink
-          href={places[0]?.href ?? '/'}
+          href={items[0]?.href ?? '/'}
           aria-label="Fairlead, overview"
           className="flex size-9 shrink-0 items-center justify-center rounded-control text-ink max-lg:mx-auto lg:size-8"
         >
@@ -52,25 +52,25 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
       </button>
       <nav aria-label="Main">
         <ul className="flex flex-col gap-0.5">
-          {places.map((place) => (
-            <li key={place.href}>
+          {items.map((item) => (
+            <li key={item.href}>
               <HoverLink
-                href={place.href}
-                aria-current={place === current ? 'page' : undefined}
-                title={place.title}
+                href={item.href}
+                aria-current={item === current ? 'page' : undefined}
+                title={item.title}
                 className={cn(
                   'group flex h-8 items-center gap-2.5 rounded-control px-2.5 transition-colors duration-120 max-lg:justify-center max-lg:px-0',
-                  place === current
+                  item === current
                     ? 'bg-surface font-medium text-ink shadow-[0_0_0_1px_var(--line)]'
                     : 'text-ink-soft hover:bg-hover hover:text-ink',
                 )}
               >
-                <place.icon
+                <item.icon
                   size={16}
                   aria-hidden="true"
-                  className={cn('shrink-0', place === current ? 'text-accent-text' : 'text-ink-faint')}
+                  className={cn('shrink-0', item === current ? 'text-accent-text' : 'text-ink-faint')}
                 />
-                <span className="max-lg:sr-only">{place.title}</span>
+                <span className="max-lg:sr-only">{item.title}</span>
               </HoverLink>
             </li>
           ))}

@@ -1,12 +1,13 @@
 'use client';
-// The frame of every page inside an organization: rail or bottom bar, palette, shortcuts. It loads no data of its own.
+// Frame of every page inside an organization: navigation rail or bottom bar, palette, shortcuts. Loads no data of its
+// own.
 import dynamic from 'next/dynamic';
 import { usePathname, useRouter } from 'next/navigation';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useMe } from '../common/me.tsx';
 import { BottomBar } from './bottom-bar.tsx';
 import { DeletionBanner } from './deletion-banner.tsx';
-import { placesOf } from './navigation.ts';
+import { navItemsOf } from './navigation.ts';
 import { Rail } from './rail.tsx';
 import { idle, pressKey } from './shortcuts.ts';
 
@@ -17,9 +18,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { paths } = useMe();
   const router = useRouter();
   const pathname = usePathname();
-  const places = useMemo(() => placesOf(paths), [paths]);
+  const items = useMemo(() => navItemsOf(paths), [paths]);
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
-  // Loaded when it is first asked for and kept from then on.
+  // A dialog is loaded on first use and stays mounted from then on.
   const [asked, setAsked] = useState({ palette: false, help: false });
   const state = useRef(idle);
 
@@ -41,8 +42,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       const { action } = next;
       if (action.kind === 'none') return;
       if (action.kind === 'go') {
-        const place = places.find((each) => each.key === action.key);
-        if (place !== undefined) router.push(place.href);
+        const item = items.find((each) => each.key === action.key);
+        if (item !== undefined) router.push(item.href);
         return;
       }
       if (action.kind === 'search') {
@@ -58,7 +59,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, [places, router, show]);
+  }, [items, router, show]);
 
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[224px_minmax(0,1fr)]">
@@ -68,14 +69,14 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       >
         Skip to content
       </a>
-      <Rail places={places} pathname={pathname} onPalette={() => show('palette')} onHelp={() => show('help')} />
+      <Rail items={items} pathname={pathname} onPalette={() => show('palette')} onHelp={() => show('help')} />
       <main id="main" tabIndex={-1} className="min-w-0 outline-none max-md:pb-16">
         <DeletionBanner />
         {children}
       </main>
-      <BottomBar places={places} pathname={pathname} />
-      {asked.palette ? <Palette open={open === 'palette'} places={places} onClose={() => setOpen(null)} /> : null}
-      {asked.help ? <ShortcutHelp open={open === 'help'} places={places} onClose={() => setOpen(null)} /> : null}
+      <BottomBar items={items} pathname={pathname} />
+      {asked.palette ? <Palette open={open === 'palette'} items={items} onClose={() => setOpen(null)} /> : null}
+      {asked.help ? <ShortcutHelp open={open === 'help'} items={items} onClose={() => setOpen(null)} /> : null}
     </div>
   );
 }

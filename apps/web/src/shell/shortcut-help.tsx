@@ -1,22 +1,22 @@
 'use client';
-// Every shortcut in one place.
+// Dialog with every keyboard shortcut.
 import { Dialog } from '@fairlead/ui/dialog';
 import { Kbd } from '@fairlead/ui/kbd';
-import type { Place } from './navigation.ts';
+import type { NavItem } from './navigation.ts';
 
 export interface ShortcutHelpProps {
   readonly open: boolean;
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly onClose: () => void;
 }
 
-export function ShortcutHelp({ open, places, onClose }: ShortcutHelpProps) {
+export function ShortcutHelp({ open, items, onClose }: ShortcutHelpProps) {
   const rows = [
     { keys: ['⌘', 'K'], what: 'Search and commands (Ctrl K elsewhere)' },
     { keys: ['/'], what: 'Search the list or the log of the page' },
     { keys: ['↑', '↓'], what: 'Walk through the rows of a table' },
     { keys: ['←', '→'], what: 'Move the cursor of a focused chart' },
-    ...places.map((place) => ({ keys: ['g', place.key], what: `Go to ${place.title}` })),
+    ...items.map((item) => ({ keys: ['g', item.key], what: `Go to ${item.title}` })),
     { keys: ['Esc'], what: 'Close what is open' },
     { keys: ['?'], what: 'This list' },
   ];

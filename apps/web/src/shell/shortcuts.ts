@@ -1,10 +1,10 @@
-// What a key press means on a page, decided without a page: `/` searches, `g` then a letter goes, `?` explains. Pure.
+// Maps key presses to actions: `/` searches, `g` then a letter navigates, `?` shows help. Pure.
 
 export interface KeyPress {
   readonly key: string;
   readonly command: boolean;
   readonly alt: boolean;
-  /** The press went into a field, where letters are letters. */
+  /** True if the focus is in a field, where letters are text. */
   readonly inField: boolean;
 }
 
@@ -16,7 +16,7 @@ export type ShortcutAction =
   | { readonly kind: 'go'; readonly key: string };
 
 export interface ShortcutState {
-  /** When `g` was pressed; null when it was not, or something else came after it. */
+  /** Time at which `g` was pressed; null if it was not, or another key followed. */
   readonly goSince: number | null;
 }
 

@@ -1,5 +1,5 @@
 'use client';
-// A page that failed while it was made. Its text stays on the server; the digest finds it in the log.
+// Error page for a failure while a page rendered. The message stays on the server; the digest finds it in the log.
 import { ErrorState } from '@fairlead/ui/error-state';
 import { Page } from '../../common/page.tsx';
 
@@ -13,7 +13,7 @@ export default function PageError({ error, reset }: Props) {
     <Page>
       <ErrorState
         title="This page didn't load"
-        message="Something went wrong on our side. Try again; if it stays, quote the error id."
+        message="Something went wrong on our side. Try again, or contact support with this error id."
         errorId={error.digest}
         onRetry={reset}
       />

@@ -1,4 +1,4 @@
-// Inside an organization: only for its members. Everything below shares one client, one cache and one frame.
+// Layout of all pages inside an organization, for its members only. Provides their shared client, cache and frame.
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';

@@ -1,4 +1,4 @@
-// Shown while the next page is being read: its head and a list, in their heights.
+// Skeleton while the next page loads: a header and a list at their final heights.
 import { Card } from '@fairlead/ui/card';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { Page } from '../../common/page.tsx';

@@ -5,8 +5,8 @@ import { Page } from '../../common/page.tsx';
 export default function NotFound() {
   return (
     <Page>
-      <EmptyState level={1} title="There is nothing here" action={<HomeLink />}>
-        It may have been deleted, or the address has a typing error.
+      <EmptyState level={1} title="Page not found" action={<HomeLink />}>
+        It may have been deleted, or the address is wrong.
       </EmptyState>
     </Page>
   );

@@ -15,8 +15,8 @@ export default async function ForgotPasswordPage() {
       title="Forgot your password?"
       lead={
         canMail
-          ? 'A link by mail sets a new one. Two-factor sign-in stays on.'
-          : 'This control plane cannot send mail, so no link can come to you.'
+          ? 'An email link resets it. Two-factor sign-in stays on.'
+          : "Email isn't configured on this control plane, so it can't send you a reset link."
       }
     >
       {canMail ? (
@@ -25,14 +25,12 @@ export default async function ForgotPasswordPage() {
         </ApiProvider>
       ) : (
         <div className="flex flex-col gap-3 text-pretty">
-          <p>
-            Ask whoever runs its server to print a one-time link for you, with this command in the folder of Fairlead:
-          </p>
+          <p>Ask the operator of its server to print a one-time link with this command in Fairlead's folder:</p>
           <pre className="overflow-x-auto rounded-control bg-sunken px-3 py-2 font-mono text-sm">
             npm run recover -- --email you@example.com
           </pre>
           <p className="text-sm text-ink-soft">
-            Mail works once FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are set for the web app.
+            Email works when FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are set for the web app.
           </p>
         </div>
       )}

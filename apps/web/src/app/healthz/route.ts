@@ -1,4 +1,4 @@
-// Whether this process can serve: it answers only when the database does.
+// Health check of the web process: succeeds only when the database responds.
 import { parts } from '../../server/parts.ts';
 
 export const dynamic = 'force-dynamic';

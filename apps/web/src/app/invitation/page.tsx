@@ -7,7 +7,7 @@ export const metadata: Metadata = { title: 'Invitation' };
 
 export default async function Page() {
   const api = await pageApi(null);
-  // Whoever is not signed in is welcome here too.
+  // This page also serves readers who are not signed in.
   const me = await api.optional(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
   return (
     <ApiProvider organization={null}>

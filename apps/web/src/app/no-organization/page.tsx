@@ -12,17 +12,17 @@ export default function NoOrganizationPage() {
     <main className="grid min-h-dvh place-content-center">
       <EmptyState
         level={1}
-        title="You belong to no organization"
+        title="You are not in an organization"
         action={
           <>
             <HoverLink href={newOrganizationPath} className={buttonClass('accent')}>
-              Make one
+              Create organization
             </HoverLink>
             <SignOutButton />
           </>
         }
       >
-        Make one of your own, or ask an owner for an invitation.
+        Create one, or ask an owner for an invitation.
       </EmptyState>
     </main>
   );

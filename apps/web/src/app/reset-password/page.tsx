@@ -9,7 +9,7 @@ export default function ResetPasswordPage() {
   return (
     <IdentityFrame title="Set a new password" lead="It replaces the old one and ends every session.">
       <ApiProvider organization={null}>
-        <ResetPasswordForm submitLabel="Set the password" done="Your password is set, and every session was ended." />
+        <ResetPasswordForm submitLabel="Set password" done="Your password is set, and every session was ended." />
       </ApiProvider>
     </IdentityFrame>
   );

@@ -10,7 +10,7 @@ const LEAD =
 const DONE =
   'Your account is restored. Sign in, set up a second factor, and revoke API tokens, members and servers that you do not know.';
 
-const LINK_INVALID = 'This link is used or outdated. Ask whoever runs this server to recover your account.';
+const LINK_INVALID = 'This link was used or has expired. Ask the operator of this server to recover your account.';
 
 export default function RestoreAccountPage() {
   return (

@@ -3,11 +3,11 @@ import { ApiProvider } from '../../api/trpc.tsx';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { VerifyEmailForm } from '../../features/identity/verify-email-form.tsx';
 
-export const metadata: Metadata = { title: 'Confirm your e-mail address' };
+export const metadata: Metadata = { title: 'Confirm your email address' };
 
 export default function VerifyEmailPage() {
   return (
-    <IdentityFrame title="Confirm your e-mail address" lead="So that a forgotten password can be set anew by mail.">
+    <IdentityFrame title="Confirm your email address" lead="Needed to reset a forgotten password by email.">
       <ApiProvider organization={null}>
         <VerifyEmailForm />
       </ApiProvider>

@@ -1,5 +1,5 @@
 'use client';
-// A person's own account: who they are here, how they prove it, and where they are signed in.
+// Account page: profile, sign-in methods and sessions.
 import { Logo } from '@fairlead/ui/logo';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';

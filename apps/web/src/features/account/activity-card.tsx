@@ -1,5 +1,5 @@
 'use client';
-// What happened to the account of late, so that its person notices what they did not do.
+// Recent security events of the account, so that its owner notices actions of others.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -13,14 +13,14 @@ const WORDS: Readonly<Record<string, string>> = {
   signed_out_others: 'All other sessions ended',
   session_ended: 'A session ended',
   password_changed: 'Password changed',
-  password_reset: 'Password set anew by a link',
-  email_verified: 'E-mail address confirmed',
-  email_changed: 'E-mail address changed',
+  password_reset: 'Password reset by a link',
+  email_verified: 'Email address confirmed',
+  email_changed: 'Email address changed',
   passkey_added: 'Passkey added',
   passkey_removed: 'Passkey removed',
   two_factor_on: 'Two-factor sign-in turned on',
   two_factor_off: 'Two-factor sign-in turned off',
-  recovery_codes_made: 'New recovery codes made',
+  recovery_codes_made: 'New recovery codes created',
   recovery_code_used: 'Recovery code used',
   recovered_on_server: "Recovered on the server's command line",
   account_restored: 'Account restored by a link',

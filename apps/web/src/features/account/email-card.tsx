@@ -1,5 +1,5 @@
 'use client';
-// The address: whether it was confirmed, and changing it by a mail to the new one.
+// E-mail address: shows if it is confirmed; a change is confirmed by a mail to the new address.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -39,11 +39,9 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
         {account.isEmailVerified || !account.canMail ? null : (
           <Button
             pending={verify.pending}
-            onClick={() =>
-              void verify.run(() => client.account.sendVerification.mutate(), 'A mail with a link is on its way')
-            }
+            onClick={() => void verify.run(() => client.account.sendVerification.mutate(), 'Email with a link sent')}
           >
-            Send me a link
+            Send link
           </Button>
         )}
       </div>
@@ -51,8 +49,8 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
       {account.canMail ? (
         <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
           <Field
-            label="New e-mail address"
-            hint="It changes once you opened the link in the mail that goes there."
+            label="New email address"
+            hint="It changes when you open the link in the email sent there."
             error={change.failure?.fields.email}
             className="max-w-sm"
           >
@@ -67,7 +65,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
             </p>
           )}
           <Button type="submit" pending={change.pending} className="self-start">
-            Change the address
+            Change address
           </Button>
         </form>
       ) : (

@@ -1,5 +1,5 @@
 'use client';
-// Passkeys: adding, naming and removing them.
+// Adds, renames and removes passkeys.
 import { authClient, hasPasskeys } from '@fairlead/auth/client';
 import type { ErrorCode } from '@fairlead/contract/errors';
 import { Button } from '@fairlead/ui/button';
@@ -33,15 +33,14 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
         action={
           canAdd ? (
             <Button size="small" onClick={() => setAsked({ kind: 'add' })}>
-              Add a passkey
+              Add passkey
             </Button>
           ) : null
         }
       />
       {passkeys.length === 0 ? (
         <p className="border-line border-t px-4 py-4 text-pretty text-ink-soft">
-          A passkey signs you in with your finger, face or PIN instead of a password. Nobody can guess it, and no false
-          page can ask for it.
+          A passkey signs you in with your finger, face or PIN instead of a password. It can't be guessed or phished.
         </p>
       ) : (
         <ul>
@@ -83,10 +82,10 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
 }
 
 const TITLE = {
-  add: 'Add a passkey',
+  add: 'Add passkey',
   codes: 'Your recovery codes',
   rename: 'Rename the passkey',
-  remove: 'Remove the passkey',
+  remove: 'Remove passkey',
 };
 
 interface PasskeyDialogProps {
@@ -112,7 +111,7 @@ function PasskeyDialog({ asked, onAsk }: PasskeyDialogProps) {
   );
 }
 
-/** The browser made one, and identity did not take it. */
+/** Error for a passkey that the browser created and the API refused. */
 class PasskeyRefused extends Error {
   readonly data: { readonly errorCode: ErrorCode };
 
@@ -125,7 +124,7 @@ class PasskeyRefused extends Error {
 function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly string[]) => void }) {
   const call = useAccountCall();
   const [isClosed, setClosed] = useState(false);
-  /** Null when the person closed the browser's dialog. */
+  /** Returns null when the person closed the browser's dialog. */
   const add = async (name: string): Promise<readonly string[] | null> => {
     const result = await authClient.addPasskey(name);
     if (result.ok) return result.recoveryCodes;
@@ -140,7 +139,7 @@ function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly strin
   };
   return (
     <NameForm call={call} name="" action="Add passkey" onSubmit={submit}>
-      {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
+      {isClosed ? <ErrorNote>No passkey was created. Try again and follow the browser's prompts.</ErrorNote> : null}
     </NameForm>
   );
 }
@@ -171,7 +170,7 @@ function NameForm({ call, name, action, onSubmit, children }: NameFormProps) {
   const error = call.failure?.fields.name;
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="Name" hint="By which you know it again, for example Laptop." error={error}>
+      <Field label="Name" hint="For example Laptop." error={error}>
         {(control) => <Input {...control} name="name" defaultValue={name} maxLength={60} autoFocus required />}
       </Field>
       {children}
@@ -200,7 +199,7 @@ function RemoveForm({ passkey, onDone }: { readonly passkey: Passkey; readonly o
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">
-        <Button onClick={onDone}>Keep it</Button>
+        <Button onClick={onDone}>Cancel</Button>
         <Button variant="danger" pending={call.pending} onClick={() => void remove()}>
           Remove {passkey.name}
         </Button>

@@ -1,5 +1,5 @@
 'use client';
-// Changing the password: proven by the old one, it ends every other session.
+// Changes the password after the old one is proved, and ends every other session.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -27,7 +27,7 @@ export function PasswordCard({ email }: { readonly email: string }) {
     <Card>
       <CardHeader title="Password" />
       <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
-        {/* So that a password manager knows whose it is. */}
+        {/* Tells password managers which account the password belongs to. */}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <Field label="Current password" error={fields.current} className="max-w-sm">
           {(control) => <Input {...control} name="current" type="password" autoComplete="current-password" required />}
@@ -44,7 +44,7 @@ export function PasswordCard({ email }: { readonly email: string }) {
         </Field>
         {call.failure === null || Object.keys(fields).length > 0 ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
         <Button type="submit" pending={call.pending} className="self-start">
-          Change the password
+          Change password
         </Button>
       </form>
     </Card>

@@ -1,5 +1,5 @@
 'use client';
-// The name that others see.
+// Name that other members see.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -22,7 +22,7 @@ export function ProfileCard({ name }: { readonly name: string }) {
       <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
         <Field
           label="Name"
-          hint="The members of your organizations see it."
+          hint="Visible to members of your organizations."
           error={call.failure?.fields.name}
           className="max-w-sm"
         >

@@ -1,5 +1,5 @@
 'use client';
-// Recovery codes, shown once: to copy or to keep as a file.
+// Recovery codes, shown once, to copy or to download.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { useEffect, useRef } from 'react';
@@ -11,14 +11,14 @@ export interface RecoveryCodesProps {
 
 export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
   const list = useRef<HTMLUListElement>(null);
-  // The form that had the focus is gone.
+  // The form that had focus is gone.
   useEffect(() => list.current?.focus(), []);
   const text = `${codes.join('\n')}\n`;
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Each code works once in place of your passkey or authenticator app. Fairlead shows them only now. Keep them
-        where you find them without this device.
+        Each code works once in place of your passkey or authenticator app. Fairlead shows them only now. Store them
+        where you can reach them without this device.
       </p>
       <ul
         ref={list}
@@ -31,16 +31,16 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
         ))}
       </ul>
       <div className="flex flex-wrap items-center justify-end gap-2">
-        <CopyButton value={text} label="Copy the codes" size="medium" />
+        <CopyButton value={text} label="Copy codes" size="medium" />
         <a
           href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`}
           download="fairlead-recovery-codes.txt"
           className={buttonClass()}
         >
-          Save as a file
+          Download
         </a>
         <Button variant="accent" onClick={onDone}>
-          I have kept them
+          I've saved these codes
         </Button>
       </div>
     </div>

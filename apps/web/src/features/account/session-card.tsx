@@ -1,5 +1,5 @@
 'use client';
-// Where the person is signed in: each session, and ending one or all others.
+// Active sessions of the account; ends one or all others.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -30,7 +30,7 @@ export function SessionCard() {
                 void call.run(() => client.account.revokeOtherSessions.mutate(), 'All other sessions were ended')
               }
             >
-              Sign out all others
+              Sign out all other sessions
             </Button>
           ) : null
         }
@@ -47,7 +47,7 @@ export function SessionCard() {
                 <div className="min-w-0 flex-1 basis-56">
                   <p className="flex items-center gap-2 font-medium">
                     {session.device}
-                    {session.isThis ? <Badge>This one</Badge> : null}
+                    {session.isThis ? <Badge>This session</Badge> : null}
                   </p>
                   <p className="text-sm text-ink-faint">
                     {session.ip === null ? null : <span className="font-mono">{session.ip}, </span>}

@@ -1,5 +1,5 @@
 'use client';
-// Two-factor sign-in: setting up an authenticator app, its recovery codes, and turning it off.
+// Two-factor sign-in: sets up an authenticator app and recovery codes, or turns it off.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -13,7 +13,7 @@ import type { Outputs } from '../../api/types.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 import { useAccountCall } from './use-account-call.ts';
 
-// The QR code's maths comes only when somebody sets it up.
+// Loads the QR code library only when the set-up begins.
 const TwoFactorSetup = dynamic(() => import('./two-factor-setup.tsx').then((file) => file.TwoFactorSetup));
 
 type Setup = Outputs['account']['beginTwoFactor'];
@@ -49,7 +49,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
   };
   const turnedOn = (codes: readonly string[]) => {
     toast({ title: 'Two-factor sign-in is on' });
-    // An account with a passkey has its recovery codes already.
+    // An account with a passkey already has recovery codes.
     setShown(codes.length === 0 ? null : { kind: 'codes', codes });
   };
   const hasFactor = account.hasSecondFactor || account.passkeys.length > 0;
@@ -119,9 +119,9 @@ function TurnOff({ hasPasskey, onDone }: { readonly hasPasskey: boolean; readonl
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">
-        <Button onClick={onDone}>Keep it on</Button>
+        <Button onClick={onDone}>Cancel</Button>
         <Button variant="danger" pending={call.pending} onClick={() => void disable()}>
-          Turn it off
+          Turn off
         </Button>
       </div>
     </div>

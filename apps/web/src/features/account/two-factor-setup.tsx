@@ -1,5 +1,5 @@
 'use client';
-// The secret for the authenticator app, as a QR code and in letters, and the first code back.
+// Set-up of an authenticator app: the secret as a QR code and as text, then the first code.
 import { Button } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -36,7 +36,7 @@ export function TwoFactorSetup({ setup, onDone }: TwoFactorSetupProps) {
         <code data-testid="two-factor-secret" className="min-w-0 flex-1 break-all font-mono text-sm">
           {setup.secret}
         </code>
-        <CopyButton value={setup.secret} label="Copy the key" />
+        <CopyButton value={setup.secret} label="Copy key" />
       </div>
       <Field label="Code" hint="The six digits that the app shows now." error={error}>
         {(control) => (
@@ -53,7 +53,7 @@ export function TwoFactorSetup({ setup, onDone }: TwoFactorSetupProps) {
       </Field>
       {call.failure === null || error !== undefined ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <Button type="submit" variant="accent" pending={call.pending} className="self-end">
-        Turn it on
+        Turn on
       </Button>
     </form>
   );

@@ -1,6 +1,6 @@
 'use client';
-// Something a person does to their account: asks who they are where the API wants that, reads the account again, and says
-// why when it failed.
+// Runs a change of the account: confirms the identity where the API requires it, refetches the account, and shows
+// errors.
 import { useToast } from '@fairlead/ui/toast';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -11,7 +11,7 @@ import { useProver, wasCancelled } from '../../common/confirm-identity.tsx';
 export interface AccountCall {
   readonly pending: boolean;
   readonly failure: Failure | null;
-  /** Answers undefined when it failed. */
+  /** Returns undefined when the call failed. */
   readonly run: <T>(work: () => Promise<T>, done?: string) => Promise<T | undefined>;
   readonly forget: () => void;
 }

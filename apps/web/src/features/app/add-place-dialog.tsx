@@ -1,5 +1,5 @@
 'use client';
-// An app into another environment: which one, on which server, with which domain, and what runs there first.
+// Adds an app to another environment: the environment, the server, the domain and the first release.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -31,7 +31,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
   const open = (environments ?? []).filter(
     ({ id, projectId }) => projectId === app.projectId && !app.places.some(({ environmentId }) => environmentId === id),
   );
-  // Without a place: an environment is made in the organization.
+  // Creating an environment needs the permission in the whole organization.
   const mayMake = can('environment.write', {});
   const [chosen, setChosen] = useState('');
   const [serverId, setServerId] = useState<string>(app.serverId);
@@ -60,7 +60,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
               : undefined,
       },
       {
-        // Also when it failed: the environment may have been made, and is then one to choose.
+        // Refetch after a failure too: the environment may have been created.
         onSettled: () => void queryClient.invalidateQueries(trpc.environment.pathFilter()),
         onSuccess: ({ environmentId, deploymentId, left }) => {
           onClose();
@@ -81,7 +81,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
       open
       onClose={onClose}
       title={`Add ${app.name} to an environment`}
-      detail={`It begins with the settings of ${app.places[0]?.environmentName ?? app.environmentName}. Secrets, volumes and domains are its own.`}
+      detail={`It starts with the settings of ${app.places[0]?.environmentName ?? app.environmentName}. Secrets, volumes and domains are its own.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -107,7 +107,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
                   {isProtected ? ' (protected)' : ''}
                 </option>
               ))}
-              {mayMake || open.length === 0 ? <option value={NEW}>A new one…</option> : null}
+              {mayMake || open.length === 0 ? <option value={NEW}>New environment…</option> : null}
             </Select>
           )}
         </Field>
@@ -136,7 +136,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
         <Field label="Domain" hint="Can be added later." error={failure?.fields.host}>
           {(control) => <Input {...control} mono name="host" placeholder={`${app.slug}-staging.localhost`} />}
         </Field>
-        <Field label="Runs there first">
+        <Field label="Start with">
           {(control) => (
             <Select {...control} name="first">
               {app.liveRelease === null ? null : (
@@ -145,9 +145,9 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
                 </option>
               )}
               {app.repositoryUrl === '' && app.image === null ? null : (
-                <option value="branch">{app.image === null ? 'The newest commit of the branch' : 'The image'}</option>
+                <option value="branch">{app.image === null ? 'Newest commit of the branch' : 'The image'}</option>
               )}
-              <option value="later">Nothing yet</option>
+              <option value="later">Don't deploy yet</option>
             </Select>
           )}
         </Field>

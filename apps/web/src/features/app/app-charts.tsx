@@ -1,5 +1,5 @@
 'use client';
-// The charts of an app, loaded after the page: requests, latency, errors, CPU and memory under one cursor.
+// Charts of an app: requests, latency, errors, CPU and memory with a shared cursor. Loaded after the page.
 import { ChartGroup } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
@@ -25,7 +25,7 @@ export function AppCharts({ app, range, metric }: AppChartsProps) {
       ? appSampleRow(event)
       : null,
   );
-  // Quantiles of several servers cannot be made of each one's own: those come with the next reading.
+  // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.
   const live = takesLiveSamples(range) && app.serverCount === 1;
   const { stepMs } = metric;
   const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
@@ -47,7 +47,7 @@ export function AppCharts({ app, range, metric }: AppChartsProps) {
           format={formatCount}
           floor={1}
           height={200}
-          emptyText="No requests in this span"
+          emptyText="No requests in this period"
         />
         <TimeSeriesChart title="Latency" rows={rows} series={LATENCY} band={LATENCY_BAND} format={formatMs} floor={1} />
         <TimeSeriesChart title="Errors" rows={rows} series={ERRORS} format={formatCount} floor={1} />

@@ -1,6 +1,7 @@
 'use client';
 import { domainLabel } from '@fairlead/core/domain/rules';
-// The host names, and paths of them, that lead to one app. Detaching is done at once and can be undone, but for one with a policy.
+// Routes (host names and path prefixes) of one app. Detaching happens at once with an undo, except for a route with a
+// policy.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -23,7 +24,7 @@ import { useAction } from '../../common/use-action.ts';
 export function AppDomainsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
-  // With a policy there is no way back: nobody knows the passwords that it holds.
+  // A policy cannot be restored, because its passwords cannot be read: ask first.
   const [asked, setAsked] = useState<AppDetail['domains'][number] | null>(null);
   const queryClient = useQueryClient();
   const toast = useToast();
@@ -51,9 +52,9 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
 
   return (
     <Card>
-      <CardHeader title="Domains" detail={`They lead to the app in ${app.environmentName}`} />
+      <CardHeader title="Domains" detail={`Hosts of the app in ${app.environmentName}`} />
       {app.domains.length === 0 ? (
-        <EmptyState icon={<Globe size={20} />} title="No domain leads here">
+        <EmptyState icon={<Globe size={20} />} title="No domains yet">
           The app runs, but nobody can reach it. Attach a host name below and point its DNS at {app.serverName}.
         </EmptyState>
       ) : (
@@ -96,13 +97,13 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         title={`Detach ${asked === null ? '' : domainLabel(asked)}`}
         footer={
           <>
-            <Button onClick={() => setAsked(null)}>Keep it</Button>
+            <Button onClick={() => setAsked(null)}>Cancel</Button>
             <Button
               variant="danger"
               pending={detach.pending}
               onClick={() => (asked === null ? undefined : detach.run({ domainId: asked.id }))}
             >
-              Detach it
+              Detach
             </Button>
           </>
         }
@@ -139,7 +140,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
   return (
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
-        label="Attach a domain"
+        label="Attach domain"
         hint="For example shop.localhost, or shop.localhost/api for what begins with that path. Other names get no certificate yet, so browsers refuse them over https."
         error={failure === null ? undefined : (failure.fields.host ?? failure.fields.pathPrefix ?? failure.message)}
         className="flex-1"
@@ -161,7 +162,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
   );
 }
 
-/** As it is typed: everything from the first slash on is the path. */
+/** Splits typed text: everything from the first slash on is the path. */
 function routeOf(typed: string): { host: string; pathPrefix: string } {
   const [host = '', ...path] = typed.trim().split('/');
   return { host, pathPrefix: `/${path.join('/')}` };

@@ -22,7 +22,7 @@ test.each([
   ['日本', ''],
 ])('%s is found under %j', (name, host) => expect(suggestHost(name)).toBe(host));
 
-test('a deploy key is added where the repository is', () => {
+test('a deploy key is added on the host of the repository', () => {
   expect(keyPlaceOf('ssh://git@github.com/acme/shop.git')).toEqual({
     name: 'GitHub',
     url: 'https://github.com/acme/shop/settings/keys/new',

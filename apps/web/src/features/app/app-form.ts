@@ -1,21 +1,24 @@
-// What people type about an app, turned into what the API takes. Pure.
+// Converts the fields of the app form to the API's input. Pure.
 import { repositoryName } from '@fairlead/ui/lib/format';
 
-/** A first name from the repository's address: its last part, without `.git`. */
+/** Suggests a name from the repository's URL: its last part without `.git`. */
 export function suggestName(repositoryUrl: string): string {
   const address = repositoryUrl.trim().replace(/^[\w.-]+@([\w.-]+):(?!\/)/, 'ssh://$1/');
   if (!/^(?:https?|ssh):\/\/[^/]+\/./.test(address)) return '';
   return repositoryName(address).split('/').at(-1) ?? '';
 }
 
-/** Of "registry.example/team/shop:2@sha256:…": shop. */
+/** Suggests a name from an image, for example shop for "registry.example/team/shop:2@sha256:…". */
 export function suggestImageName(image: string): string {
   const path = image.trim().replace(/@.*$/, '');
   const last = path.split('/').at(-1) ?? '';
   return last.replace(/:.*$/, '');
 }
 
-/** A name that browsers find on this machine; empty when nothing of the app's name can stand in one. */
+/**
+ * Suggests a host that browsers resolve to this machine; empty when no character of the app's name is allowed in a
+ * host.
+ */
 export function suggestHost(name: string): string {
   const label = name
     .normalize('NFKD')
@@ -28,13 +31,13 @@ export function suggestHost(name: string): string {
 }
 
 export interface KeyPlace {
-  /** The host's name, as people call it. */
+  /** Display name of the host. */
   readonly name: string;
-  /** Where a deploy key is added there; null: nobody knows. */
+  /** URL of the page that adds a deploy key; null if unknown. */
   readonly url: string | null;
 }
 
-/** Where the public half of a deploy key belongs. */
+/** Returns the host's page for adding the public key. */
 export function keyPlaceOf(repositoryUrl: string): KeyPlace {
   const [, host = '', path = ''] = /^ssh:\/\/[^@/]*@([^:/]+)(?::\d+)?\/(.+?)(?:\.git)?\/?$/.exec(repositoryUrl) ?? [];
   switch (host) {

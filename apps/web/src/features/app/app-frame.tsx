@@ -1,5 +1,5 @@
 'use client';
-// Around every page of one app: its head with state and actions, its tabs, and the one live stream they share.
+// Frame of all pages of an app: header with state and actions, tabs, and their shared live stream.
 import { Button, buttonClass, IconButton } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
@@ -15,7 +15,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app-place.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
-import { MePlace, useMe } from '../../common/me.tsx';
+import { MeScope, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
 import { appLook, isUnderWay } from '../../common/states.ts';
@@ -29,12 +29,12 @@ const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) =
 
 export interface AppFrameProps {
   readonly slug: string;
-  /** As the server read it; the cache takes over from there. */
+  /** Initial data from the server; the query cache takes over. */
   readonly initial: AppDetail;
   readonly children: ReactNode;
 }
 
-/** What runs keeps what it was given. */
+/** Messages for secrets that cannot be delivered; running instances keep the values they have. */
 const SECRETS_PROBLEM = {
   undecryptable:
     'A secret of this app could not be decrypted. What runs goes on, but nothing new of it starts: restore the master key from its backup, or write the values anew on the Secrets page, then deploy.',
@@ -50,7 +50,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
-      <MePlace place={app}>
+      <MeScope scope={app}>
         <Page>
           <PageHeader
             breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
@@ -63,9 +63,9 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
             }
             detail={app.url === null ? null : <AppLink url={app.url} />}
             actions={
-              <MePlace place={app} isProtected={isProtected}>
+              <MeScope scope={app} isProtected={isProtected}>
                 <AppActions app={app} />
-              </MePlace>
+              </MeScope>
             }
             tabs={<AppTabs app={app} asked={asked} />}
           />
@@ -81,11 +81,11 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
                 : 'Only members who may approve deployments can make changes here.'}
             </p>
           ) : null}
-          <MePlace place={app} isProtected={isProtected}>
+          <MeScope scope={app} isProtected={isProtected}>
             {children}
-          </MePlace>
+          </MeScope>
         </Page>
-      </MePlace>
+      </MeScope>
     </LivePage>
   );
 }
@@ -183,7 +183,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
       >
         {url === null ? null : (
           <MenuItem icon={<ExternalLink size={15} />} onSelect={() => window.open(url, '_blank', 'noreferrer')}>
-            Open the app
+            Open app
           </MenuItem>
         )}
         {lastDeployment === null ? null : (
@@ -193,7 +193,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
         )}
         {can('benchmark.write', app) ? (
           <MenuItem icon={<ChartSpline size={15} />} onSelect={() => router.push(paths.startBenchmark(app.slug))}>
-            Benchmark it
+            Run benchmark
           </MenuItem>
         ) : null}
         <MenuSeparator />

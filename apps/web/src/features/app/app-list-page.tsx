@@ -12,7 +12,7 @@ import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
-// All apps, with a search that lives in the address.
+// Lists all apps, with a search in the URL.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -82,7 +82,7 @@ function NoApps({ searched }: { readonly searched: string }) {
         ) : null
       }
     >
-      An app is a Git repository that Fairlead builds and runs on one of your servers. One address is all it needs.
+      An app is a Git repository that Fairlead builds and runs on your servers. Start with its clone URL.
     </EmptyState>
   );
 }

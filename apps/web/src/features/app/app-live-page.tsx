@@ -1,5 +1,5 @@
 'use client';
-// How an app is doing right now: its figures, then everything on one time axis with one cursor and its deployments.
+// Overview of an app: current figures, then charts with a shared time axis, a cursor and deployment markers.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { formatMs, plural, repositoryName, shortHash } from '@fairlead/ui/lib/format';
@@ -35,7 +35,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const servers = app.serverCount;
   const metric = useQuery({
     ...trpc.metric.app.queryOptions({ ...place, range }),
-    // Several servers are added up by each reading; one streams in between.
+    // With several servers each refetch merges the figures; with one server they are streamed.
     refetchInterval: servers > 1 ? Math.min(rereadEveryMs(range), 10_000) : rereadEveryMs(range),
     placeholderData: keepPreviousData,
   });
@@ -50,7 +50,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           detail={metric.data === undefined ? null : sayTotals(metric.data.totals)}
           action={
             <Segmented
-              label="Span"
+              label="Period"
               value={range}
               options={ranges}
               onValueChange={(value) => filter.set(value === '15m' ? '' : value)}

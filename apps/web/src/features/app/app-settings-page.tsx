@@ -1,5 +1,6 @@
 'use client';
-// What an app is built from and how it runs. Says plainly what takes effect when; deleting asks for the name.
+// Settings of an app: its source and its run configuration, with a note on when changes take effect. Deleting asks for
+// the name.
 import { commandLine, commandOf } from '@fairlead/core/kernel/command';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
@@ -20,7 +21,7 @@ import { LeaveCard } from './leave-card.tsx';
 export interface AppSettingsPageProps {
   readonly slug: string;
   readonly initial: AppDetail;
-  /** Between what the app is and its end. */
+  /** Sections between the settings and the deletion. */
   readonly children: ReactNode;
 }
 
@@ -74,7 +75,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
       },
       {
         onSuccess: (saved) => {
-          toast({ title: 'Settings saved', detail: 'They take effect with the next deployment.' });
+          toast({ title: 'Settings saved', detail: 'Takes effect with the next deployment.' });
           void queryClient.invalidateQueries(trpc.app.pathFilter());
           if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug, asked));
         },
@@ -92,25 +93,25 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           </Field>
           <Field
             label={app.places.length > 1 ? `Branch of ${app.environmentName}` : 'Branch'}
-            hint="Default: the repository's default branch."
+            hint="Default: the repository's default branch"
             error={failure?.fields.branch}
           >
             {(control) => <Input {...control} mono name="branch" defaultValue={app.branch} />}
           </Field>
           <Field
             label="Git repository"
-            hint={app.repositoryUrl === '' ? 'None: it is an image, or folders are uploaded.' : null}
+            hint={app.repositoryUrl === '' ? 'None: this app uses an image or uploaded folders.' : null}
             error={failure?.fields.repositoryUrl}
             className="sm:col-span-2"
           >
             {(control) => <Input {...control} mono name="repositoryUrl" defaultValue={app.repositoryUrl} />}
           </Field>
-          <Field label="Root folder" hint="Empty: the whole repository." error={failure?.fields.rootFolder}>
+          <Field label="Root folder" hint="Default: repository root" error={failure?.fields.rootFolder}>
             {(control) => <Input {...control} mono name="rootFolder" defaultValue={app.rootFolder} />}
           </Field>
           <Field
             label="Health path"
-            hint="Must answer 2xx or 3xx. Empty: the port alone."
+            hint="Must return 2xx or 3xx. Default: TCP connection"
             error={failure?.fields.healthPath}
           >
             {(control) => (
@@ -119,7 +120,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           </Field>
           <Field
             label="Start command"
-            hint="Runs in a shell if it has quotes, variables or &&. Default: detected."
+            hint="Runs in a shell if it has quotes, variables or &&. Default: detected"
             error={failure?.fields.command}
             className="sm:col-span-2"
           >
@@ -158,9 +159,9 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
   const remove = useMutation(trpc.app.delete.mutationOptions());
   return (
     <Card className="p-4">
-      <h2 className="font-semibold">Delete this app</h2>
+      <h2 className="font-semibold">Delete app</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
-        It stops at once. Its deployments, logs, releases, domains and benchmarks go with it.
+        It stops immediately. Its deployments, logs, releases, domains and benchmarks are deleted too.
       </p>
       <Button variant="danger-outline" onClick={() => setOpen(true)}>
         Delete {app.name}
@@ -170,7 +171,7 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
         onClose={() => setOpen(false)}
         what="app"
         name={app.name}
-        lost="The app stops at once, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
+        lost="The app stops immediately, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
         pending={remove.isPending}
         error={remove.error === null ? null : readFailure(remove.error).message}
         onConfirm={(confirmName) =>

@@ -1,5 +1,5 @@
 'use client';
-// Between the making of an app whose repository is opened by a key and its first deployment: the key, and what to do with it.
+// Step between the creation of an app with a deploy key and its first deployment: shows the key and where to add it.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -30,21 +30,21 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
   const place = keyPlaceOf(repositoryUrl);
   return (
     <Card className="p-5">
-      <h2 className="font-semibold text-lg">Hand over the deploy key</h2>
+      <h2 className="font-semibold text-lg">Add the deploy key</h2>
       <p className="mt-1 text-pretty text-ink-soft">
-        The app is made. Its server opens the repository with this key, and with nothing else. The private half is
-        sealed for the server and never shown.
+        App created. Its server reads the repository with this key only. The private key is sealed for the server and
+        never shown.
       </p>
       <div className="mt-4 flex min-w-0 items-center gap-1 rounded-control bg-sunken pl-3">
         <code className="min-w-0 flex-1 truncate py-2.5 font-mono text-sm" title={publicKey}>
           {publicKey}
         </code>
-        <CopyButton value={publicKey} label="Copy the public key" />
+        <CopyButton value={publicKey} label="Copy public key" />
       </div>
       <ol className="mt-4 flex list-decimal flex-col gap-1.5 pl-5 marker:text-ink-faint">
         <li>Copy the line above.</li>
         <li>
-          Add it to {place.name} as a deploy key of this repository; reading is all it needs.{' '}
+          Add it to {place.name} as a deploy key of this repository, with read access.{' '}
           {place.url === null ? null : (
             <a
               href={place.url}
@@ -62,10 +62,10 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
       </ol>
       <footer className="mt-5 flex flex-wrap items-center justify-end gap-2">
         <HoverLink href={paths.appSettings(slug)} className={buttonClass('ghost')}>
-          Later, from its settings
+          Later, in settings
         </HoverLink>
         <Button variant="accent" pending={deploy.pending} onClick={() => deploy.run({ appId })}>
-          The key is added: deploy
+          Key added: deploy
         </Button>
       </footer>
     </Card>

@@ -1,5 +1,5 @@
 'use client';
-// In which of its environments an app is looked at, and the way into another one. Beside the name, on every page of the app.
+// Menu beside the app's name, on every page of the app: selects the environment, or adds the app to another one.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
@@ -20,7 +20,7 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
   const [first] = app.places;
   const go = (environmentId: string) =>
     router.push(environmentId === first?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
-  // A person with a grant in some environment alone may still add the app there.
+  // A grant in one environment of the project is enough to add the app there.
   const mayAdd = can('app.write', { projectId: app.projectId });
   if (app.places.length < 2 && !mayAdd) {
     return <span className="text-ink-soft">{app.environmentName}</span>;

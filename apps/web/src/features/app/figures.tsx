@@ -1,5 +1,5 @@
 'use client';
-// The app's figures of this second. They roll to their new values and never push each other about.
+// Current figures of the app. Digits roll to their new values without moving the layout.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
@@ -8,7 +8,7 @@ import { placeKey, useLiveAppFigures } from '../../common/use-live-figures.ts';
 
 export interface FiguresProps {
   readonly app: AppDetail;
-  /** What was measured before the first second streams in. */
+  /** Measurements before the first live sample. */
   readonly points: AppMetric['points'];
 }
 
@@ -16,7 +16,7 @@ export function Figures({ app, points }: FiguresProps) {
   const live = useLiveAppFigures().get(placeKey(app.id, app.environmentId));
   const measured = points.findLast((point) => point.memoryBytes !== null);
   const sample = live ?? measured;
-  // Quantiles of several servers cannot be made of each one's own: those come with the next reading.
+  // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.
   const latency = app.serverCount === 1 && live?.latency ? live.latency : measured;
   const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
   const figures = [

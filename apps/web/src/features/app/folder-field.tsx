@@ -1,5 +1,5 @@
 'use client';
-// A folder of this computer, or a tar.gz of one, chosen in the browser. Says what of it is sent and what stays here.
+// Field for a local folder or a tar.gz of one. Shows which files are uploaded and which are left out.
 import { Button } from '@fairlead/ui/button';
 import { formatBytes, plural } from '@fairlead/ui/lib/format';
 import { FileArchive, Folder } from 'lucide-react';
@@ -26,7 +26,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
           aria-describedby={hintId}
           onClick={() => folder.current?.click()}
         >
-          Choose a folder
+          Choose folder
         </Button>
         <Button
           variant="ghost"
@@ -36,7 +36,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
           or a .tar.gz
         </Button>
         <span className="min-w-0 flex-1 basis-40 truncate text-ink-soft text-sm" aria-live="polite">
-          {value === null ? 'Nothing chosen' : sayPicked(value)}
+          {value === null ? 'No folder chosen' : sayPicked(value)}
         </span>
       </div>
       <p
@@ -44,13 +44,13 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
         className={error === undefined ? 'text-ink-faint text-sm' : 'text-bad-text text-sm'}
         aria-live="polite"
       >
-        {error ?? 'Files of .git, node_modules and .env stay on this computer. Every file counts as executable.'}
+        {error ?? 'Files of .git, node_modules and .env are not uploaded. All files are uploaded as executable.'}
       </p>
       <input
         ref={folder}
         type="file"
         aria-label="Folder to upload"
-        // A folder, with all that is below it.
+        // Lets the browser pick a folder with its subfolders.
         {...{ webkitdirectory: '' }}
         hidden
         onChange={({ target: { files } }) => {

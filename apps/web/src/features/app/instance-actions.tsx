@@ -1,5 +1,5 @@
 'use client';
-// Starts the app's instances anew beside the old ones, or changes how many there are. Both lose no request.
+// Restarts the app's instances or changes their number. Neither loses a request.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -85,7 +85,7 @@ function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClo
       open
       onClose={onClose}
       title={`Scale ${app.name}`}
-      detail="It takes effect at once. Instances that go finish what they are at first."
+      detail="Takes effect immediately. Removed instances finish their requests first."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -102,7 +102,7 @@ function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClo
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <Field label="Instances on each server" hint={`From 1 to ${INSTANCES_MAX}.`}>
+        <Field label="Instances per server" hint={`From 1 to ${INSTANCES_MAX}.`}>
           {(control) => (
             <Input
               {...control}

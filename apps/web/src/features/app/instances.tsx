@@ -1,5 +1,5 @@
 'use client';
-// The running copies of an app's processes, as their servers last reported them.
+// Instances of the app, as their servers last reported them.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -18,14 +18,14 @@ const LOOK: Record<Instance['state'], StateLook> = {
   draining: { tone: 'idle', shape: 'half', label: 'Draining' },
   stopped: { tone: 'idle', shape: 'dash', label: 'Stopped' },
   crashed: { tone: 'bad', shape: 'cross', label: 'Crashed' },
-  given_up: { tone: 'bad', shape: 'cross', label: 'Given up' },
+  given_up: { tone: 'bad', shape: 'cross', label: 'Crash-looping' },
   asleep: { tone: 'idle', shape: 'ring', label: 'Asleep' },
 };
 
-/** What a reader could not guess from the word. */
+/** Explanations of states with a label that does not explain itself. */
 const MEANS: Partial<Record<Instance['state'], string>> = {
-  given_up: 'It ended again and again and is not started any more. A deployment or a restart tries it anew.',
-  asleep: 'Nobody asked for it lately. The next request wakes it.',
+  given_up: 'It crashed repeatedly and is not restarted. Deploy or restart the app to try again.',
+  asleep: 'Idle. The next request wakes it.',
 };
 
 export function Instances({ app }: { readonly app: AppDetail }) {
@@ -38,7 +38,7 @@ export function Instances({ app }: { readonly app: AppDetail }) {
         action={<InstanceActions app={app} />}
       />
       {instances.length === 0 ? (
-        <p className="px-4 pb-4 text-ink-faint">None is running. A deployment starts one.</p>
+        <p className="px-4 pb-4 text-ink-faint">No running instances. Deploy the app to start one.</p>
       ) : (
         <Table>
           <TableHead>
@@ -68,7 +68,7 @@ export function Instances({ app }: { readonly app: AppDetail }) {
 
 function InstanceRow({ instance }: { readonly instance: Instance }) {
   const said = instance.detail === '' ? (MEANS[instance.state] ?? '') : instance.detail;
-  // Whatever runs takes some memory: none means that nobody measured.
+  // A running process uses some memory: zero means that it was not measured.
   const measured = instance.memoryBytes > 0;
   return (
     <Row>

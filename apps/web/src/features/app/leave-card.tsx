@@ -1,5 +1,5 @@
 'use client';
-// The end of an app in one environment: names what stops and what stays there for its return.
+// Removes an app from one environment: lists what stops, and what stays for its return.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { useToast } from '@fairlead/ui/toast';
@@ -27,7 +27,7 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
       <h2 className="font-semibold">Take it out of {environmentName}</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
         It stops there and loses its domains there. Its other environments go on, and its history, settings and secrets
-        of {environmentName} wait for its return.
+        of {environmentName} are kept.
       </p>
       <Button variant="danger-outline" onClick={() => setOpen(true)}>
         Take {name} out of {environmentName}
@@ -38,7 +38,7 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
         what="app"
         name={name}
         title={`Take ${name} out of ${environmentName}`}
-        action="Take it out"
+        action="Remove"
         lost={<Lost app={app} />}
         pending={leave.isPending}
         error={leave.error === null ? null : readFailure(leave.error).message}
@@ -72,9 +72,9 @@ function Lost({ app }: { readonly app: AppDetail }) {
           free again.
         </li>
       )}
-      <li>What waits to be deployed and what is measured there is cancelled.</li>
+      <li>Waiting deployments and running benchmarks there are cancelled.</li>
       <li>Its deployments, releases, settings and secrets of {app.environmentName} are kept.</li>
-      <li>Its volumes stay on their servers until somebody deletes them under Settings → Environments.</li>
+      <li>Its volumes stay on their servers until they are deleted under Settings → Environments.</li>
     </ul>
   );
 }

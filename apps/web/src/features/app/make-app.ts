@@ -1,18 +1,20 @@
-// Makes a new app with everything its form knows, in the order that the API needs: what a build reads must be there before it.
+// Creates an app from its form in the order that the API requires: the build's inputs come before the build.
 import type { useTRPCClient } from '../../api/trpc.tsx';
 import type { Inputs, Settings } from '../../api/types.ts';
 
-/** What is there before the first deployment. */
+/** Input for a new app and its first deployment. */
 export interface NewApp {
   readonly app: Omit<Inputs['app']['create'], 'deployNow'>;
   readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'installCommand' | 'buildCommand' | 'outputFolder'>>;
-  /** Stored before the first deployment, which reads them. */
+  /** Secrets to store before the first deployment, which reads them. */
   readonly secrets: Inputs['secret']['update']['items'];
-  /** What opens a private source; null for one that everybody may read. */
+  /** Credentials of a private source; null for a public one. */
   readonly access: Omit<Inputs['credential']['update'], 'appId'> | null;
-  /** Besides the first. */
+  /** Servers besides the first. */
   readonly serverIds: readonly string[];
-  /** What is deployed first. `key`: a deploy key is made, and its owner has to hand it over before anything is deployed. */
+  /**
+   * First deployment. `key`: creates a deploy key, which its owner must add to the host before anything is deployed.
+   */
   readonly first: 'deploy' | 'key' | ((appId: string) => Promise<string>);
 }
 
@@ -20,9 +22,9 @@ export interface MadeApp {
   readonly appId: string;
   readonly slug: string;
   readonly deploymentId: string | null;
-  /** The public half of its deploy key. */
+  /** Public key of the app's deploy key. */
   readonly publicKey: string | null;
-  /** The app is there, but not all of the rest: what was refused. */
+  /** Error of a later step: the app was created, but not everything else. */
   readonly left: unknown;
 }
 
@@ -34,7 +36,7 @@ export interface SourceCalls {
   readonly makeKey: (input: Inputs['credential']['rotateKey']) => Promise<{ readonly publicKey: string }>;
 }
 
-/** Fails only when there is no app afterwards: half of one must be shown, not made twice. */
+/** Throws only when no app was created: a partial app is shown, not created twice. */
 export async function makeApp(
   client: Client,
   source: SourceCalls,
@@ -56,7 +58,7 @@ export async function makeApp(
       const { publicKey } = await source.makeKey({ appId });
       return { ...made, publicKey };
     }
-    // The folder of an upload is sent for an app that exists.
+    // An upload needs an existing app.
     const upload = first === 'deploy' ? {} : { uploadDigest: await first(appId) };
     const deployed = await client.deployment.create.mutate({ appId, ...upload });
     return { ...made, deploymentId: deployed.deploymentId };

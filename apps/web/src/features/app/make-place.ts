@@ -1,28 +1,28 @@
-// Brings an app into another environment, in the order that the API needs: the environment, its server, the domain, the first
-// release. Pure but for the client that it is given.
+// Adds an app to another environment in the order that the API requires: the environment, its server, the domain, the
+// first release. Pure apart from its client.
 import type { useTRPCClient } from '../../api/trpc.tsx';
 
 export interface NewPlace {
   readonly appId: string;
   readonly projectId: string;
-  /** One that exists, or the name of one to make. */
+  /** Existing environment, or the name of one to create. */
   readonly environment: { readonly id: string } | { readonly name: string; readonly protected: boolean };
   readonly serverId: string;
   readonly branch: string;
-  /** Empty: none yet. */
+  /** Domain; empty for none. */
   readonly host: string;
-  /** The live release of where the app is looked at; null builds the branch; undefined leaves it for later. */
+  /** Live release of the current environment; null builds the branch; undefined deploys nothing. */
   readonly first: { readonly releaseId: string } | null | undefined;
 }
 
 export interface MadePlace {
   readonly environmentId: string;
   readonly deploymentId: string | null;
-  /** The app is there, but not all of the rest: what was refused. */
+  /** Error of a later step: the app was added, but not everything else. */
   readonly left: unknown;
 }
 
-/** Fails only when the app is not there afterwards: half of it must be shown, not made twice. */
+/** Throws only when the app was not added: a partial result is shown, not created twice. */
 export async function makePlace(client: ReturnType<typeof useTRPCClient>, wanted: NewPlace): Promise<MadePlace> {
   const { appId, projectId, environment, serverId, branch, host, first } = wanted;
   const environmentId =

@@ -1,5 +1,5 @@
 'use client';
-// The form of a new app. Guards what only half of an app could come of before anything is made.
+// Form of a new app. Checks everything before the first call, so that no app is created in part.
 import { commandOf } from '@fairlead/core/kernel/command';
 import { fromScpForm } from '@fairlead/core/source/rules';
 import { Button, buttonClass } from '@fairlead/ui/button';
@@ -31,15 +31,15 @@ import { usePlan } from './use-plan.ts';
 
 export interface NewAppFormProps {
   readonly servers: readonly ServerSummary[];
-  /** The app is made, and waits for its deploy key to be handed over. */
+  /** Runs when the app was created and its deploy key must be added to the host. */
   readonly onKey: (step: DeployKeyStepProps) => void;
 }
 
 const canContain = ({ capabilities }: ServerSummary) => capabilities.includes('container');
 const NO_CONTAINERS = 'Needs Docker. No server here has it.';
 const builders = [
-  { value: 'auto', label: 'Detect it' },
-  { value: 'native', label: 'By its language' },
+  { value: 'auto', label: 'Auto-detect' },
+  { value: 'native', label: 'Language buildpack' },
   { value: 'dockerfile', label: 'Dockerfile' },
 ] as const;
 
@@ -49,7 +49,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const client = useTRPCClient();
   const router = useRouter();
   const toast = useToast();
-  // What was typed as a password is dropped as soon as it was sent.
+  // Drops the typed password from the cache as soon as it was sent.
   const { mutateAsync: setPassword } = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
   const { mutateAsync: makeKey } = useFreshMutation(trpc.credential.rotateKey.mutationOptions());
   const create = useMutation({
@@ -74,7 +74,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   });
   const [rootFolder, setRootFolder] = useState('');
   const [builder, setBuilder] = useState<(typeof builders)[number]['value']>('auto');
-  /** Values that the plan is fetched for; a field counts once it loses focus. */
+  /** Field values that the plan is fetched for; they update when a field loses focus. */
   const [settled, setSettled] = useState({ branch: '', rootFolder: '' });
   const plan = usePlan({ repositoryUrl: kind === 'https' ? whole : null, serverId, builder, ...settled });
   const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
@@ -83,7 +83,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const suggested =
     kind === 'folder' ? (picked?.name ?? '') : kind === 'image' ? suggestImageName(address) : suggestName(address);
   const shownName = name ?? suggested;
-  // A name under .localhost leads to this machine alone.
+  // A host under .localhost resolves to this machine only.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
   const isGit = kind === 'https' || kind === 'ssh';
   const isPlanned = kind === 'https' && plan.isAsked;
@@ -127,7 +127,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           }
           if (left !== null) {
             const detail = `${readFailure(left).message} Finish it in its settings, then press Deploy.`;
-            toast({ tone: 'warn', title: 'The app is made, but not deployed', detail });
+            toast({ tone: 'warn', title: 'App created, but not deployed', detail });
           }
           router.push(deploymentId === null ? paths.app(slug) : paths.deployment(deploymentId));
         },
@@ -147,7 +147,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             setAddress('');
             setWhole(null);
             setMissing(false);
-            // One that can, when the chosen one can't.
+            // Switch to a server that can run containers when the selected one can't.
             if (next === 'image' && server !== undefined && !canContain(server))
               setServerId(servers.find(canContain)?.id);
           }}
@@ -219,7 +219,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           {kind === 'image' ? null : (
             <Field
               label="Root folder"
-              hint={kind === 'folder' ? 'Empty: the whole folder.' : 'Empty: the whole repository.'}
+              hint={kind === 'folder' ? 'Default: whole folder' : 'Default: repository root'}
               error={failure?.fields.rootFolder}
             >
               {(control) => (
@@ -251,7 +251,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             )}
           </Field>
           {environments.length > 1 ? (
-            <Field label="Environment" hint="Others can be added later." error={failure?.fields.environmentId}>
+            <Field label="Environment" hint="More can be added later." error={failure?.fields.environmentId}>
               {(control) => (
                 <Select {...control} name="environmentId">
                   {environments.map(({ id, name: environmentName, projectName }) => (
@@ -270,7 +270,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               label="Builder"
               hint={
                 servers.some(canContain)
-                  ? 'A Dockerfile comes first where there is one.'
+                  ? 'A Dockerfile takes precedence if there is one.'
                   : `A Dockerfile ${NO_CONTAINERS.replace('Needs', 'needs')}`
               }
             >
@@ -308,7 +308,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         {progress === null ? null : (
           <Meter
-            label={progress.step === 'packing' ? 'Packing the folder' : 'Sending it'}
+            label={progress.step === 'packing' ? 'Packing the folder' : 'Uploading'}
             share={progress.share}
             warnAbove={1}
             text={progress.step === 'packing' ? '' : `${Math.floor(progress.share * 100)} %`}
@@ -319,7 +319,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             Cancel
           </HoverLink>
           <Button type="submit" variant="accent" pending={create.isPending}>
-            {kind === 'ssh' ? 'Make a deploy key' : kind === 'folder' ? 'Upload and deploy' : 'Deploy'}
+            {kind === 'ssh' ? 'Create deploy key' : kind === 'folder' ? 'Upload and deploy' : 'Deploy'}
           </Button>
         </div>
       </form>
@@ -337,7 +337,7 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
   return (
     <details className="rounded-control border border-line">
       <summary className="cursor-pointer select-none rounded-control px-3 py-2 hover:bg-hover">
-        On more servers than one
+        Multiple servers
       </summary>
       <fieldset className="grid grid-cols-1 gap-2 border-line border-t p-3 sm:grid-cols-2">
         <legend className="sr-only">Also run it on</legend>
@@ -355,13 +355,13 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
   );
 }
 
-/** Returns the kind and host of the form's user name and password: the host that was just typed. */
+/** Returns the kind of the source's credentials and the host that was typed. */
 function credentialTarget(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
   const credential = kind === 'image' ? 'registry' : 'https';
   return { kind: credential, host: sourceHost(credential, { repositoryUrl: address, image: address }) };
 }
 
-const DEFAULT_BRANCH = "Default: the repository's default branch.";
+const DEFAULT_BRANCH = "Default: the repository's default branch";
 
 interface BranchQuery {
   readonly data: SourceBranches | undefined;
@@ -369,9 +369,9 @@ interface BranchQuery {
   readonly isFetching: boolean;
 }
 
-/** Suggestions only: an address that cannot be asked may still be cloned by the server. */
+/** Suggestions only: the server may still clone a URL that the branch query cannot reach. */
 function branchHint({ data, error, isFetching }: BranchQuery): string {
-  if (isFetching) return 'Asking the repository for its branches…';
+  if (isFetching) return 'Loading branches…';
   if (error !== null) {
     const { fields, message } = readFailure(error);
     return `${fields.repositoryUrl ?? message} ${DEFAULT_BRANCH}`;

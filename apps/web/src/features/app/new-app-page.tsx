@@ -1,5 +1,5 @@
 'use client';
-// A new app on one screen: its source decides everything, the rest has a working default and can be changed later.
+// Page of a new app: the source is required, everything else has a working default and can be changed later.
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -46,7 +46,7 @@ function NoServer() {
         action={
           can('server.enrol') ? (
             <HoverLink href={paths.addServer} className={buttonClass('accent')}>
-              Add a server
+              Add server
             </HoverLink>
           ) : null
         }

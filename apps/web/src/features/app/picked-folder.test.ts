@@ -13,7 +13,7 @@ test.each([
   ['node_modules', false],
 ])('%s is left out: %s', (path, left) => expect(isLeftOut(path)).toBe(left));
 
-test('paths begin below the folder that was picked', () => {
+test('paths start below the selected folder', () => {
   const picked = ['shop/src/b.js', 'shop/a.js', 'shop/.env'].map((path) =>
     Object.defineProperty(new File(['x'], 'x'), 'webkitRelativePath', { value: path }),
   );

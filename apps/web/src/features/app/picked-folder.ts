@@ -1,11 +1,11 @@
-// What of a picked folder is uploaded. Pure: a page tells files by their path below the folder that was picked.
+// Selects the files of a local folder to upload, with paths relative to the folder. Pure.
 
 export interface PickedFile {
   readonly path: string;
   readonly file: File;
 }
 
-/** Made anew by the build, or nobody's business on a server. */
+/** Folders that the build recreates, or that have no use on a server. */
 const LEFT_OUT_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 const SECRET_FILE = /^\.env(?:\.|$)/;
 
@@ -16,7 +16,7 @@ export function isLeftOut(path: string): boolean {
   return SECRET_FILE.test(name) && name !== '.env.example';
 }
 
-/** The folder's own name is no part of what is in it. */
+/** Strips the folder's own name from the paths. */
 export function filesToUpload(files: Iterable<File>): PickedFile[] {
   return [...files]
     .map((file) => ({ path: file.webkitRelativePath.split('/').slice(1).join('/'), file }))

@@ -115,12 +115,12 @@ function failureOf(inspection: Inspection | undefined, error: unknown): PlanFail
     return { sentence: fields.repositoryUrl ?? message, hint: NOT_HERE, appFolders: [] };
   }
   const { code, sentence, appFolders } = inspection;
-  // Its fields are on this page, and the app has no settings yet.
+  // The fields are on this page, and the app has no settings yet.
   const here = sentence.replaceAll(' in the settings of the app', '');
   return { sentence: here, hint: nextSteps[code] ?? null, appFolders };
 }
 
-/** Without a plan, commands are shown where they may lead to one, and where some were typed. */
+/** True if command fields may lead to a plan, or some were typed. */
 function mayHelp(inspection: Inspection | undefined, { install, build, start, output }: PlanDraft): boolean {
   const isUnclear = inspection?.kind === 'failed' && inspection.code === 'build.not_detected';
   const isTyped = [install, build, start, output].some((line) => line !== '');
@@ -211,7 +211,7 @@ function Commands({ plan, draft, onDraft }: DraftProps & { readonly plan: BuildP
   );
 }
 
-/** Shows what an edited field replaces, which its placeholder no longer does. */
+/** Shows the detected value that an edited field replaces, because its placeholder is hidden. */
 function hintOf(value: string, detected: string | undefined): ReactNode {
   if (value === '' || detected === undefined || detected === '') return null;
   return (
@@ -247,7 +247,7 @@ function Variables({ names, draft, onDraft }: DraftProps & { readonly names: rea
   );
 }
 
-/** Sentences of the agent put names of files and commands between backticks. */
+/** Formats text between backticks in the agent's messages as code. */
 function WithCode({ text }: { readonly text: string }) {
   return text.split('`').map((part, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of one sentence never move

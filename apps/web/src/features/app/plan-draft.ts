@@ -6,13 +6,13 @@ import type { Outputs } from '../../api/types.ts';
 export type Inspection = Outputs['source']['inspect'];
 export type BuildPlan = Extract<Inspection, { kind: 'plan' }>['plan'];
 
-/** Lines as they were typed; empty: what is detected. */
+/** Typed values; empty means the detected value. */
 export interface PlanDraft {
   readonly install: string;
   readonly build: string;
   readonly start: string;
   readonly output: string;
-  /** Values by name, of variables that the repository names. */
+  /** Values of the variables that the repository names. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export function overridesOf({ install, build, output }: PlanDraft) {
   };
 }
 
-/** The same with the start command, which an app has outside its settings. */
+/** Returns the overrides with the start command, which an app stores outside its settings. */
 export function planInputOf(draft: PlanDraft) {
   return { ...overridesOf(draft), ...(draft.start.trim() === '' ? {} : { startCommand: commandOf(draft.start) }) };
 }

@@ -1,5 +1,5 @@
 'use client';
-// What came for an app by each of its routes. Absent while nothing did: a table of one empty row teaches nobody.
+// Request metrics of each route of an app. Hidden until a route has traffic.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
@@ -24,7 +24,7 @@ export function Routes({ app, range }: RoutesProps) {
   if (routes.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Routes" detail="The busiest first, over the same span" />
+      <CardHeader title="Routes" detail="Busiest first, over the same period" />
       <Table>
         <TableHead>
           <HeadCell>Route</HeadCell>

@@ -1,5 +1,5 @@
 'use client';
-// Where an app comes from, as four tiles. One that no server can do is shown with the reason, so that nobody looks for it.
+// Choice of an app's source as four tiles. A source that no server supports is shown with the reason.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Box, FolderUp, GitBranch, KeyRound, type LucideIcon } from 'lucide-react';
 import { useId } from 'react';
@@ -18,14 +18,14 @@ const TILES: readonly {
     detail: 'A public repository, or a private one with a token',
     Icon: GitBranch,
   },
-  { kind: 'ssh', title: 'Git over SSH', detail: 'With a deploy key made for this app', Icon: KeyRound },
-  { kind: 'image', title: 'Image', detail: 'From a container registry, built already', Icon: Box },
+  { kind: 'ssh', title: 'Git over SSH', detail: 'With a deploy key for this app', Icon: KeyRound },
+  { kind: 'image', title: 'Image', detail: 'From a container registry', Icon: Box },
   { kind: 'folder', title: 'Folder', detail: 'Uploaded from this computer', Icon: FolderUp },
 ];
 
 export interface SourceChoiceProps {
   readonly value: SourceKind;
-  /** Why a kind can't be chosen; absent: it can. */
+  /** Reasons why a source can't be selected. */
   readonly refused: Partial<Record<SourceKind, string>>;
   readonly onValue: (kind: SourceKind) => void;
 }

@@ -1,5 +1,5 @@
 'use client';
-// What each kind of source asks for. Uncontrolled, but for what the rest of the form follows.
+// Fields of each kind of source. Uncontrolled, except where the rest of the form depends on them.
 import { Field, Input } from '@fairlead/ui/input';
 import type { ReactNode } from 'react';
 import type { Failure } from '../../api/failure.ts';
@@ -10,12 +10,12 @@ import type { PickedSource } from './upload-folder.ts';
 export interface SourceFieldsProps {
   readonly kind: SourceKind;
   readonly failure: Failure | null;
-  /** Nobody has chosen a source yet: later, focus stays with whoever walks them. */
+  /** True until the first choice of a source: only then may a field take focus. */
   readonly begins: boolean;
-  /** A repository or an image. */
+  /** URL of a repository, or an image reference. */
   readonly address: string;
   readonly onAddress: (address: string) => void;
-  /** The address is complete: its branches and its plan can be fetched. */
+  /** Runs when the address is complete, so that its branches and its plan can be fetched. */
   readonly onLeave: (address: string | null) => void;
   readonly picked: PickedSource | null;
   readonly pickError: string | undefined;
@@ -46,7 +46,7 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
             />
           )}
         </Field>
-        <Access title="The registry asks for a password">A token that may only pull is enough.</Access>
+        <Access title="Private registry">A token with pull access is enough.</Access>
       </>
     );
   }
@@ -59,8 +59,8 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
         label="Git repository"
         hint={
           isSsh
-            ? 'A key is made for this app alone; you hand its public half to the host before the first deployment.'
-            : 'An address that this server can clone over https, without a password in it.'
+            ? 'Fairlead creates a key for this app. Add its public key at the host before the first deployment.'
+            : 'HTTPS clone URL, without a password in it.'
         }
         error={failure?.fields.repositoryUrl}
       >
@@ -84,7 +84,7 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
         )}
       </Field>
       {isSsh ? null : (
-        <Access title="The repository is private">A token that may only read this repository is enough.</Access>
+        <Access title="Private repository">A token with read access to this repository is enough.</Access>
       )}
     </>
   );

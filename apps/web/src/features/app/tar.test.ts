@@ -1,4 +1,4 @@
-// What a page packs, unpacked by the tar of this machine.
+// Tests of the browser's tar writer against the tar program of this machine.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const files: Readonly<Record<string, string>> = {
   'src/block.bin': 'x'.repeat(1024),
   empty: '',
   [`${'deep/'.repeat(30)}ü.txt`]: 'far down',
-  // Its pax record is 99 bytes without the digits of its own length: with them it has three.
+  // The pax record is 99 bytes without the digits of its own length, and has three digits with them.
   [`a/${'b'.repeat(110)}`]: 'long',
 };
 
@@ -35,7 +35,7 @@ test('every file comes out with its whole path and its bytes', async () => {
   }
 });
 
-test('a pax record counts its own digits wherever they grow', async () => {
+test('a pax record counts its own digits at every length', async () => {
   for (let length = 101; length < 130; length += 1) {
     const path = 'n'.repeat(length);
     const packed = await new Response(packTarGz([{ path, file: new Blob(['1']) }])).blob();

@@ -1,15 +1,17 @@
-// Packs files into a tar.gz in the browser, piece by piece. Owns the format alone: POSIX.1-2017, pax, "ustar Interchange
-// Format" and "pax Extended Header Block". Must never hold more than one file's piece at a time.
+// Tar.gz writer for the browser, in POSIX.1-2017 pax format ("ustar Interchange Format", "pax Extended Header Block").
+// Streams: holds at most one piece of one file in memory.
 
 export interface TarEntry {
-  /** Below the folder, with slashes. */
+  /** Path relative to the folder, with slashes. */
   readonly path: string;
   readonly file: Blob;
 }
 
 const BLOCK = 512;
 const NAME_BYTES = 100;
-/** Whether a file may be run is not told to a page; a script that may not would break a build. */
+/**
+ * A browser does not reveal the executable bit: set it for all files, because a script without it would break a build.
+ */
 const MODE = 0o755;
 const MODIFIED = 0;
 const encoder = new TextEncoder();
@@ -33,7 +35,7 @@ async function* pack(entries: readonly TarEntry[]): AsyncGenerator<Uint8Array<Ar
   for (const { path, file } of entries) {
     const name = encoder.encode(path);
     if (name.length > NAME_BYTES) {
-      // The next header's name has no room: an extended one before it says the whole path.
+      // The path does not fit into the next header: an extended header before it holds the whole path.
       const record = paxRecord('path', path);
       yield header(encoder.encode('pax'), record.length, 'x');
       yield padded(record);
@@ -56,7 +58,7 @@ function header(name: Uint8Array, sizeBytes: number, kind: '0' | 'x'): Uint8Arra
   put(octal(0, 7), 116);
   put(octal(sizeBytes, 11), 124);
   put(octal(MODIFIED, 11), 136);
-  // Counted with eight spaces in its own place.
+  // The checksum is computed with eight spaces in its own field.
   put('        ', 148);
   put(kind, 156);
   put('ustar\x0000', 257);
@@ -65,7 +67,7 @@ function header(name: Uint8Array, sizeBytes: number, kind: '0' | 'x'): Uint8Arra
   return block;
 }
 
-/** "length key=value\n", whose length counts itself. */
+/** Returns "length key=value\n"; the length counts its own digits. */
 function paxRecord(key: string, value: string): Uint8Array<ArrayBuffer> {
   const rest = encoder.encode(` ${key}=${value}\n`).length;
   let length = rest + String(rest).length;

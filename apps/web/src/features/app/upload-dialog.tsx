@@ -1,5 +1,5 @@
 'use client';
-// A new version of an app that is made of uploaded folders.
+// Uploads a new version of an app that is deployed from uploaded folders.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -56,7 +56,7 @@ export function UploadDialog({ app, onClose }: { readonly app: AppDetail; readon
         <FolderField value={picked} onValue={setPicked} />
         {progress === null ? null : (
           <Meter
-            label={progress.step === 'packing' ? 'Packing the folder' : 'Sending it'}
+            label={progress.step === 'packing' ? 'Packing the folder' : 'Uploading'}
             share={progress.share}
             warnAbove={1}
             text={progress.step === 'packing' ? '' : `${Math.floor(progress.share * 100)} %`}

@@ -1,9 +1,8 @@
-// Sends a folder, or an archive of one, to the control plane and tells how far it is. Answers the digest that a deployment
-// then names.
+// Uploads a folder or an archive of one to the control plane with progress. Returns the digest for the deployment.
 import type { PickedFile } from './picked-folder.ts';
 import { packTarGz } from './tar.ts';
 
-/** What was picked: files of a folder, or a tar.gz that somebody packed. */
+/** Selected source: files of a folder, or a tar.gz. */
 export type PickedSource =
   | { readonly kind: 'folder'; readonly name: string; readonly files: readonly PickedFile[] }
   | { readonly kind: 'archive'; readonly name: string; readonly file: File };
@@ -16,11 +15,11 @@ export interface UploadTarget {
 
 export interface UploadProgress {
   readonly step: 'packing' | 'sending';
-  /** Of 1. */
+  /** Progress from 0 to 1. */
   readonly share: number;
 }
 
-/** Throws what `readFailure` reads. */
+/** Throws errors that `readFailure` understands. */
 export async function uploadFolder(
   source: PickedSource,
   target: UploadTarget,
@@ -34,7 +33,7 @@ export async function uploadFolder(
 function send(body: Blob, target: UploadTarget, onProgress: (progress: UploadProgress) => void): Promise<string> {
   const query = new URLSearchParams({ organization: target.organization, appId: target.appId });
   if (target.environmentId !== undefined) query.set('environmentId', target.environmentId);
-  // Not fetch: it does not tell how much has been sent.
+  // XMLHttpRequest, because fetch reports no upload progress.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open('POST', `/api/deployment/upload?${query}`);
@@ -51,7 +50,7 @@ function send(body: Blob, target: UploadTarget, onProgress: (progress: UploadPro
   });
 }
 
-/** A problem document, in the form that calls fail in. */
+/** Converts a problem document to the error format of API calls. */
 function refusalOf(answer: unknown): Error {
   const data = { errorCode: textOf(answer, 'code'), errorId: textOf(answer, 'errorId'), fields: {} };
   return Object.assign(new Error(textOf(answer, 'title') ?? ''), { data });

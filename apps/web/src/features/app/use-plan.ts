@@ -1,6 +1,6 @@
 'use client';
-// Fetches the build plan of a new app from the chosen server: at once when the source or server changes, and after edited commands
-// only on Detect again.
+// Fetches the build plan of a new app from the selected server: at once when the source or server changes, and after
+// edited commands only on Detect again.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -8,14 +8,14 @@ import type { Inputs } from '../../api/types.ts';
 import { emptyDraft, type PlanDraft, planInputOf } from './plan-draft.ts';
 
 export interface PlanSource extends Pick<Inputs['source']['inspect'], 'branch' | 'rootFolder' | 'builder'> {
-  /** Null: no address that a server could read. */
+  /** Null if there is no URL that a server could read. */
   readonly repositoryUrl: string | null;
   readonly serverId: string | undefined;
 }
 
 export function usePlan({ repositoryUrl, serverId, ...source }: PlanSource) {
   const [draft, setDraft] = useState(emptyDraft);
-  /** Commands that the last detection used. */
+  /** Commands of the last detection. */
   const [given, setGiven] = useState(emptyDraft);
   const isAsked = repositoryUrl !== null && serverId !== undefined;
   const input = {
@@ -26,7 +26,7 @@ export function usePlan({ repositoryUrl, serverId, ...source }: PlanSource) {
   };
   const query = useQuery({
     ...useTRPC().source.inspect.queryOptions(input, {
-      // Takes as long as a clone: other calls do not wait for it, and leaving the source cancels it.
+      // A plan takes as long as a clone: run it outside of the batch, and cancel it when the source is left.
       trpc: { context: { isSlow: true }, abortOnUnmount: true },
     }),
     enabled: isAsked,

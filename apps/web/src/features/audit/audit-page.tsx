@@ -1,5 +1,5 @@
 'use client';
-// Who changed what, newest first: filters in the address, the change itself in a dialog, the proof that nothing was altered.
+// Audit log, newest first: filters in the URL, details in a dialog, and a check of the hash chain.
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -36,7 +36,7 @@ const FEATURES = [
   ['service_account', 'Service accounts'],
   ['environment', 'Environments'],
   ['organization', 'Organization'],
-  ['setup', 'Set-up'],
+  ['setup', 'Setup'],
 ] as const;
 
 const ACTORS = [
@@ -99,10 +99,10 @@ export function AuditPage() {
               );
             }
             return isFiltered(values) ? (
-              <EmptyState title="Nothing fits these filters">Take one away to see more.</EmptyState>
+              <EmptyState title="No results">Remove a filter.</EmptyState>
             ) : (
-              <EmptyState icon={<ScrollText size={20} />} title="Nothing has been changed yet">
-                Every change is written down here with who made it, and can't be altered later.
+              <EmptyState icon={<ScrollText size={20} />} title="No events yet">
+                Every change is recorded here with its author. Events can't be altered later.
               </EmptyState>
             );
           }}

@@ -1,5 +1,5 @@
 'use client';
-// The table of the log: one event a row, which opens by press or Enter.
+// Table of audit events; a press or Enter opens an event.
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import type { Outputs } from '../../api/types.ts';
@@ -13,7 +13,7 @@ const KIND: Record<AuditEvent['actor']['kind'], string> = {
   system: 'System',
 };
 
-/** People and tokens by name; the system by its reason. */
+/** Returns the name of a person or token, or the reason of the system. */
 export function actorName({ actor }: AuditEvent): string {
   return actor.name ?? actor.id;
 }

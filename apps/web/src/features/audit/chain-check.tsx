@@ -1,5 +1,5 @@
 'use client';
-// The proof that the log is what was written: the chain is followed when somebody asks, and what breaks it is named.
+// Verifies the audit log's hash chain on request and names the first event that breaks it.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -24,7 +24,7 @@ export function ChainCheck() {
         )}
       </div>
       <Button pending={check.isFetching} onClick={() => void check.refetch()}>
-        Check the chain
+        Verify log
       </Button>
     </Card>
   );
@@ -33,13 +33,15 @@ export function ChainCheck() {
 const REASON: Record<NonNullable<Verdict['broken']>['reason'], string> = {
   changed: 'was altered after it was written',
   missing: 'is missing',
-  unlinked: 'was put in past the chain',
+  unlinked: 'was inserted outside the chain',
   rewritten: 'is not the one that was there before',
 };
 
 function Answer({ verdict }: { readonly verdict: Verdict | undefined }) {
   if (verdict === undefined) {
-    return <p className="text-ink-soft">Each event is sealed with the one before it. Nobody can alter one unseen.</p>;
+    return (
+      <p className="text-ink-soft">Each event is chained to the one before it by a hash, so a change is detected.</p>
+    );
   }
   const { broken, head, checked } = verdict;
   if (broken !== null) {
@@ -61,7 +63,7 @@ function Answer({ verdict }: { readonly verdict: Verdict | undefined }) {
           <span className="truncate">
             Keep its head elsewhere: <span className="font-mono text-xs">{`${head.sequence}:${head.hash}`}</span>
           </span>
-          <CopyButton value={`${head.sequence}:${head.hash}`} label="Copy the head" className="-my-1.5" />
+          <CopyButton value={`${head.sequence}:${head.hash}`} label="Copy hash" className="-my-1.5" />
         </p>
       )}
     </div>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { diffOf } from './diff.ts';
 
-test('fields stand side by side, what changed first', () => {
+test('fields are side by side, changed ones first', () => {
   expect(diffOf({ name: 'a', gone: true }, { made: ['x', 'y'], name: '', list: [] })).toEqual([
     { field: 'name', before: 'a', after: 'none' },
     { field: 'gone', before: 'true', after: null },

@@ -1,15 +1,15 @@
-// An event's fields, side by side. Pure.
+// Compares an event's fields before and after. Pure.
 
 type Fields = Readonly<Record<string, unknown>> | null;
 
 export interface DiffLine {
   readonly field: string;
-  /** Null: there was no such field. */
+  /** Null if the field did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** Every field of either side, those that both have first. */
+/** Returns every field of either side; fields on both sides come first. */
 export function diffOf(before: Fields, after: Fields): DiffLine[] {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   const lines = names.map((field) => ({ field, before: textOf(before, field), after: textOf(after, field) }));

@@ -1,5 +1,5 @@
 'use client';
-// One event whole: who, what, where from, and each field as it was and as it is.
+// Details of an audit event: actor, action, origin, and each field before and after.
 import { Facts } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';

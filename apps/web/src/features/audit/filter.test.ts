@@ -3,7 +3,7 @@ import { exportHref, isFiltered, readFilter, toInput } from './filter.ts';
 
 const values = (given: Record<string, string>) => readFilter((name) => given[name] ?? '');
 
-test('the last day is within, and what nobody could have chosen is left out', () => {
+test('the last day is inclusive, and impossible filter values are dropped', () => {
   expect(toInput(values({ from: '2026-03-01', to: '2026-03-02', actor: 'token', action: 'app' }))).toEqual({
     action: 'app',
     actorKind: 'token',
@@ -13,7 +13,7 @@ test('the last day is within, and what nobody could have chosen is left out', ()
   expect(toInput(values({ from: 'soon', to: '2026-99-99', actor: 'king' }))).toEqual({});
 });
 
-test('the export asks for what the page shows', () => {
+test('the export uses the filters of the page', () => {
   const href = exportHref('acme', 'csv', values({ search: 'a&b', from: '2026-03-01' }));
   const query = new URL(href, 'https://x.test').searchParams;
   expect(Object.fromEntries(query)).toEqual({

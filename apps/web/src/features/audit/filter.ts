@@ -1,4 +1,4 @@
-// The filters of the audit page as the address has them, as the API takes them, and as the export's address. Pure.
+// Converts the audit filters between the URL, the API's input and the export's URL. Pure.
 
 const NAMES = ['search', 'action', 'actor', 'from', 'to'] as const;
 export type FilterName = (typeof NAMES)[number];
@@ -8,7 +8,7 @@ const KINDS = ['member', 'token', 'agent', 'system'] as const;
 type Kind = (typeof KINDS)[number];
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** `read` answers an empty text for a filter that is not set. */
+/** Reads the filters; `read` returns an empty string for a filter that is not set. */
 export function readFilter(read: (name: FilterName) => string): FilterValues {
   return { search: read('search'), action: read('action'), actor: read('actor'), from: read('from'), to: read('to') };
 }
@@ -21,7 +21,7 @@ export interface AuditInput {
   readonly to?: Date;
 }
 
-/** Days are the reader's, in UTC; the last one is within. What nobody could have chosen here is left out. */
+/** Days are in UTC, and the last one is inclusive. Drops values that the page does not offer. */
 export function toInput({ search, action, actor, from, to }: FilterValues): AuditInput {
   const kind = KINDS.find((each) => each === actor);
   const start = dayOf(from);

@@ -15,7 +15,7 @@ import type { BenchmarkSummary } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
-// Benchmark runs, newest first; starting one happens in a dialog that the address can open.
+// Lists benchmark runs, newest first; the URL can open the start dialog.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -34,7 +34,7 @@ export function BenchmarkListPage() {
   );
   const start = can('benchmark.write') ? (
     <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => starting.set('1')}>
-      Start a benchmark
+      Start benchmark
     </Button>
   ) : null;
   return (
@@ -46,9 +46,9 @@ export function BenchmarkListPage() {
             {(data) => {
               const items = data.pages.flatMap((page) => page.items);
               return items.length === 0 ? (
-                <EmptyState icon={<ChartSpline size={20} />} title="No measurements yet" action={start}>
-                  A benchmark asks an app through the proxy and directly, in turns, and shows what the way in between
-                  costs.
+                <EmptyState icon={<ChartSpline size={20} />} title="No benchmarks yet" action={start}>
+                  A benchmark sends requests to an app through the proxy and directly, in turns, and shows the cost of
+                  the proxy.
                 </EmptyState>
               ) : (
                 <>

@@ -1,5 +1,5 @@
 'use client';
-// One run: how far it is, its charts by concurrency, and the table with ratios. Rows appear as they are measured.
+// Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatDuration, plural } from '@fairlead/ui/lib/format';
@@ -52,14 +52,14 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
             <>
               <Card>
                 <CardHeader
-                  title="By connections at once"
+                  title="By concurrency"
                   detail={run.plan.repeats > 1 ? `Bands span ${run.plan.repeats} rounds` : undefined}
                 />
                 <ResultCharts rows={run.rows} />
               </Card>
               <Card>
                 <CardHeader
-                  title="Every cell"
+                  title="Results"
                   detail="Medians over rounds. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none."
                 />
                 <ResultTable rows={run.rows} />
@@ -128,7 +128,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
     useMutation(trpc.benchmark.cancel.mutationOptions()),
     "The benchmark wasn't cancelled",
     () => {
-      toast({ tone: 'warn', title: 'Cancelled', detail: 'What was measured so far is kept.' });
+      toast({ tone: 'warn', title: 'Cancelled', detail: 'Results so far are kept.' });
       void queryClient.invalidateQueries(trpc.benchmark.pathFilter());
     },
   );
@@ -153,7 +153,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
       pending={again.pending}
       onClick={() => again.run({ appId: run.appId, plan: run.plan })}
     >
-      Run it again
+      Run again
     </Button>
   );
 }

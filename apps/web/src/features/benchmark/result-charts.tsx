@@ -1,5 +1,5 @@
 'use client';
-// The charts of a run, loaded after the page. A target has the same colour in all of them.
+// Charts of a benchmark run, loaded after the page. A target has the same colour in all of them.
 import { Multiples } from '@fairlead/ui/charts/multiples';
 import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
@@ -10,7 +10,7 @@ const COLORS = {
   [targetLabel.direct]: 'var(--series-blue)',
   [referenceLabel]: 'var(--series-grey)',
 };
-const X_LABEL = 'Connections at once';
+const X_LABEL = 'Concurrency';
 
 export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) {
   const charts = useMemo(
@@ -31,7 +31,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
       <Multiples
         {...shared}
         title="Throughput"
-        detail="requests a second"
+        detail="requests/s"
         measurements={charts.throughput}
         format={formatCount}
       />
@@ -39,15 +39,15 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
       <div className="grid grid-cols-1 gap-8 xl:grid-cols-2">
         <Multiples
           {...shared}
-          title="Clean share"
-          detail="answers without an error"
+          title="Success rate"
+          detail="responses without an error"
           measurements={charts.clean}
           format={formatPercent}
           height={130}
         />
         <Multiples
           {...shared}
-          title="Memory of the proxy"
+          title="Proxy memory"
           measurements={charts.memory}
           format={formatBytes}
           base={1024}

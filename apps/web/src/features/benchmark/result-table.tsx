@@ -6,10 +6,10 @@ import { networkPathLabel, protocolLabel, type ResultRow, summariseRows, targetL
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   return (
-    <Table scrollLabel="Every cell">
+    <Table scrollLabel="Results">
       <TableHead>
         <HeadCell>Protocol</HeadCell>
-        <HeadCell numeric>At once</HeadCell>
+        <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
         <HeadCell>Network path</HeadCell>
         <HeadCell numeric>req/s</HeadCell>

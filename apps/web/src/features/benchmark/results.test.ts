@@ -24,7 +24,7 @@ function row(part: Partial<ResultRow>): ResultRow {
   };
 }
 
-test('repeats become one line with medians, and the proxy is set against direct', () => {
+test('repeats become one line with medians, and the proxy is compared with direct', () => {
   const lines = summariseRows([
     row({ requestsPerSecond: 40 }),
     row({ requestsPerSecond: 60, errors: 2, round: 1 }),
@@ -62,7 +62,7 @@ test('rows of different network paths are lines of their own and never in one ra
   ]);
 });
 
-test('a protocol without direct rows is set against direct HTTP/1.1', () => {
+test('a protocol without direct rows is compared with direct HTTP/1.1', () => {
   const rows = [row({ protocol: 'http2', requestsPerSecond: 30 }), row({ target: 'direct', requestsPerSecond: 60 })];
   expect(summariseRows(rows).find((line) => line.protocol === 'http2')?.ratio).toBe(0.5);
   expect(measurementsOf(rows, (each) => each.requestsPerSecond)).toEqual([
@@ -85,13 +85,13 @@ test('lines are ordered by protocol, then by concurrency as a number', () => {
   ]);
 });
 
-test('a row without the figure is not drawn as zero', () => {
+test('a row without the measure is not drawn as zero', () => {
   expect(measurementsOf([row({ p99Ms: null }), row({ p99Ms: 4 })], (each) => each.p99Ms)).toEqual([
     { panel: 'HTTP/1.1', series: 'Fairlead', x: 8, value: 4 },
   ]);
 });
 
-test('the clean share counts errors, and no requests have none', () => {
+test('the share of successful responses is null without requests', () => {
   expect(cleanShare(row({ requests: 200, errors: 50 }))).toBe(0.75);
   expect(cleanShare(row({ requests: 0 }))).toBeNull();
 });

@@ -1,5 +1,5 @@
-// From the rows of a run to its charts and its table: repeats become a median with their spread, proxy is set against
-// direct. Pure; every figure comes from the rows and from nothing else.
+// Aggregates the rows of a benchmark run for its charts and its table: medians with their spread, and ratios of proxy
+// to direct. Pure.
 import { type Measurement, median } from '@fairlead/ui/charts/prepare/multiples';
 import type { BenchmarkDetail } from '../../api/types.ts';
 
@@ -18,12 +18,12 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'unix-socket': 'Unix socket',
 };
 
-/** Apps speak HTTP/1.1: where a protocol has no direct rows of its own, those are what it is set against. */
+/** Apps speak HTTP/1.1: a protocol without direct rows of its own is compared with these. */
 export const referenceLabel = 'Direct 1.1';
 
 type Measure = (row: ResultRow) => number | null;
 
-/** What a chart draws of each row; rows without the figure are left out. */
+/** Returns a chart point for each row; skips rows without the measure. */
 export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Measurement[] {
   const of = (some: readonly ResultRow[], panel: string, seriesOf: (row: ResultRow) => string) =>
     some.flatMap((row) => {
@@ -40,7 +40,7 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
   });
 }
 
-/** The part of the answers that were answers: 1 is every one of them. */
+/** Returns the share of successful responses, from 0 to 1. */
 export function cleanShare(row: ResultRow): number | null {
   return row.requests === 0 ? null : (row.requests - row.errors) / row.requests;
 }
@@ -131,13 +131,13 @@ export interface PlanShape {
   readonly warmupMs: number;
 }
 
-/** About how long a plan takes: every cell warms up and is measured, one after the other. */
+/** Estimates the duration of a plan: every cell warms up and is measured, one after the other. */
 export function estimateMs(plan: PlanShape): number {
   const cells = plan.targets.length * plan.protocols.length * plan.concurrency.length * plan.repeats;
   return cells * (plan.durationMs + plan.warmupMs);
 }
 
-/** `1, 8 32` as numbers; null when something in it is none. */
+/** Parses a list such as `1, 8 32`; returns null when an item is no number. */
 export function parseConcurrency(text: string): number[] | null {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '');
   if (parts.length === 0 || parts.some((part) => !/^\d{1,4}$/.test(part))) return null;

@@ -1,5 +1,5 @@
 'use client';
-// Starting a benchmark: which app, how hard, how long. Says beforehand how long it will take and that it makes real load.
+// Starts a benchmark: app, load and duration. Shows the estimated time and warns that it creates real load.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -20,7 +20,7 @@ const APPS_SHOWN = 100;
 const WARMUP_MS = 500;
 
 export interface StartDialogProps {
-  /** The slug of the app to choose at first; anything else chooses the first. */
+  /** Slug of the preselected app; any other value selects the first. */
   readonly app: string;
   readonly onClose: () => void;
 }
@@ -32,13 +32,13 @@ export function StartDialog({ app, onClose }: StartDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title="Start a benchmark"
-      detail="It makes real requests from the app's own server, through the proxy and directly, in turns."
+      title="Start benchmark"
+      detail="It sends real requests from the app's own server, through the proxy and directly, in turns."
     >
       <QueryView query={apps} skeleton={<Skeleton className="h-72" />}>
         {({ items }) =>
           items.length === 0 ? (
-            <p>There is no app to measure yet.</p>
+            <p>There is no app to benchmark yet.</p>
           ) : (
             <StartForm apps={items} chosen={app} onClose={onClose} />
           )
@@ -100,7 +100,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
           {(control) => <Input {...control} mono value={path} onChange={(event) => setPath(event.target.value)} />}
         </Field>
         <Field
-          label="Connections at once"
+          label="Concurrency"
           hint="Up to eight numbers, each at most 1024."
           error={levels === null ? 'Write numbers such as 1, 8, 32.' : failure?.fields['plan.concurrency']}
           className="sm:col-span-2"
@@ -109,7 +109,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
             <Input {...control} mono value={concurrency} onChange={(event) => setConcurrency(event.target.value)} />
           )}
         </Field>
-        <Field label="Seconds a measurement" error={failure?.fields['plan.durationMs']}>
+        <Field label="Seconds per run" error={failure?.fields['plan.durationMs']}>
           {(control) => (
             <Select {...control} value={seconds} onChange={(event) => setSeconds(event.target.value)}>
               {['1', '2', '5', '10', '30'].map((each) => (
@@ -118,7 +118,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
             </Select>
           )}
         </Field>
-        <Field label="Rounds" hint="More rounds show how sure a figure is." error={failure?.fields['plan.repeats']}>
+        <Field label="Rounds" hint="More rounds narrow the error band." error={failure?.fields['plan.repeats']}>
           {(control) => (
             <Select {...control} value={repeats} onChange={(event) => setRepeats(event.target.value)}>
               {['1', '2', '3', '5'].map((each) => (

@@ -1,4 +1,4 @@
-// Ties a field of the form to one value among others: what it shows, what was refused of it, and where a change goes. Pure.
+// Binds form fields to a draft: value, error and change handler. Pure.
 import type { Draft } from './draft.ts';
 
 export interface Bound<Value> {
@@ -7,7 +7,7 @@ export interface Bound<Value> {
   readonly onValue: (value: Value) => void;
 }
 
-/** To a setting by its name. */
+/** Binds a field to a setting by name. */
 export function settingsOf({ settings, set, problem }: Draft) {
   return <Name extends keyof Draft['settings']>(name: Name): Bound<Draft['settings'][Name]> => ({
     value: settings[name],
@@ -16,7 +16,7 @@ export function settingsOf({ settings, set, problem }: Draft) {
   });
 }
 
-/** To a part of a setting; what is refused of it is told once, where the whole is chosen. */
+/** Binds a field to a part of a setting; errors are shown once, at the whole setting. */
 export function partsOf<Whole extends object>(whole: Whole, change: (whole: Whole) => void) {
   return <Name extends keyof Whole>(name: Name): Bound<Whole[Name]> => ({
     value: whole[name],

@@ -1,5 +1,5 @@
 'use client';
-// How the app is built, and from what. A builder that none of its servers can do is shown with the reason.
+// Build settings of an app. A builder that none of its servers supports is shown with the reason.
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppPlace } from '../../common/app-place.ts';
@@ -20,32 +20,32 @@ export function BuildSection({ draft, place }: BuildSectionProps) {
   const canContain = useCanContain(place);
   const isNative = builder === 'auto' || builder === 'native';
   return (
-    <Section id="build" title="Build" detail="A fairlead.toml in the repository comes first">
+    <Section id="build" title="Build" detail="A fairlead.toml in the repository takes precedence">
       <ChoiceField
         label="Builder"
-        hint={canContain ? null : 'Dockerfile and image need Docker on its servers.'}
+        hint={canContain ? null : 'Dockerfile and image need Docker on the servers of the app.'}
         options={[
-          { value: 'auto', label: 'Detect it' },
-          { value: 'native', label: 'By its language' },
+          { value: 'auto', label: 'Auto-detect' },
+          { value: 'native', label: 'Language buildpack' },
           { value: 'dockerfile', label: 'Dockerfile', disabled: !canContain },
-          { value: 'image', label: 'Image of a registry', disabled: !canContain },
+          { value: 'image', label: 'Registry image', disabled: !canContain },
         ]}
         {...setting('builder')}
       />
       {builder === 'image' ? (
         <TextField
           label="Image"
-          hint="With a tag or a digest."
+          hint="With a tag or digest."
           placeholder="registry.example/shop:2"
           {...setting('image')}
         />
       ) : (
-        <NumberField label="A build may take" unit="minutes" {...setting('buildTimeoutMs')} />
+        <NumberField label="Build timeout" unit="minutes" {...setting('buildTimeoutMs')} />
       )}
       {builder === 'dockerfile' ? (
         <TextField
           label="Dockerfile"
-          hint="Below the root folder. Empty: Dockerfile."
+          hint="Relative to the root folder. Default: Dockerfile"
           placeholder="docker/web.Dockerfile"
           {...setting('dockerfile')}
         />
@@ -54,19 +54,19 @@ export function BuildSection({ draft, place }: BuildSectionProps) {
         <>
           <CommandField
             label="Install command"
-            hint="Empty: what is detected."
+            hint="Default: detected"
             placeholder="npm ci"
             {...setting('installCommand')}
           />
           <CommandField
             label="Build command"
-            hint="Empty: what is detected."
+            hint="Default: detected"
             placeholder="npm run build"
             {...setting('buildCommand')}
           />
           <TextField
             label="Output folder"
-            hint="Of a static site: the folder to serve."
+            hint="Folder to serve for a static site."
             placeholder="dist"
             {...setting('outputFolder')}
           />
@@ -81,11 +81,11 @@ function BuildServer({ draft: { settings, set, problem }, place: { servers } }: 
   const first = servers[0];
   return (
     <ChoiceField
-      label="Built on"
+      label="Build server"
       error={problem('buildServerId')}
       value={settings.buildServerId ?? ''}
       options={[
-        { value: '', label: `The first server${first === undefined ? '' : ` (${first.serverName})`}` },
+        { value: '', label: `First server${first === undefined ? '' : ` (${first.serverName})`}` },
         ...servers.map((server) => ({ value: server.serverId as string, label: server.serverName })),
       ]}
       onValue={(value) => set('buildServerId', servers.find(({ serverId }) => serverId === value)?.serverId ?? null)}
@@ -93,7 +93,7 @@ function BuildServer({ draft: { settings, set, problem }, place: { servers } }: 
   );
 }
 
-/** True as long as nobody knows better: the deployment says it too. */
+/** True if a server of the app can run containers, or if that is unknown: the deployment then reports it. */
 function useCanContain({ servers }: AppPlace): boolean {
   const { can } = useMe();
   const mayRead = can('server.read', {});

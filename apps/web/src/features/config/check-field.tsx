@@ -1,5 +1,5 @@
 'use client';
-// How a process is asked whether it is well: its port, a path, or a command.
+// Health check of a process: a TCP port, an HTTP path, or a command.
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, CommandField, type FieldText, TextField } from '../../common/fields.tsx';
 
@@ -7,7 +7,7 @@ type Check = Settings['health'];
 
 export interface CheckFieldProps extends FieldText {
   readonly value: Check;
-  /** What null means. */
+  /** Label for null. */
   readonly none: string;
   readonly onValue: (check: Check) => void;
 }
@@ -22,9 +22,9 @@ export function CheckField({ value, none, onValue, label, hint, error }: CheckFi
         value={value?.kind ?? 'none'}
         options={[
           { value: 'none', label: none },
-          { value: 'tcp', label: 'It accepts a connection' },
-          { value: 'http', label: 'A path answers 2xx or 3xx' },
-          { value: 'command', label: 'A command ends with 0' },
+          { value: 'tcp', label: 'TCP connection succeeds' },
+          { value: 'http', label: 'HTTP path returns 2xx or 3xx' },
+          { value: 'command', label: 'Command exits with 0' },
         ]}
         onValue={(kind) =>
           onValue(

@@ -1,6 +1,6 @@
 'use client';
-// The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment
-// takes; scaling and traffic, the servers at once.
+// Configuration of an app in one environment, saved as one version. The next deployment applies it; servers apply
+// scaling and traffic at once.
 import { plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -31,7 +31,7 @@ import { TrafficSections } from './traffic-section.tsx';
 export interface ConfigPageProps {
   readonly slug: string;
   readonly initial: AppDetail;
-  /** What of the environment other features have to show. */
+  /** Sections of other features for this environment. */
   readonly children: ReactNode;
 }
 
@@ -46,7 +46,7 @@ export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
         {(data) =>
           place === null ? null : (
             <>
-              {/* Another version is another form: what was typed belongs to the one it began with. */}
+              {/* A new version resets the form, because edits belong to the version they began with. */}
               <ConfigForm key={`${environmentId} ${data.number}`} app={app} place={place} config={data} />
               <ServersCard app={app} place={place} />
             </>
@@ -82,7 +82,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
   const { environmentId } = place;
   const where = { projectId: app.projectId, environmentId };
   const readOnly = !can('app.write', where);
-  // The app's frame says already why a protected environment is read-only.
+  // The app's frame already explains why a protected environment is read-only.
   const isExplained = place.protected && !can('deployment.approve', where);
   const changes = changesOf(config.settings, settings);
   const changed = Object.keys(changes).length;
@@ -132,7 +132,9 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
 const AT_ONCE = new Set(['scale', 'traffic']);
 
 function taker(changed: readonly string[]): string {
-  return changed.every((name) => AT_ONCE.has(name)) ? 'The servers take it now.' : 'The next deployment takes it.';
+  return changed.every((name) => AT_ONCE.has(name))
+    ? 'Servers apply it now.'
+    : 'Takes effect with the next deployment.';
 }
 
 function Version({ config }: { readonly config: Config }) {
@@ -141,7 +143,7 @@ function Version({ config }: { readonly config: Config }) {
     <div className="flex flex-col gap-3">
       <p className="text-ink-soft">
         {number === 0 ? (
-          'Every setting is as an app begins: it is built and run as it is detected.'
+          'Using defaults.'
         ) : (
           <>
             Version {number}, saved by {authorName ?? 'a program'}{' '}

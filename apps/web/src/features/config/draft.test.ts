@@ -4,7 +4,7 @@ import { changesOf } from './draft.ts';
 
 const settings = settingsSchema.parse({});
 
-test('only what differs is saved', () => {
+test('only changed settings are saved', () => {
   expect(changesOf(settings, { ...settings })).toEqual({});
   expect(changesOf(settings, { ...settings, image: 'shop:2', scale: null })).toEqual({ image: 'shop:2' });
   expect(changesOf({ ...settings, health: { kind: 'tcp' } }, settings)).toEqual({ health: null });

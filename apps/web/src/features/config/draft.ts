@@ -1,15 +1,15 @@
-// Settings while somebody changes them, and what of them is to be saved. Pure.
+// Draft of the settings while they are edited, and the changes to save. Pure.
 import type { Settings, SettingsChange } from '../../api/types.ts';
 
-/** What every part of the form gets: the settings as they would be saved, and a way to change one. */
+/** Draft and setter for the sections of the form. */
 export interface Draft {
   readonly settings: Settings;
   readonly set: <Name extends keyof Settings>(name: Name, value: Settings[Name]) => void;
-  /** The API's sentence for a field, by its path below `settings`. */
+  /** Returns the API's error for a field by its path below `settings`. */
   readonly problem: (path: string) => string | undefined;
 }
 
-/** Only what differs: somebody else may have saved another field meanwhile. */
+/** Returns only changed fields: another member may have saved another field meanwhile. */
 export function changesOf(before: Settings, after: Settings): SettingsChange {
   const names = Object.keys(after) as (keyof Settings)[];
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 'use client';
-// Who changed which settings when.
+// History of settings: author, time and changed fields.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useInfiniteQuery } from '@tanstack/react-query';
@@ -18,7 +18,7 @@ export function HistoryCard({ appId, environmentId }: { readonly appId: string; 
   if (items.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Versions" detail="Each release keeps the one it was made with" />
+      <CardHeader title="Versions" detail="Each release keeps its version" />
       <ol>
         {items.map((version) => (
           <li

@@ -1,5 +1,5 @@
 'use client';
-// Settings that are lists: variables, further processes, and the folders that outlive a release.
+// Settings that are lists: variables, additional processes, and volumes.
 import type { VariableScope } from '@fairlead/core/config/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
@@ -21,9 +21,9 @@ export function VariablesSection({ draft: { settings, set, problem } }: { readon
     <ListCard
       id="variables"
       title="Variables"
-      detail="Everybody who sees the app reads them; keys and passwords are secrets"
-      add="Add a variable"
-      empty="None. Fairlead sets PORT, NODE_ENV and its own, such as FAIRLEAD_URL."
+      detail="Visible to everyone with access to the app; use Secrets for keys and passwords"
+      add="Add variable"
+      empty="No variables. Fairlead sets PORT, NODE_ENV and its own, such as FAIRLEAD_URL."
       error={problem('variables')}
       onAdd={() => add(['', { value: '', scope: 'both' }])}
     >
@@ -66,9 +66,9 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
     <ListCard
       id="workers"
       title="Workers"
-      detail="Further processes of the same release, without a port"
-      add="Add a worker"
-      empty="None, but those of a fairlead.toml or a Procfile."
+      detail="Background processes of the same release, without a port"
+      add="Add worker"
+      empty="No workers, except those in a fairlead.toml or Procfile."
       error={problem('workers')}
       onAdd={() => add({ name: '', command: [], instances: 1, memoryBytesMax: 0, cpuMillisMax: 0, staysAwake: false })}
     >
@@ -88,7 +88,7 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
           />
           <NumberField
             label="Instances"
-            hint="On each server."
+            hint="Per server."
             value={item.instances}
             onValue={(instances) => change(key, { ...item, instances })}
           />
@@ -100,7 +100,7 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
             onValue={(memoryBytesMax) => change(key, { ...item, memoryBytesMax })}
           />
           <Checkbox
-            label="Runs on while the app sleeps"
+            label="Keep running while the app sleeps"
             checked={item.staysAwake}
             onChange={(event) => change(key, { ...item, staysAwake: event.target.checked })}
           />
@@ -116,9 +116,9 @@ export function MountsSection({ draft: { settings, set, problem } }: { readonly 
     <ListCard
       id="volumes"
       title="Volumes"
-      detail="Folders that outlive a release; taking one out here deletes nothing"
-      add="Add a volume"
-      empty="None. What the app writes elsewhere is gone with its release."
+      detail="Persistent storage; removing a volume here keeps its data"
+      add="Add volume"
+      empty="No volumes. Files written elsewhere are lost with the release."
       error={problem('volumes')}
       onAdd={() => add({ name: '', path: '' })}
     >
@@ -126,13 +126,13 @@ export function MountsSection({ draft: { settings, set, problem } }: { readonly 
         <Line key={key} remove={`Take ${item.name || 'the volume'} out`} onRemove={() => remove(key)}>
           <TextField
             label="Name"
-            hint={`The app finds it at $FAIRLEAD_VOLUMES/${item.name || 'name'}.`}
+            hint={`Path in the app: $FAIRLEAD_VOLUMES/${item.name || 'name'}.`}
             value={item.name}
             placeholder="uploads"
             onValue={(name) => change(key, { ...item, name })}
           />
           <TextField
-            label="Folder in a container"
+            label="Mount path in container"
             value={item.path}
             placeholder="/data"
             onValue={(path) => change(key, { ...item, path })}

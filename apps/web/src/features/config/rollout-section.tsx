@@ -1,6 +1,5 @@
 'use client';
-// How a release becomes the one that serves: commands around it, instance by instance or by a share of the requests, and how
-// many older ones are kept.
+// Roll-out settings: commands before and after, rolling or canary strategy, and the number of releases to keep.
 import { Field, Input } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { useState } from 'react';
@@ -13,9 +12,9 @@ import type { Draft } from './draft.ts';
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
 
 const STRATEGIES = [
-  { value: 'all', label: 'All new instances beside the old ones' },
-  { value: 'batch', label: 'A few instances at a time' },
-  { value: 'canary', label: 'A share of the requests first' },
+  { value: 'all', label: 'Blue-green: start all, then switch' },
+  { value: 'batch', label: 'Rolling: in batches' },
+  { value: 'canary', label: 'Canary: a share of traffic first' },
 ] as const;
 const FIRST_CANARY: Canary = {
   kind: 'canary',
@@ -31,19 +30,19 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
   const { settings, set, problem } = draft;
   const { rollout } = settings;
   return (
-    <Section title="Release and roll-out">
+    <Section title="Release and rollout">
       <Hook
         draft={draft}
         name="releaseCommand"
         label="Release command"
-        hint="Once for each deployment, before the first new instance starts: migrations."
+        hint="Runs once per deployment before the first new instance starts, such as migrations."
         placeholder="npm run migrate"
       />
       <Hook
         draft={draft}
         name="afterCommand"
-        label="After command"
-        hint="Once when the release is live everywhere. Its failure is told and changes nothing."
+        label="Post-release command"
+        hint="Runs once when the release is live on all servers. A failure is logged and does not stop the release."
         placeholder="node warm-up.js"
       />
       <ChoiceField
@@ -57,7 +56,7 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
       />
       {rollout.kind === 'batch' ? (
         <NumberField
-          label="Instances at a time"
+          label="Batch size"
           min={1}
           {...partsOf(rollout, (changed) => set('rollout', changed))('size')}
           error={problem('rollout')}
@@ -65,8 +64,8 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
       ) : null}
       {rollout.kind === 'canary' ? <CanaryFields draft={draft} canary={rollout} /> : null}
       <NumberField
-        label="Releases to keep"
-        hint="That can be rolled back to without a build, the live one aside."
+        label="Releases kept"
+        hint="Previous releases kept for rollback without a build."
         min={1}
         {...settingsOf(draft)('keepReleases')}
       />
@@ -79,7 +78,7 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
   const part = partsOf(canary, (changed) => set('rollout', changed));
   return (
     <>
-      <Field label="Shares of the requests" hint="In percent, one after the other." error={problem('rollout')}>
+      <Field label="Canary steps" hint="Percent of requests, in order." error={problem('rollout')}>
         {(control) => (
           <Input
             {...control}
@@ -94,21 +93,21 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
           />
         )}
       </Field>
-      <NumberField label="Each share lasts" unit="seconds" {...part('holdMs')} />
+      <NumberField label="Step duration" unit="seconds" {...part('holdMs')} />
       <NumberField
-        label="Failed requests end it"
-        hint="So many more than with the old release."
+        label="Max error increase"
+        hint="Rolls back above this, compared with the old release."
         unit="percent"
         {...part('errorsPermilleMax')}
       />
       <NumberField
-        label="A slower p99 ends it"
-        hint="150 % is half as slow again as the old release."
+        label="Max p99 increase"
+        hint="Rolls back above this. 150 % means 1.5 times the old p99."
         unit="percent"
-        zero="Not looked at"
+        zero="Off"
         {...part('p99PermilleMax')}
       />
-      <NumberField label="Requests to judge by" hint="Fewer decide nothing." {...part('requestsMin')} />
+      <NumberField label="Min requests" hint="With fewer, the step does not fail." {...part('requestsMin')} />
     </>
   );
 }
@@ -136,7 +135,7 @@ function Hook({ draft: { settings, set, problem }, name, label, hint, placeholde
         }
       />
       {hook === null ? null : (
-        <NumberField label="May take" unit="minutes" {...partsOf(hook, (changed) => set(name, changed))('timeoutMs')} />
+        <NumberField label="Timeout" unit="minutes" {...partsOf(hook, (changed) => set(name, changed))('timeoutMs')} />
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 'use client';
 import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
 import { Section } from '../../common/section.tsx';
-// How the app runs: its command, how its health is asked, and how much of a server it may take.
+// Run settings: the command, the health check and resource limits.
 import { settingsOf } from './bind.ts';
 import { CheckField } from './check-field.tsx';
 import type { Draft } from './draft.ts';
@@ -12,7 +12,7 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
     <Section id="run" title="Run">
       <CommandField
         label="Start command"
-        hint="Runs in a shell if it has quotes, variables such as $PORT, or &&. Default: the app's own, else detected."
+        hint="Runs in a shell if it has quotes, variables such as $PORT, or &&. Default: the app's own or detected"
         className="sm:col-span-2"
         placeholder="node server.js"
         {...setting('startCommand')}
@@ -21,36 +21,36 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
         label="Listens on"
         hint="A container always has a port."
         options={[
-          { value: 'auto', label: 'As fairlead.toml says, else a port' },
-          { value: 'port', label: 'The port in PORT' },
-          { value: 'socket', label: 'The Unix socket in FAIRLEAD_SOCKET' },
+          { value: 'auto', label: 'Default: fairlead.toml or a port' },
+          { value: 'port', label: 'Port in PORT' },
+          { value: 'socket', label: 'Unix socket in FAIRLEAD_SOCKET' },
         ]}
         {...setting('listen')}
       />
-      <CheckField label="Ready when" none="As the app says" {...setting('health')} />
-      <NumberField label="Ready within" unit="seconds" {...setting('healthTimeoutMs')} />
+      <CheckField label="Readiness check" none="From app settings" {...setting('health')} />
+      <NumberField label="Start timeout" unit="seconds" {...setting('healthTimeoutMs')} />
       <CheckField
-        label="Alive as long as"
+        label="Liveness check"
         hint="Three failures in a row restart the instance."
-        none="Not asked"
+        none="None"
         {...setting('liveness')}
       />
       <NumberField
         label="Memory"
-        hint="Of each instance."
+        hint="Per instance."
         unit="mebibytes"
         zero="No limit"
         {...setting('memoryBytesMax')}
       />
-      <NumberField label="CPU" hint="Of each instance." unit="cores" zero="No limit" {...setting('cpuMillisMax')} />
+      <NumberField label="CPU" hint="Per instance." unit="cores" zero="No limit" {...setting('cpuMillisMax')} />
       <NumberField label="Processes and threads" zero="No limit" {...setting('processesMax')} />
       <NumberField
-        label="Requests in flight may take"
-        hint="After the switch, before SIGTERM."
+        label="Drain timeout"
+        hint="For requests in flight after the switch, before SIGTERM."
         unit="seconds"
         {...setting('drainTimeoutMs')}
       />
-      <NumberField label="Time to stop" hint="From SIGTERM to SIGKILL." unit="seconds" {...setting('stopGraceMs')} />
+      <NumberField label="Stop timeout" hint="From SIGTERM to SIGKILL." unit="seconds" {...setting('stopGraceMs')} />
     </Section>
   );
 }

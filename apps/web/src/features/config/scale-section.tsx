@@ -1,5 +1,5 @@
 'use client';
-// How many copies run: a number, or between a least and a most as the load asks for it, or none while nobody comes.
+// Scaling settings: a fixed number of instances, an autoscaling range, or scale to zero when idle.
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
 import { NumberField } from '../../common/fields.tsx';
@@ -21,9 +21,9 @@ const FIRST: Scale = {
 export function ScaleSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
   const { scale } = settings;
   return (
-    <Section title="Scale by itself" detail="Takes effect as soon as it is saved">
+    <Section title="Autoscaling" detail="Takes effect as soon as it is saved">
       <Checkbox
-        label="Start and stop instances with the load"
+        label="Scale instances with load"
         className="sm:col-span-2"
         checked={scale !== null}
         onChange={(event) => set('scale', event.target.checked ? FIRST : null)}
@@ -47,31 +47,25 @@ function ScaleFields({ scale, problem, onScale }: ScaleFieldsProps) {
   return (
     <>
       <NumberField
-        label="At least"
-        hint="0: all may sleep; the first request wakes one."
+        label="Min instances"
+        hint="0 lets the app sleep; the first request wakes an instance."
         {...part('instancesMin')}
         error={problemOfWait === undefined ? problem('scale') : undefined}
       />
-      <NumberField label="At most" hint="On each server." min={1} {...part('instancesMax')} />
-      <NumberField
-        label="Requests in flight"
-        hint="That one instance should have."
-        zero="Not looked at"
-        {...part('inFlightTarget')}
-      />
-      <NumberField
-        label="CPU"
-        hint="That one instance should use."
-        unit="cores"
-        zero="Not looked at"
-        {...part('cpuMillisTarget')}
-      />
+      <NumberField label="Max instances" hint="Per server." min={1} {...part('instancesMax')} />
+      <NumberField label="Requests in flight" hint="Target per instance." zero="Off" {...part('inFlightTarget')} />
+      <NumberField label="CPU" hint="Target per instance." unit="cores" zero="Off" {...part('cpuMillisTarget')} />
       {scale.instancesMin > 0 ? null : (
         <>
-          <NumberField label="Sleeps after" hint="Without a request." unit="minutes" {...part('idleTimeoutMs')} />
           <NumberField
-            label="Requests wait for it"
-            hint="While it wakes, 1 to 120 seconds; then they get an error."
+            label="Sleep after"
+            hint="Idle time without a request."
+            unit="minutes"
+            {...part('idleTimeoutMs')}
+          />
+          <NumberField
+            label="Wake timeout"
+            hint="How long requests wait for the app to wake, 1 to 120 seconds."
             unit="seconds"
             min={1}
             {...part('wakeTimeoutMs')}

@@ -1,5 +1,5 @@
 'use client';
-// The servers of an app in one environment. A new one gets the app with the next deployment; one that is taken out stops it.
+// Servers of an app in one environment. An added server gets the app with the next deployment; a removed one stops it.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
@@ -28,15 +28,15 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
   const attach = useAction(useFreshMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
     setChosen('');
     reread();
-    toast({ title: 'The server is added', detail: 'The next deployment brings the app there.' });
+    toast({ title: 'Server added', detail: 'The next deployment starts the app on it.' });
   });
   const detach = useAction(
     useMutation(trpc.app.detachServer.mutationOptions()),
-    "The server wasn't taken out",
+    "The server wasn't removed",
     ({ serverId }) => {
       reread();
       toast({
-        title: 'The app stops there',
+        title: 'Server removed',
         action: { label: 'Undo', onSelect: () => attach.run({ appId: app.id, environmentId, serverId }) },
       });
     },
@@ -48,7 +48,7 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
   );
   return (
     <Card>
-      <CardHeader title="Servers" detail="Built once, run on each of them" />
+      <CardHeader title="Servers" detail="Built once, run on each server" />
       <ul>
         {servers.map((server) => (
           <li key={server.serverId} className="flex min-h-12 items-center gap-3 border-line border-t px-4">
@@ -79,7 +79,7 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
             attach.run({ appId: app.id, environmentId, serverId: chosen || (others[0]?.id ?? '') });
           }}
         >
-          <Field label="Add a server" className="flex-1">
+          <Field label="Add server" className="flex-1">
             {(control) => (
               <Select {...control} value={chosen} onChange={(event) => setChosen(event.target.value)}>
                 <ServerOptions servers={others} />

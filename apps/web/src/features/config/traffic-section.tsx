@@ -1,5 +1,5 @@
 'use client';
-// How requests reach the instances: which one gets them, how many wait and for how long, and what becomes of one that fails.
+// Traffic settings: load balancing, request queue, timeouts, retries and failed instances.
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, NumberField, TextField } from '../../common/fields.tsx';
@@ -24,7 +24,7 @@ export function TrafficSections({ draft }: { readonly draft: Draft }) {
   );
 }
 
-/** To a part of the traffic by its name. */
+/** Binds a field to a part of the traffic settings by name. */
 function trafficOf({ settings, set, problem }: Draft) {
   return <Name extends keyof Traffic>(name: Name): Bound<Traffic[Name]> => ({
     value: settings.traffic[name],
@@ -40,8 +40,8 @@ function BalanceSection({ draft }: { readonly draft: Draft }) {
   return (
     <Section title="Traffic" detail={AT_ONCE}>
       <ChoiceField
-        label="Instances speak"
-        hint="HTTP/2 without TLS, as gRPC needs it; health is asked at the port then."
+        label="Upstream protocol"
+        hint="HTTP/2 is used without TLS, as for gRPC; health checks then test the port."
         options={[
           { value: 'http1', label: 'HTTP/1.1' },
           { value: 'http2', label: 'HTTP/2' },
@@ -49,41 +49,41 @@ function BalanceSection({ draft }: { readonly draft: Draft }) {
         {...traffic('protocol')}
       />
       <ChoiceField
-        label="A request goes to"
+        label="Load balancing"
         options={[
-          { value: 'least_in_flight', label: 'The less busy of two' },
-          { value: 'round_robin', label: 'One after the other' },
+          { value: 'least_in_flight', label: 'Least busy of two' },
+          { value: 'round_robin', label: 'Round robin' },
         ]}
         {...traffic('balance')}
       />
       <ChoiceField
-        label="A visitor stays with an instance"
+        label="Sticky sessions"
         value={sticky?.kind ?? 'none'}
         options={[
           { value: 'none', label: 'No' },
-          { value: 'cookie', label: 'By a cookie' },
-          { value: 'client', label: 'By the address' },
+          { value: 'cookie', label: 'Cookie' },
+          { value: 'client', label: 'Client address' },
         ]}
         onValue={(kind) => tie(kind === 'none' ? null : kind === 'cookie' ? { kind, name: FIRST_COOKIE } : { kind })}
       />
       {sticky?.kind === 'cookie' ? (
         <TextField
-          label="Name of the cookie"
+          label="Cookie name"
           error={stickyError}
           value={sticky.name}
           onValue={(name) => tie({ kind: 'cookie', name })}
         />
       ) : null}
       <NumberField
-        label="A new instance gets less for"
-        hint="Where others are warm already."
+        label="Slow start"
+        hint="Ramps up traffic to a new instance while others are warm."
         unit="seconds"
-        zero="Its share at once"
+        zero="Off"
         {...traffic('slowStartMs')}
       />
       <NumberField
-        label="An answer may take"
-        hint="Until it begins; then 504."
+        label="Response timeout"
+        hint="Until the response begins; then 504."
         unit="seconds"
         {...traffic('responseTimeoutMs')}
       />
@@ -95,41 +95,41 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
   const traffic = trafficOf(draft);
   const { value: shedLoad, onValue: shed } = traffic('shedLoad');
   return (
-    <Section title="When requests have to wait" detail={AT_ONCE}>
+    <Section title="Queueing" detail={AT_ONCE}>
       <NumberField
-        label="Requests that may wait"
-        hint="On each core; more get 503."
+        label="Queue length"
+        hint="Per core; requests beyond it get 503."
         zero="None"
         {...traffic('queueMax')}
       />
-      <NumberField label="Each waits at most" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
+      <NumberField label="Queue timeout" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
-        label="Connections to an instance"
-        hint="From each core of the server. Default: adapts to the app."
+        label="Connections per instance"
+        hint="Per core. Default: adapts to the app"
         zero="Automatic"
         {...traffic('connectionsPerInstance')}
       />
       <NumberField
-        label="Under way at an instance"
-        hint="From each core; others wait."
-        zero="As many as connections"
+        label="In-flight per instance"
+        hint="Per core; requests beyond it wait."
+        zero="Same as connections"
         {...traffic('inFlightPerInstance')}
       />
       <NumberField
-        label="Under way at the app"
-        hint="On each core; others wait."
+        label="In-flight per app"
+        hint="Per core; requests beyond it wait."
         zero="No limit"
         {...traffic('inFlightMax')}
       />
       <NumberField
-        label="Second attempts"
-        hint="Of 100 requests, where one is safe."
+        label="Retry budget"
+        hint="Percent of requests that may be retried, where a retry is safe."
         zero="None"
         {...traffic('retryPercentMax')}
       />
       <Checkbox
         className="sm:col-span-2"
-        label="Refuse what has a low priority while others wait for long"
+        label="Shed low-priority requests"
         checked={shedLoad}
         onChange={(event) => shed(event.target.checked)}
       />
@@ -149,17 +149,17 @@ function FailureSection({ draft }: { readonly draft: Draft }) {
     onValue: (value: number) => eject({ ...ejection, [name]: value }),
   });
   return (
-    <Section title="Instances that fail" detail={AT_ONCE}>
-      <NumberField label="Passed over after" hint="Failures in a row." zero="Never" {...ejected('failures')} />
+    <Section title="Outlier ejection" detail={AT_ONCE}>
+      <NumberField label="Eject after" hint="Consecutive failures." zero="Never" {...ejected('failures')} />
       {ejection.failures === 0 ? null : (
         <>
-          <NumberField label="Passed over for" hint="Longer each time again." unit="seconds" {...ejected('periodMs')} />
-          <NumberField label="Passed over at once" hint="Of 100 instances, at most." {...ejected('percentMax')} />
+          <NumberField label="Ejection time" hint="Grows with each ejection." unit="seconds" {...ejected('periodMs')} />
+          <NumberField label="Max ejected" hint="Percent of instances." {...ejected('percentMax')} />
         </>
       )}
       <Checkbox
         className="sm:col-span-2"
-        label="The proxy asks each instance itself whether it is well"
+        label="Active health checks"
         checked={probe !== null}
         onChange={(event) => ask(event.target.checked ? FIRST_PROBE : null)}
       />
@@ -183,15 +183,15 @@ function ProbeFields({ probe, problem, onProbe }: ProbeFieldsProps) {
   return (
     <>
       <TextField
-        label="Path it asks for"
-        hint="Must answer 2xx or 3xx. Empty: a connection is enough."
+        label="Health check path"
+        hint="Must return 2xx or 3xx. Default: TCP connection"
         placeholder="/health"
         {...part('path')}
       />
-      <NumberField label="Asks every" unit="seconds" {...part('intervalMs')} />
-      <NumberField label="Waits for an answer" unit="seconds" {...part('timeoutMs')} />
-      <NumberField label="Out after" hint="Bad answers in a row." min={1} {...part('unhealthyAfter')} />
-      <NumberField label="In again after" hint="Good answers in a row." min={1} {...part('healthyAfter')} />
+      <NumberField label="Interval" unit="seconds" {...part('intervalMs')} />
+      <NumberField label="Check timeout" unit="seconds" {...part('timeoutMs')} />
+      <NumberField label="Unhealthy threshold" hint="Bad answers in a row." min={1} {...part('unhealthyAfter')} />
+      <NumberField label="Healthy threshold" hint="Good answers in a row." min={1} {...part('healthyAfter')} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 'use client';
-// What opens an app's source: a deploy key made for it, a password for its repository, one for its registry. Private halves and
-// passwords go in and never come out.
+// Credentials of an app's source: a deploy key, a repository password, a registry password. Private keys and passwords
+// are write-only.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -21,8 +21,8 @@ import { RemoveDialog } from './remove-dialog.tsx';
 
 const TITLE: Record<Credential['kind'], string> = {
   ssh: 'Deploy key',
-  https: 'Password of the repository',
-  registry: 'Password of the registry',
+  https: 'Repository password',
+  registry: 'Registry password',
 };
 
 export function CredentialsCard({ app }: { readonly app: AppDetail }) {
@@ -35,18 +35,22 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
   const list = useQuery(trpc.credential.list.queryOptions({ appId: app.id }));
   const credentials = list.data?.items ?? [];
   const hostOf = (kind: PasswordKind) => credentials.find((credential) => credential.kind === kind)?.host ?? '';
-  const rotate = useAction(useFreshMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
-    void queryClient.invalidateQueries(trpc.credential.pathFilter());
-    toast({ title: 'The key is made', detail: 'Give its public half to the host of the repository.' });
-  });
+  const rotate = useAction(
+    useFreshMutation(trpc.credential.rotateKey.mutationOptions()),
+    "The key wasn't created",
+    () => {
+      void queryClient.invalidateQueries(trpc.credential.pathFilter());
+      toast({ title: 'Key created', detail: 'Add its public key at the host of the repository.' });
+    },
+  );
   const mayWrite = can('secret.write', { projectId: app.projectId });
   const hasKey = credentials.some(({ kind }) => kind === 'ssh');
   return (
     <Card>
-      <CardHeader title="Access to the source" detail="Only for what is not public" />
+      <CardHeader title="Source credentials" detail="For private repositories and images" />
       {credentials.length === 0 ? (
         <p className="border-line border-t px-4 py-4 text-ink-faint text-sm">
-          Nothing is set: the repository or image is read without a password.
+          No credentials. Fairlead reads the repository or image anonymously.
         </p>
       ) : (
         <ul>
@@ -83,7 +87,7 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
                   <code className="min-w-0 flex-1 truncate font-mono text-sm" title={credential.publicKey}>
                     {credential.publicKey}
                   </code>
-                  <CopyButton value={credential.publicKey} label="Copy the public key" />
+                  <CopyButton value={credential.publicKey} label="Copy public key" />
                 </span>
               )}
             </li>
@@ -95,10 +99,10 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
           <Button
             icon={<KeyRound size={15} aria-hidden="true" />}
             pending={rotate.pending}
-            title={hasKey ? 'The key of before opens nothing any more.' : undefined}
+            title={hasKey ? 'The previous key stops working.' : undefined}
             onClick={() => rotate.run({ appId: app.id })}
           >
-            {hasKey ? 'Make a new deploy key' : 'Make a deploy key'}
+            {hasKey ? 'Create new deploy key' : 'Create deploy key'}
           </Button>
           <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('https')}>
             Repository password

@@ -1,5 +1,5 @@
 'use client';
-// A user name and a password or token, which nobody can look at again.
+// Sets a user name and a password or token; the value is never shown again.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -15,12 +15,12 @@ import { type PasswordKind, passwordHost } from '../../common/source-host.ts';
 
 const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: string }> = {
   https: {
-    title: 'Password of the repository',
-    detail: 'A token that may only read this repository is enough.',
+    title: 'Repository password',
+    detail: 'A token with read access to this repository is enough.',
   },
   registry: {
-    title: 'Password of the registry',
-    detail: 'With it the server pulls the image. A token that may only pull is enough.',
+    title: 'Registry password',
+    detail: 'The server pulls the image with it. A token with pull access is enough.',
   },
 };
 
@@ -36,7 +36,7 @@ export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialo
   const formId = useId();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
-  // Dropped from the browser's caches as soon as it was sent.
+  // Drops the value from the browser's caches as soon as it was sent.
   const save = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
   const begin = passwordHost(kind, app, storedHost);
   const [host, setHost] = useState(begin.host);

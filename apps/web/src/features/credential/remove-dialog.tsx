@@ -1,5 +1,5 @@
 'use client';
-// Asks before a key or password goes: it cannot be brought back, only made anew.
+// Confirms the removal of a key or password, which can only be replaced by a new one.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -36,16 +36,16 @@ export function RemoveDialog({ appId, kind, title, onClose }: RemoveDialogProps)
       title={`Remove the ${title.toLowerCase()}`}
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button variant="danger" pending={remove.isPending} onClick={confirm}>
-            Remove it
+            Remove
           </Button>
         </>
       }
     >
       <p className="text-ink-soft">
-        The next deployment reads the source without it. What runs goes on running. It can't be brought back, only set
-        anew.
+        The next deployment reads the source without it. Running instances are not affected. This can't be undone; enter
+        it again to restore access.
       </p>
       {remove.error === null ? null : <ErrorNote className="mt-4">{readFailure(remove.error).message}</ErrorNote>}
     </Dialog>

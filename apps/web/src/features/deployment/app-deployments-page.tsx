@@ -1,5 +1,5 @@
 'use client';
-// The deployments of one app to one of its environments.
+// Deployments of one app in one of its environments.
 import type { AppDetail } from '../../api/types.ts';
 import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentListPanel } from './deployment-list.tsx';

@@ -1,5 +1,5 @@
 'use client';
-// A deployment to a protected environment before, and after, somebody gave their word.
+// Approval status of a deployment to a protected environment, with its approve and reject buttons.
 import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
@@ -23,7 +23,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
   });
   const refuse = useAction(useMutation(trpc.deployment.refuse.mutationOptions()), "It wasn't refused", () => {
     refresh();
-    toast({ tone: 'warn', title: 'Refused', detail: 'It is cancelled. What served before goes on serving.' });
+    toast({ tone: 'warn', title: 'Refused', detail: 'Cancelled. The previous release stays live.' });
   });
   const { approval, environmentName, ref } = deployment;
   if (approval?.state !== 'pending') return null;

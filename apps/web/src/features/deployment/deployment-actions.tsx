@@ -1,5 +1,5 @@
 'use client';
-// What can be done with a deployment right now: the one thing that helps as a button, the rest in a menu.
+// Actions of a deployment: the main one as a button, the rest in a menu.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Menu, MenuItem } from '@fairlead/ui/menu';
 import { useToast } from '@fairlead/ui/toast';
@@ -27,7 +27,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
     useMutation(trpc.deployment.cancel.mutationOptions()),
     "The deployment wasn't cancelled",
     () => {
-      toast({ tone: 'warn', title: 'Cancelling', detail: 'What served before goes on serving.' });
+      toast({ tone: 'warn', title: 'Cancelling', detail: 'The previous release stays live.' });
       void queryClient.invalidateQueries(trpc.deployment.get.pathFilter());
     },
   );
@@ -73,7 +73,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
           variant={deployment.state === 'failed' ? 'plain' : 'accent'}
           icon={<RotateCw size={15} aria-hidden="true" />}
           pending={pending}
-          title="Goes on with what it had got to."
+          title="Resumes from the step that failed."
           onClick={() => run.retry({ deploymentId })}
         >
           Retry
@@ -92,7 +92,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
           variant="accent"
           icon={<Undo2 size={15} aria-hidden="true" />}
           pending={pending}
-          title="It comes back with the settings and secrets it ran with, not with newer ones."
+          title="Uses the settings and secrets it ran with, not newer ones."
           onClick={() => run.rollBack({ appId: deployment.appId, environmentId: deployment.environmentId, releaseId })}
         >
           Roll back to this
@@ -123,7 +123,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
   );
 }
 
-/** Everything that begins another deployment, and leads to its page. */
+/** Calls that start another deployment and open its page. */
 export function useDeploymentCalls() {
   const { paths } = useMe();
   const trpc = useTRPC();
@@ -143,7 +143,7 @@ export function useDeploymentCalls() {
   };
 }
 
-/** The other environments of the app where the reader may deploy. */
+/** Returns the other environments of the app where the reader may deploy. */
 function useTargets(deployment: DeploymentDetail) {
   const { can } = useMe();
   const places =

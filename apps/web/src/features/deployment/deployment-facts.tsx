@@ -1,5 +1,5 @@
 'use client';
-// What was deployed, by whom, where, and how long it took.
+// Facts of a deployment: source, author, target and duration.
 import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
@@ -23,7 +23,7 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           <Fact term="Commit">
             <span className="inline-flex items-center gap-1">
               <code className="font-mono text-sm">{shortHash(commitHash)}</code>
-              <CopyButton value={commitHash} label="Copy the whole hash" className="-my-1.5" />
+              <CopyButton value={commitHash} label="Copy full hash" className="-my-1.5" />
             </span>
           </Fact>
         )}
@@ -47,14 +47,14 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
               href={paths.appConfig(deployment.appSlug, deployment.environmentId)}
               className="rounded-mark hover:underline"
             >
-              {deployment.configNumber === 0 ? 'as every app begins' : `version ${deployment.configNumber}`}
+              {deployment.configNumber === 0 ? 'defaults' : `version ${deployment.configNumber}`}
             </HoverLink>
           </Fact>
         )}
         {deployment.withoutCache ? <Fact term="Cache">not used</Fact> : null}
         <Fact term="Environment">{deployment.environmentName}</Fact>
-        {deployment.trigger === 'rollback' ? <Fact term="Secrets">those of its release</Fact> : null}
-        {deployment.trigger === 'secret' ? <Fact term="Secrets">the newest, applied at once</Fact> : null}
+        {deployment.trigger === 'rollback' ? <Fact term="Secrets">from its release</Fact> : null}
+        {deployment.trigger === 'secret' ? <Fact term="Secrets">newest, applied immediately</Fact> : null}
         {serverId === null ? null : (
           <Fact term="Server">
             <HoverLink href={paths.server(serverId)} className="rounded-mark hover:underline">

@@ -1,7 +1,7 @@
 'use client';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { useMe } from '../../common/me.tsx';
-// Every deployment of the organization.
+// Lists all deployments of the organization.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { DeploymentListPanel } from './deployment-list.tsx';

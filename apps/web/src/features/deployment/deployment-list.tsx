@@ -1,5 +1,5 @@
 'use client';
-// Deployments, newest first, of one app or of all; the filter by state lives in the address.
+// Deployments of one app or of all, newest first, with a state filter in the URL.
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Select } from '@fairlead/ui/input';
@@ -13,7 +13,7 @@ import { deploymentLook, deploymentStates, isDeploymentState } from '../../commo
 import { useUrlFilter } from '../../common/use-url-state.ts';
 
 export interface DeploymentListPanelProps {
-  /** Null: of all apps. */
+  /** Null lists all apps. */
   readonly place: { readonly appId: string; readonly environmentId: string } | null;
   readonly emptyHint: string;
 }
@@ -35,7 +35,7 @@ export function DeploymentListPanel({ place, emptyHint }: DeploymentListPanelPro
         onChange={(event) => filter.set(event.target.value)}
         className="mb-4 max-w-48"
       >
-        <option value="">Every state</option>
+        <option value="">All states</option>
         {deploymentStates.map((each) => (
           <option key={each} value={each}>
             {deploymentLook[each].label}

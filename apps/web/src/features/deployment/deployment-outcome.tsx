@@ -14,7 +14,7 @@ import { nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 export interface DeploymentOutcomeProps {
   readonly deployment: DeploymentDetail;
-  /** Absent while there is no log. */
+  /** Null while there is no log. */
   readonly onShowLine: (() => void) | null;
 }
 
@@ -52,7 +52,7 @@ export function DeploymentOutcome({ deployment, onShowLine }: DeploymentOutcomeP
       >
         {url.replace(/^https?:\/\//, '')}
       </a>
-      <CopyButton value={url} label="Copy the address" size="medium" />
+      <CopyButton value={url} label="Copy URL" size="medium" />
     </section>
   );
 }

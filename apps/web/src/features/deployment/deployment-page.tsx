@@ -1,5 +1,5 @@
 'use client';
-// One deployment: its steps as a line that fills, its log beside it within a second, and at the end the address it serves.
+// Deployment page: steps with progress, the live log beside them, and the address once it is live.
 import { Card } from '@fairlead/ui/card';
 import { ErrorState } from '@fairlead/ui/error-state';
 import { LogView } from '@fairlead/ui/log-view';
@@ -56,7 +56,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
           actions={<DeploymentActions deployment={deployment} />}
         />
         <ApprovalNote deployment={deployment} />
-        {/* The question above says it already. */}
+        {/* The approval note above already says it. */}
         {deployment.waiting?.reason === 'approval' ? null : <WaitingNote waiting={deployment.waiting} />}
         <DeploymentBody deployment={deployment} />
       </Page>
@@ -64,7 +64,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
   );
 }
 
-/** Below the live stream's provider, which the log listens to. */
+/** Renders below the live stream's provider, which the log subscribes to. */
 function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail }) {
   const log = useDeploymentLog(deployment.id, isUnderWay(deployment.state));
   const panel = useRef<HTMLDivElement>(null);
@@ -79,7 +79,7 @@ function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail 
       <DeploymentOutcome deployment={deployment} onShowLine={line === null ? null : showLine} />
       <MissingNote deployment={deployment} />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
-        {/* On a phone the log comes before what can wait. */}
+        {/* On a phone the log comes before less important parts. */}
         <div className="flex flex-col gap-6 max-lg:contents lg:sticky lg:top-6">
           <Card className="p-4">
             <DeploymentSteps deployment={deployment} />
@@ -105,7 +105,7 @@ interface DeploymentLogPanelProps {
 
 function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
   const underWay = isUnderWay(deployment.state);
-  // What went well is folded once something failed: the reader came for the error.
+  // After a failure, successful steps are folded: the reader looks for the error.
   const folded = useMemo(
     () =>
       deployment.state === 'failed'
@@ -133,7 +133,7 @@ function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
       live={underWay}
       groupTitle={titleOfStep}
       initiallyFolded={folded}
-      emptyText={underWay ? 'Waiting for the first line…' : 'This deployment wrote no log.'}
+      emptyText={underWay ? 'Waiting for the first log line…' : 'This deployment wrote no log.'}
       fileName={`${deployment.appSlug}-${deployment.number}.log`}
       className="h-[28rem] lg:h-[calc(100dvh-12rem)] lg:min-h-[28rem]"
     />

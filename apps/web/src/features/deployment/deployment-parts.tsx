@@ -1,4 +1,4 @@
-// What the builder decided, what the release went without, and what became of each server of a roll-out.
+// Parts of the deployment page: build plan, missing variables, and the roll-out on each server.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { StateMark } from '@fairlead/ui/state-pill';
 import type { DeploymentDetail } from '../../api/types.ts';
@@ -15,14 +15,14 @@ const LOOK: Record<Rollout['state'], StateLook> = {
   live: { tone: 'ok', shape: 'tick', label: 'Done' },
   failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
   cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
-  reverting: { tone: 'busy', shape: 'half', label: 'Going back' },
-  reverted: { tone: 'warn', shape: 'dash', label: 'Went back' },
+  reverting: { tone: 'busy', shape: 'half', label: 'Rolling back' },
+  reverted: { tone: 'warn', shape: 'dash', label: 'Rolled back' },
 };
 
-/** Of missing names; the page of secrets has them all. */
+/** Maximum number of missing names in the note; the secrets page lists them all. */
 const NAMED = 8;
 
-/** Of one server, the steps say it all. */
+/** Hidden for a single server that did not fail, because the steps show the same. */
 export function DeploymentServers({ servers }: { readonly servers: readonly Rollout[] }) {
   const { paths } = useMe();
   if (servers.length < 2 && servers.every((server) => server.failureMessage === null)) return null;
@@ -57,13 +57,13 @@ export function DeploymentServers({ servers }: { readonly servers: readonly Roll
   );
 }
 
-/** Names that the code expects and its release was not given: often the reason why it does not start. */
+/** Lists names that the code reads but the release was not given: a common reason for a failed start. */
 export function MissingNote({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { paths } = useMe();
   const { missingNames, appSlug } = deployment;
   if (missingNames.length === 0) return null;
   return (
-    <section aria-label="Names that are not set" className="mb-6 flex gap-3 rounded-card bg-warn-wash px-4 py-3">
+    <section aria-label="Missing variables" className="mb-6 flex gap-3 rounded-card bg-warn-wash px-4 py-3">
       <span className="mt-1">
         <StateMark tone="warn" />
       </span>
@@ -72,7 +72,7 @@ export function MissingNote({ deployment }: { readonly deployment: DeploymentDet
         <code className="wrap-anywhere font-mono text-sm">{missingNames.slice(0, NAMED).join(', ')}</code>
         {missingNames.length > NAMED ? ` and ${missingNames.length - NAMED} more` : ''}.{' '}
         <HoverLink href={paths.appSecrets(appSlug)} className="rounded-mark text-ink-soft underline hover:text-ink">
-          Set them
+          Set values
         </HoverLink>
       </p>
     </section>
@@ -87,14 +87,14 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
     <Card>
       <CardHeader
         title="Plan"
-        detail="What was detected"
+        detail="Detected settings"
         action={
           can('app.write', { projectId, environmentId }) ? (
             <HoverLink
               href={paths.appConfig(appSlug, environmentId)}
               className="rounded-mark text-ink-soft text-sm hover:text-ink"
             >
-              Change it
+              Change
             </HoverLink>
           ) : null
         }
@@ -110,7 +110,7 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
   );
 }
 
-/** A sentence of the agent, which puts what is typed between backticks. */
+/** Formats text between backticks in the agent's messages. */
 export function Words({ sentence }: { readonly sentence: string }) {
   return sentence.split('`').map((part, index) =>
     index % 2 === 0 ? (

@@ -1,4 +1,4 @@
-// The steps of a deployment as the person reads them: each names what it does, and the one that failed says so.
+// Steps of a deployment, each with a description; the failed step is marked.
 import { type Step, Steps } from '@fairlead/ui/steps';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { stepTitle } from '../../common/states.ts';

@@ -4,7 +4,7 @@ import { type LogBookLine, liveTail, storedLines } from './log-book.ts';
 const line = (text: string, stream: LogBookLine['stream'] = 'stdout'): LogBookLine => ({ stream, step: 'build', text });
 const texts = (lines: readonly { text: string }[]) => lines.map((each) => each.text);
 
-test('live lines go on where the store ends, in any order and even twice', () => {
+test('live lines continue the stored ones, in any order and even twice', () => {
   const batches = [
     { firstLine: 3, lines: [line('d')] },
     { firstLine: 1, lines: [line('b'), line('c')] },
@@ -14,13 +14,13 @@ test('live lines go on where the store ends, in any order and even twice', () =>
   expect(liveTail(batches, 1).hole).toBe(false);
 });
 
-test('what runs ahead waits until the part between is read', () => {
+test('lines ahead of the store wait until the gap is read', () => {
   const batches = [{ firstLine: 5, lines: [line('f')] }];
   expect(liveTail(batches, 3)).toEqual({ lines: [], hole: true });
   expect(texts(liveTail(batches, 5).lines)).toEqual(['f']);
 });
 
-test('lost lines keep their numbers and are named once', () => {
+test('lost lines keep their numbers and are reported once', () => {
   const stored = storedLines(
     [
       { ...line('a'), number: 0 },
@@ -31,7 +31,7 @@ test('lost lines keep their numbers and are named once', () => {
   expect(texts(stored)).toEqual(['a', '(2 lines were lost on their way)', '', 'd', '(1 line was lost on its way)']);
 });
 
-test('lines of the system and of errors are told apart, terminal codes are gone', () => {
+test('system and error lines are distinguished, and terminal codes are removed', () => {
   const stored = storedLines(
     [
       { ...line('npm ci', 'system'), number: 0 },
@@ -45,7 +45,7 @@ test('lines of the system and of errors are told apart, terminal codes are gone'
   ]);
 });
 
-test('nothing stored, nothing streamed, nothing shown', () => {
+test('an empty log shows nothing', () => {
   expect(storedLines([], 0)).toEqual([]);
   expect(liveTail([], 0)).toEqual({ lines: [], hole: false });
 });

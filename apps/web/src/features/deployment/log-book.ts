@@ -1,5 +1,5 @@
-// A deployment's log put together from what is stored and what streams in: in any order, possibly twice, possibly with lines
-// that were lost on the way. Pure: every line has its number, so none is shown twice and a hole is known.
+// Merges the stored and the streamed lines of a deployment's log by line number. Pure. Invariant: no line is shown
+// twice, and gaps are known, because every line has a number.
 import { type LogViewLine, plainText } from '@fairlead/ui/lib/log-rows';
 
 export interface LogBookLine {
@@ -13,7 +13,7 @@ export interface LiveBatch {
   readonly lines: readonly LogBookLine[];
 }
 
-/** Stored lines from 0 to `end`. What the store lacks in between is lost for good and said so in its place. */
+/** Returns stored lines from 0 to `end`. A missing range is lost for good and is reported in its place. */
 export function storedLines(lines: readonly (LogBookLine & { readonly number: number })[], end: number): LogViewLine[] {
   const out: LogViewLine[] = [];
   const fillTo = (number: number, group: string) => {
@@ -33,11 +33,11 @@ export function storedLines(lines: readonly (LogBookLine & { readonly number: nu
 
 export interface Tail {
   readonly lines: readonly LogViewLine[];
-  /** Live lines ran ahead of the store: the part between has to be read. */
+  /** True if live lines are ahead of the store, so that the gap must be read. */
   readonly hole: boolean;
 }
 
-/** The live lines that follow directly after the `end` of what is stored. */
+/** Returns the live lines that directly follow the stored ones, which stop at `end`. */
 export function liveTail(batches: readonly LiveBatch[], end: number): Tail {
   const byNumber = new Map<number, LogBookLine>();
   for (const batch of batches) {

@@ -1,5 +1,5 @@
 'use client';
-// A deployment's log: read from the store, continued by the live stream, put together by line numbers.
+// Deployment log: reads the store, follows the live stream, and merges both by line number.
 import type { LogViewLine } from '@fairlead/ui/lib/log-rows';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -9,7 +9,7 @@ import type { Outputs } from '../../api/types.ts';
 import { type LiveBatch, liveTail, storedLines } from './log-book.ts';
 
 const PAGE_LINES = 5000;
-/** While the store is behind the stream it is asked again this often. */
+/** Poll interval of the store in milliseconds while it is behind the stream. */
 const CATCH_UP_MS = 1000;
 
 type Stored = Pick<Outputs['deployment']['log'], 'lines' | 'nextLine' | 'complete'>;
@@ -43,7 +43,7 @@ export function useDeploymentLog(deploymentId: string, underWay: boolean): Deplo
       }
     },
     staleTime: Number.POSITIVE_INFINITY,
-    // The end of a deployment and the last chunk of its log come by different ways: read until the store has it all.
+    // The end of a deployment and the last chunk of its log arrive separately: poll until the store has it all.
     refetchInterval: (query) => {
       const data = query.state.data;
       if (data === undefined || data.complete) return false;

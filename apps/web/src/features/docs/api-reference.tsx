@@ -1,5 +1,5 @@
 'use client';
-// The API reference: a search, the calls by feature, and each call with its fields. Everything comes with the page.
+// API reference: a search, the calls by feature, and each call with its fields. The page includes all of it.
 import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -67,10 +67,10 @@ function Call({ entry }: { readonly entry: CallEntry }) {
       </header>
       <div className="flex items-start gap-2 border-line border-t bg-sunken py-2 pr-2 pl-4">
         <code className="min-w-0 flex-1 break-all font-mono text-xs leading-6">{entry.example}</code>
-        <CopyButton value={entry.example} label={`Copy the example of ${entry.id}`} />
+        <CopyButton value={entry.example} label={`Copy example of ${entry.id}`} />
       </div>
-      <Fields title="Asks for" rows={entry.input} />
-      <Fields title="Answers" rows={entry.output} />
+      <Fields title="Request" rows={entry.input} />
+      <Fields title="Response" rows={entry.output} />
     </Card>
   );
 }
@@ -78,13 +78,13 @@ function Call({ entry }: { readonly entry: CallEntry }) {
 function Fields({ title, rows }: { readonly title: string; readonly rows: readonly FieldRow[] }) {
   if (rows.length === 0) return null;
   return (
-    <details className="border-line border-t" open={title === 'Asks for'}>
+    <details className="border-line border-t" open={title === 'Request'}>
       <summary className="cursor-pointer px-4 py-2 text-sm font-medium text-ink-soft hover:text-ink">{title}</summary>
       <Table>
         <TableHead>
           <HeadCell>Field</HeadCell>
           <HeadCell>Type</HeadCell>
-          <HeadCell>{title === 'Asks for' ? 'Needed' : 'Always there'}</HeadCell>
+          <HeadCell>{title === 'Request' ? 'Required' : 'Always present'}</HeadCell>
         </TableHead>
         <tbody>
           {rows.map((row) => (

@@ -28,7 +28,7 @@ test('a search finds calls by path, permission and field', () => {
   expect(ids('nothing like it')).toEqual([]);
 });
 
-test('types are told in words', () => {
+test('types are described in words', () => {
   expect(typeOf({ anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] })).toBe('date and time or null');
   expect(typeOf({ type: 'array', items: { enum: ['a', 'b'] } })).toBe('list of "a" | "b"');
   expect(typeOf({})).toBe('any');

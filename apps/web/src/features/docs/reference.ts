@@ -1,8 +1,9 @@
-// The API's document as the reference page shows it: one entry a call, fields as flat rows. Pure; knows OpenAPI, no React.
+// Converts the OpenAPI document for the reference page: one entry for each call, fields as flat rows. Pure; knows no
+// React.
 import type { ApiDocument, ApiOperation } from '@fairlead/api';
 
 export interface FieldRow {
-  /** With the names of what it lies in: items[].name. */
+  /** Name with its parents, for example items[].name. */
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
@@ -82,7 +83,7 @@ export function rowsOf(schema: Schema, prefix = '', depth = 0): FieldRow[] {
   });
 }
 
-/** What a field is made of: an object, or a list of objects, also where it may be null. */
+/** Returns the object schema inside a field: an object or a list of objects, also if nullable. */
 function innerOf(field: Schema): { readonly schema: Schema; readonly join: string } | null {
   if (field.properties !== undefined) return { schema: field, join: '.' };
   if (field.items?.properties !== undefined) return { schema: field.items, join: '[].' };
@@ -115,7 +116,7 @@ function exampleOf(path: string, method: CallEntry['method'], input: readonly Fi
   return `curl ${authorization} -H "Content-Type: application/json" -d '${body}' "$FAIRLEAD_URL${path}"`;
 }
 
-/** Every word must occur somewhere in the call. */
+/** Returns the entries in which every word of the search occurs. */
 export function matching(entries: readonly CallEntry[], search: string): CallEntry[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return entries.filter((entry) => {

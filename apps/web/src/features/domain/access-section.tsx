@@ -1,5 +1,5 @@
 'use client';
-// Who may come in: by a password, and by the address they come from.
+// Access settings of a domain: passwords (basic authentication) and client addresses.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Input } from '@fairlead/ui/input';
@@ -11,7 +11,7 @@ import type { Draft, DraftUser } from './draft.ts';
 
 export interface AccessSectionProps {
   readonly draft: Draft;
-  /** Who has a password already. */
+  /** Names of users that already have a password. */
   readonly known: readonly string[];
 }
 
@@ -29,15 +29,15 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
         {policy.basicAuth === null ? null : <Users draft={draft} auth={policy.basicAuth} known={known} />}
         <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
           <RangesField
-            label="Let in only"
-            hint="Addresses or ranges, one a line. Empty: everybody."
+            label="Allow only"
+            hint="Addresses or ranges, one per line. Default: everyone"
             error={problem('allow')}
             value={policy.allow}
             onValue={(allow) => set('allow', allow)}
           />
           <RangesField
-            label="Turn away"
-            hint="Counts more than the other list."
+            label="Block"
+            hint="Takes precedence over the allow list."
             error={problem('deny')}
             value={policy.deny}
             onValue={(deny) => set('deny', deny)}
@@ -57,7 +57,7 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
   return (
     <div className="flex flex-col gap-4">
       {rows.map(({ key, item }, index) => (
-        <Line key={key} remove={`Remove ${item.name || 'the person'}`} onRemove={() => remove(key)}>
+        <Line key={key} remove={`Remove ${item.name || 'the user'}`} onRemove={() => remove(key)}>
           <TextField
             label="Name"
             error={problem(`basicAuth.users.${index}.name`)}
@@ -67,7 +67,7 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
           />
           <Field
             label="Password"
-            hint={known.includes(item.name) ? 'Empty: as it was.' : 'At least 8 characters.'}
+            hint={known.includes(item.name) ? 'Leave blank to keep the password.' : 'At least 8 characters.'}
             error={problem(`basicAuth.users.${index}.password`)}
           >
             {(control) => (
@@ -85,7 +85,7 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
       {rows.length === 0 ? <p className="text-bad-text text-sm">{problem('basicAuth.users')}</p> : null}
       <div className="grid grid-cols-1 items-end gap-x-4 gap-y-5 sm:grid-cols-2">
         <TextField
-          label="What browsers call it"
+          label="Realm"
           error={problem('basicAuth.realm')}
           value={auth.realm}
           placeholder="Staging"
@@ -96,14 +96,14 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
           icon={<Plus size={15} aria-hidden="true" />}
           onClick={() => add({ name: '' })}
         >
-          Add a person
+          Add user
         </Button>
       </div>
     </div>
   );
 }
 
-/** An empty field is no password, and so keeps the one there is. */
+/** Treats an empty field as unchanged, which keeps the stored password. */
 function withPassword({ name }: DraftUser, password: string): DraftUser {
   return password === '' ? { name } : { name, password };
 }

@@ -15,7 +15,7 @@ import type { Outputs } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
-// Every host name of the organization and where it leads.
+// Lists every host name of the organization with its target.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -57,7 +57,7 @@ export function DomainListPage() {
                   title="No domains yet"
                   action={
                     <HoverLink href={paths.apps} className={buttonClass('accent')}>
-                      Choose an app
+                      Choose app
                     </HoverLink>
                   }
                 >

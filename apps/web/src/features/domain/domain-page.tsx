@@ -1,5 +1,5 @@
 'use client';
-// One domain: where it leads, and what the proxy does to its requests on the way. Saved, it takes effect at once.
+// Domain page: the target, and the proxy's request policy. Saved changes take effect at once.
 import { domainLabel } from '@fairlead/core/domain/rules';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { useToast } from '@fairlead/ui/toast';
@@ -10,7 +10,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DomainDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
-import { MePlace, useMe } from '../../common/me.tsx';
+import { MeScope, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { problemOf } from '../../common/problem-of.ts';
 import { SaveBar } from '../../common/save-bar.tsx';
@@ -59,10 +59,10 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
           </a>
         }
       />
-      {/* Saved or discarded, another form begins: typed passwords go with the old one. */}
-      <MePlace place={domain} isProtected={domain.isEnvironmentProtected}>
+      {/* A saved or discarded draft resets the form, and typed passwords with it. */}
+      <MeScope scope={domain} isProtected={domain.isEnvironmentProtected}>
         <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
-      </MePlace>
+      </MeScope>
     </Page>
   );
 }

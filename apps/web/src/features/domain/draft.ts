@@ -1,9 +1,9 @@
-// A domain's policy while somebody changes it. Pure.
+// Draft of a domain's policy while it is edited. Pure.
 import type { DomainDetail } from '../../api/types.ts';
 
 type Policy = DomainDetail['policy'];
 
-/** As it is saved, but with the passwords that are typed; without one, a person keeps theirs. */
+/** Saved policy with typed passwords; a user without one keeps the stored password. */
 export interface PolicyDraft extends Omit<Policy, 'basicAuth'> {
   readonly basicAuth: { readonly realm: string; readonly users: readonly DraftUser[] } | null;
 }
@@ -13,11 +13,11 @@ export interface DraftUser {
   readonly password?: string;
 }
 
-/** What every part of the form gets: the policy as it would be saved, and a way to change it. */
+/** Draft and setter for the sections of the form. */
 export interface Draft {
   readonly policy: PolicyDraft;
   readonly set: <Name extends keyof PolicyDraft>(name: Name, value: PolicyDraft[Name]) => void;
-  /** The API's sentence for a field, by its path below `policy`. */
+  /** Returns the API's error for a field by its path below `policy`. */
   readonly problem: (path: string) => string | undefined;
 }
 

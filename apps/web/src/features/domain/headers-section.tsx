@@ -1,5 +1,5 @@
 'use client';
-// Headers that the proxy changes, on the way to the app and on the way back.
+// Request and response headers that the proxy changes.
 import { ChoiceField, TextField } from '../../common/fields.tsx';
 import { Line, ListCard, useRows } from '../../common/list-card.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
@@ -8,7 +8,7 @@ type Rule = PolicyDraft['requestHeaders'][number];
 
 const ACTIONS = [
   { value: 'set', label: 'Set' },
-  { value: 'append', label: 'Add beside others' },
+  { value: 'append', label: 'Append' },
   { value: 'remove', label: 'Remove' },
 ] as const;
 
@@ -22,17 +22,17 @@ export function HeadersSection({ draft: { policy, set, problem }, of }: HeadersS
   const isRequest = of === 'requestHeaders';
   return (
     <ListCard
-      title={isRequest ? 'Headers of requests' : 'Headers of answers'}
-      detail={isRequest ? 'What the app gets' : 'What the browser gets'}
-      add="Add a header"
-      empty="As they come."
+      title={isRequest ? 'Request headers' : 'Response headers'}
+      detail={isRequest ? 'Sent to the app' : 'Sent to the browser'}
+      add="Add header"
+      empty="Unchanged."
       error={undefined}
       onAdd={() => add({ action: 'set', name: '', value: '' })}
     >
       {rows.map(({ key, item }, index) => (
         <Line key={key} remove={`Remove ${item.name || 'the header'}`} onRemove={() => remove(key)}>
           <ChoiceField
-            label="Do"
+            label="Action"
             value={item.action}
             options={ACTIONS}
             onValue={(action) => change(key, { ...item, action, value: action === 'remove' ? '' : item.value })}

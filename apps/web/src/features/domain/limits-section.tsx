@@ -1,5 +1,5 @@
 'use client';
-// How much may come, who goes first, and how answers are sent.
+// Request limits, priority and response settings of a domain.
 import { Checkbox } from '@fairlead/ui/input';
 import { ChoiceField, NumberField } from '../../common/fields.tsx';
 import { Section } from '../../common/section.tsx';
@@ -10,18 +10,18 @@ const NUMBERS: readonly {
   readonly label: string;
   readonly hint: string;
 }[] = [
-  { name: 'clientRequestsPerSecond', label: 'Requests a second of one client', hint: 'By its address.' },
-  { name: 'requestsPerSecond', label: 'Requests a second of all', hint: 'On each server.' },
-  { name: 'clientBurst', label: 'One client at once beyond that', hint: 'Then its rate counts again.' },
-  { name: 'burst', label: 'All at once beyond that', hint: 'Then their rate counts again.' },
-  { name: 'clientConcurrent', label: 'Under way of one client', hint: 'Not answered yet.' },
-  { name: 'concurrent', label: 'Under way of all', hint: 'On each server.' },
+  { name: 'clientRequestsPerSecond', label: 'Rate limit per client', hint: 'Requests per second, by client address.' },
+  { name: 'requestsPerSecond', label: 'Rate limit in total', hint: 'On each server.' },
+  { name: 'clientBurst', label: 'Burst per client', hint: 'Requests above the rate before it applies.' },
+  { name: 'burst', label: 'Burst in total', hint: 'Requests above the rate before it applies.' },
+  { name: 'clientConcurrent', label: 'In-flight per client', hint: 'Concurrent requests.' },
+  { name: 'concurrent', label: 'In-flight in total', hint: 'On each server.' },
 ];
 
 export function LimitsSection({ draft: { policy, set, problem } }: { readonly draft: Draft }) {
   const { limits } = policy;
   return (
-    <Section title="Limits" detail="What comes beyond gets 429 and is told when to try again">
+    <Section title="Limits" detail="Requests above a limit get 429 with Retry-After">
       {NUMBERS.map(({ name, ...field }) => (
         <NumberField
           key={name}
@@ -33,8 +33,8 @@ export function LimitsSection({ draft: { policy, set, problem } }: { readonly dr
         />
       ))}
       <NumberField
-        label="Size of a request"
-        hint="Larger ones get 413."
+        label="Body size limit"
+        hint="Larger requests get 413."
         unit="mebibytes"
         zero="No limit"
         error={problem('requestBodyBytesMax')}
@@ -42,18 +42,18 @@ export function LimitsSection({ draft: { policy, set, problem } }: { readonly dr
         onValue={(value) => set('requestBodyBytesMax', value)}
       />
       <ChoiceField
-        label="When the app can't serve all"
+        label="Priority under load"
         value={policy.priority}
         options={[
-          { value: 'low', label: 'This domain waits first' },
-          { value: 'normal', label: 'It is like any other' },
-          { value: 'high', label: 'It waits last' },
+          { value: 'low', label: 'Low' },
+          { value: 'normal', label: 'Normal' },
+          { value: 'high', label: 'High' },
         ]}
         onValue={(priority) => set('priority', priority)}
       />
       <Checkbox
         className="sm:col-span-2"
-        label="Compress answers of text (zstd, brotli, gzip)"
+        label="Compress text responses (zstd, brotli, gzip)"
         checked={policy.compress}
         onChange={(event) => set('compress', event.target.checked)}
       />

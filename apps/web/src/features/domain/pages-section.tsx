@@ -1,5 +1,5 @@
 'use client';
-// Pages that the proxy itself shows: while work is done on the app, and when something failed.
+// Pages that the proxy serves itself: maintenance and errors.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Textarea } from '@fairlead/ui/input';
 import { NumberField, TextField } from '../../common/fields.tsx';
@@ -22,10 +22,10 @@ export function MaintenanceSection({ draft: { policy, set, problem } }: { readon
   const { maintenance } = policy;
   return (
     <Card>
-      <CardHeader title="Maintenance" detail="Every request gets this page, as 503; the app runs on" />
+      <CardHeader title="Maintenance" detail="Every request gets this page with status 503; the app keeps running" />
       <div className="flex flex-col gap-5 border-line border-t p-4">
         <Checkbox
-          label="Show the page now"
+          label="Maintenance mode"
           checked={maintenance !== null}
           onChange={(event) => set('maintenance', event.target.checked ? MAINTENANCE : null)}
         />
@@ -44,9 +44,9 @@ export function MaintenanceSection({ draft: { policy, set, problem } }: { readon
                 onValue={(contentType) => set('maintenance', { ...maintenance, contentType })}
               />
               <NumberField
-                label="Come again after"
-                hint="Seconds, told to browsers and search engines."
-                zero="Not said"
+                label="Retry-After"
+                hint="Seconds, sent to browsers and search engines."
+                zero="Not sent"
                 error={problem('maintenance.retryAfterSeconds')}
                 value={maintenance.retryAfterSeconds}
                 onValue={(retryAfterSeconds) => set('maintenance', { ...maintenance, retryAfterSeconds })}
@@ -63,10 +63,10 @@ export function ErrorPagesSection({ draft: { policy, set, problem } }: { readonl
   const { rows, add, remove, change } = useRows<ErrorPage>(policy.errorPages, (pages) => set('errorPages', pages));
   return (
     <ListCard
-      title="Pages for errors"
-      detail="The first that fits the status is shown"
-      add="Add a page"
-      empty="None. The proxy says in a line what failed."
+      title="Error pages"
+      detail="The first page that matches the status is shown"
+      add="Add page"
+      empty="No error pages. The proxy answers with one line of text."
       error={undefined}
       onAdd={() => add(FAILED)}
     >
@@ -94,7 +94,7 @@ export function ErrorPagesSection({ draft: { policy, set, problem } }: { readonl
           />
           <Checkbox
             className="sm:col-span-2"
-            label="Also in place of what the app answers"
+            label="Also replace the app's own error responses"
             checked={item.replaceApp}
             onChange={(event) => change(key, { ...item, replaceApp: event.target.checked })}
           />

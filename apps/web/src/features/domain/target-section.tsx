@@ -1,5 +1,5 @@
 'use client';
-// Where a domain leads, and whether plain HTTP gets there too.
+// Target of a domain, and its handling of plain HTTP.
 import { Checkbox } from '@fairlead/ui/input';
 import { ChoiceField, TextField } from '../../common/fields.tsx';
 import { Section } from '../../common/section.tsx';
@@ -9,11 +9,11 @@ type Redirect = NonNullable<PolicyDraft['redirect']>;
 
 const FIRST: Redirect = { to: '', status: 308, keepPath: true };
 const STATUSES = [
-  { value: '308', label: '308 – for good' },
-  { value: '307', label: '307 – for now' },
-  { value: '301', label: '301 – for good, by GET' },
-  { value: '302', label: '302 – for now, by GET' },
-  { value: '303', label: '303 – see this instead' },
+  { value: '308', label: '308 Permanent' },
+  { value: '307', label: '307 Temporary' },
+  { value: '301', label: '301 Permanent, GET' },
+  { value: '302', label: '302 Temporary, GET' },
+  { value: '303', label: '303 See Other' },
 ] as const;
 
 export interface TargetSectionProps {
@@ -25,13 +25,13 @@ export interface TargetSectionProps {
 export function TargetSection({ draft: { policy, set, problem }, appName, pathPrefix }: TargetSectionProps) {
   const { redirect } = policy;
   return (
-    <Section title="Leads to">
+    <Section title="Target">
       <ChoiceField
-        label="Requests go to"
+        label="Target type"
         value={redirect === null ? 'app' : 'redirect'}
         options={[
           { value: 'app', label: appName },
-          { value: 'redirect', label: 'Another address' },
+          { value: 'redirect', label: 'Redirect' },
         ]}
         onValue={(target) => set('redirect', target === 'app' ? null : FIRST)}
       />
@@ -54,7 +54,7 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
           />
           <Checkbox
             className="sm:col-span-2"
-            label="Keep path and query of the request"
+            label="Keep path and query"
             checked={redirect.keepPath}
             onChange={(event) => set('redirect', { ...redirect, keepPath: event.target.checked })}
           />
@@ -70,7 +70,7 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
       )}
       <Checkbox
         className="sm:col-span-2"
-        label="Answer plain http too, instead of leading it to https"
+        label="Also serve over HTTP (no redirect to HTTPS)"
         checked={policy.servePlainHttp}
         onChange={(event) => set('servePlainHttp', event.target.checked)}
       />

@@ -1,5 +1,5 @@
 'use client';
-// The end of an environment that no app runs in: asks for its name and names what goes with it.
+// Deletes an environment without apps: asks for its name and lists what is deleted with it.
 import { IconButton } from '@fairlead/ui/button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';

@@ -1,5 +1,5 @@
 'use client';
-// Whether deployments to an environment wait for a second member. Says who it touches: every app that runs there.
+// Protection of an environment: deployments wait for a second member. Lists the apps that it affects.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';
@@ -30,7 +30,7 @@ export function EnvironmentProtection({ slug, initial }: { readonly slug: string
       </div>
       <p className="mt-1 text-pretty text-ink-soft">
         {isProtected
-          ? `${PROTECTION} What waits when you switch this off goes on waiting.`
+          ? `${PROTECTION} Deployments that already wait keep waiting when you turn this off.`
           : `Protected: ${PROTECTION} This applies to every app that runs there.`}
       </p>
       {can('environment.write', app) ? (

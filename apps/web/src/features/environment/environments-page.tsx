@@ -1,5 +1,5 @@
 'use client';
-// The environments of the organization's projects: how many apps run in each, which wait for a second member, and new ones.
+// Environments of the organization's projects, with their number of apps and their protection; creates new ones.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Input } from '@fairlead/ui/input';
@@ -20,7 +20,7 @@ import { DeleteEnvironment } from './delete-environment.tsx';
 import { PROTECTION } from './protection-text.ts';
 import { useProtect } from './use-protect.ts';
 
-/** `children`: below the environments. */
+/** `children` renders below the environments. */
 export function EnvironmentsPage({ children }: { readonly children: ReactNode }) {
   const { can, paths } = useMe();
   const environments = useQuery(useTRPC().environment.list.queryOptions());
@@ -29,7 +29,7 @@ export function EnvironmentsPage({ children }: { readonly children: ReactNode })
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Environments"
-        detail="Places for the same apps, each with its own servers, settings, secrets and domains."
+        detail="Stages of the same apps, each with its own servers, settings, secrets and domains."
       />
       <QueryView query={environments} skeleton={<SkeletonRows rows={4} />}>
         {({ items }) => (
@@ -117,7 +117,7 @@ function NewEnvironment({ projectId }: { readonly projectId: string }) {
       </Field>
       <Checkbox name="protected" label="Protected" className="h-9 sm:mt-[26px]" />
       <Button type="submit" className="h-9 max-sm:ml-auto sm:mt-[26px]" pending={create.isPending}>
-        Make it
+        Create
       </Button>
     </form>
   );

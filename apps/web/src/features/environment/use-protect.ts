@@ -1,5 +1,5 @@
 'use client';
-// Puts an environment under protection, or takes it off.
+// Turns the protection of an environment on or off.
 import { useToast } from '@fairlead/ui/toast';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -10,9 +10,9 @@ export function useProtect() {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  return useAction(useFreshMutation(trpc.environment.update.mutationOptions()), "It wasn't changed", () => {
+  return useAction(useFreshMutation(trpc.environment.update.mutationOptions()), "Protection wasn't changed", () => {
     void queryClient.invalidateQueries(trpc.environment.pathFilter());
     void queryClient.invalidateQueries(trpc.deployment.pathFilter());
-    toast({ title: 'The protection is changed' });
+    toast({ title: 'Protection changed' });
   });
 }

@@ -1,5 +1,5 @@
 'use client';
-// Asks for the mail that sets a new password. The answer is the same whoever's address it is.
+// Requests the mail that resets a password. The response is the same for every address, so that it reveals no account.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
@@ -18,7 +18,7 @@ export function ForgotPasswordForm() {
   if (request.isSuccess) {
     return (
       <p role="status" className="text-pretty">
-        If there is an account with this address, a mail is on its way. Its link works once, within 30 minutes.
+        If an account uses this address, an email was sent. Its link works once, within 30 minutes.
       </p>
     );
   }
@@ -29,7 +29,7 @@ export function ForgotPasswordForm() {
       </Field>
       {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <Button type="submit" variant="accent" size="large" pending={request.isPending}>
-        Send me a link
+        Send link
       </Button>
     </form>
   );

@@ -1,6 +1,6 @@
 'use client';
-// Sets a new password by the link of a mail, or one that the server's command line printed. One kind of link also restores the
-// account: the API tells them apart.
+// Sets a new password with the link of a mail, or of the server's command line. One kind of link also restores the
+// account; the API tells them apart.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
@@ -14,7 +14,7 @@ import { useLinkToken } from '../../common/use-link-token.ts';
 export interface ResetPasswordFormProps {
   readonly submitLabel: string;
   readonly done: string;
-  /** Replaces the API's sentence about a used or outdated link, where nobody can ask for a new one. */
+  /** Replaces the API's message about an invalid link where no new one can be requested. */
   readonly linkInvalid?: string;
 }
 
@@ -43,7 +43,7 @@ export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPassw
     );
   }
   if (token === '') {
-    return <ErrorNote>This link is not complete. Open it as the mail has it, or ask for a new one.</ErrorNote>;
+    return <ErrorNote>This link is incomplete. Open the full link from the email, or request a new one.</ErrorNote>;
   }
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">

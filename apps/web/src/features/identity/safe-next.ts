@@ -1,9 +1,10 @@
-// Where to go after sign-in. Only a path of this site: an address from outside in the link must lead nowhere else.
+// Validates the redirect target after sign-in: accepts only a path of this site, because the link may come from an
+// attacker.
 
 export function safeNext(next: string | null | undefined): string {
   if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\')) return '/';
   const { origin, pathname, search } = new URL(next, 'http://here.invalid');
-  // Looked at again when it is resolved: without its dot segments, "/..//evil.example" is an address of another host.
+  // Check the resolved path: without its dot segments, "/..//evil.example" would be a URL of another host.
   if (origin !== 'http://here.invalid' || pathname.startsWith('//')) return '/';
   return `${pathname}${search}`;
 }

@@ -1,6 +1,6 @@
 'use client';
-// E-mail and password, then a code where the account asks for one; or a passkey. One message for every wrong pair, so that
-// nobody learns which accounts exist.
+// Sign-in with e-mail and password, then a second factor if the account has one; or with a passkey. Invariant: one
+// message for every wrong pair, so that it reveals no account.
 import { hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -13,11 +13,11 @@ import { type SignInOutcome, signIn, signInByCode, signInByPasskey } from '../..
 type Failure = Exclude<SignInOutcome, 'ok' | 'needs_code'>;
 
 const MESSAGE: Record<Failure, string> = {
-  wrong: 'E-mail or password is wrong.',
+  wrong: 'Email or password is wrong.',
   code_wrong: 'The code is wrong or was used already. Enter a new code.',
   expired: 'That took too long. Sign in again from the start.',
   passkey_refused: 'This passkey opens no account here. Sign in another way, then add it to your account.',
-  passkey_closed: 'No passkey was given. Try again, or sign in with your password.',
+  passkey_closed: 'No passkey was used. Try again, or sign in with your password.',
   too_many:
     'Too many attempts from here. Wait a few minutes, or sign in with a passkey or from a device that you used before.',
   unreachable: "The control plane didn't answer. Check that it runs, then try again.",
@@ -35,7 +35,7 @@ export function SignInForm({ next }: { readonly next: string }) {
     setPending(kind);
     setFailed(null);
     const outcome = await call();
-    // A full load: everything in memory belonged to nobody.
+    // A full page load discards the state of the anonymous session.
     if (outcome === 'ok') return window.location.assign(next);
     if (outcome === 'needs_code') setStep('code');
     else setFailed(outcome);
@@ -60,10 +60,10 @@ export function SignInForm({ next }: { readonly next: string }) {
         </Field>
         {note}
         <Button type="submit" variant="accent" size="large" pending={pending === 'form'}>
-          Go on
+          Continue
         </Button>
         <Button variant="ghost" onClick={() => setStep('password')}>
-          Start again
+          Start over
         </Button>
       </form>
     );
@@ -87,7 +87,7 @@ export function SignInForm({ next }: { readonly next: string }) {
           pending={pending === 'passkey'}
           onClick={() => void run('passkey', signInByPasskey)}
         >
-          Use a passkey
+          Sign in with a passkey
         </Button>
       ) : null}
       <p className="text-center text-sm">

@@ -1,5 +1,5 @@
 'use client';
-// Ends the session from a page that has no rail.
+// Signs out on a page without a navigation rail.
 import { Button } from '@fairlead/ui/button';
 import { useTransition } from 'react';
 import { useSignOut } from '../../common/use-sign-out.ts';

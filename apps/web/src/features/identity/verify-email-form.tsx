@@ -1,5 +1,5 @@
 'use client';
-// Confirms an e-mail address by a press: programs that only open the links of a mail must not spend them.
+// Confirms an e-mail address on a button press: mail scanners that open links must not use the token up.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { useMutation } from '@tanstack/react-query';
@@ -24,7 +24,7 @@ export function VerifyEmailForm() {
     );
   }
   if (token === '') {
-    return <ErrorNote>This link is not complete. Open it as the mail has it, or ask for a new one.</ErrorNote>;
+    return <ErrorNote>This link is incomplete. Open the full link from the email, or request a new one.</ErrorNote>;
   }
   return (
     <div className="flex flex-col gap-4">
@@ -41,7 +41,7 @@ export function VerifyEmailForm() {
           )
         }
       >
-        Confirm this address
+        Confirm address
       </Button>
     </div>
   );

@@ -1,5 +1,5 @@
 'use client';
-// The page behind an invitation's link: who is signed in joins with one press, who is new makes an account and joins.
+// Page of an invitation link: a signed-in reader joins with one press, a new one creates an account and joins.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote, ErrorState } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
@@ -23,14 +23,14 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
   const client = useTRPCClient();
   const preview = useQuery({
     queryKey: ['invitation', token],
-    // Sent in a body, as nothing that holds a token may stand in an address.
+    // Sends the token in a body, because a URL must never contain one.
     queryFn: () => client.invitation.read.mutate({ token: token ?? '' }),
     enabled: token !== null && token !== '',
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (token === '') {
     return (
-      <IdentityFrame title="This link is not complete" lead="Copy all of it, to its very end, and open it again.">
+      <IdentityFrame title="This link is incomplete" lead="Copy all of it, to its very end, and open it again.">
         <span />
       </IdentityFrame>
     );
@@ -76,7 +76,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
 
 function enter(organizationSlug: string): void {
   forgetInvitationToken();
-  // A full load: everything in memory belonged to somebody outside.
+  // A full page load discards the state from before the membership.
   window.location.assign(`/${organizationSlug}`);
 }
 
@@ -133,7 +133,7 @@ function NewAccount({ token, preview }: PartProps) {
       {
         onSuccess: async ({ organizationSlug }) => {
           setEntering(true);
-          // The account exists either way: whoever can't be signed in here signs in by hand.
+          // The account exists either way: if this sign-in fails, the person uses the sign-in page.
           if ((await signIn(email, password)) === 'ok') enter(organizationSlug);
           else {
             forgetInvitationToken();

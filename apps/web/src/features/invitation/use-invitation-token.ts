@@ -1,12 +1,12 @@
 'use client';
-// The token of an invitation's link. It stands behind the '#', which browsers never send. While its holder signs in first, it
-// waits in this tab's own storage: an address to come back to must not hold it.
+// Reads the invitation token from the link's fragment, which browsers never send. While its holder signs in, the token
+// waits in the tab's session storage, because a return URL must not contain it.
 import { useSyncExternalStore } from 'react';
 
 const TOKEN_LENGTH_MAX = 200;
 const KEY = 'fairlead.invitation';
 
-/** The link's token, '' when there is none, null while the page is still the server's. */
+/** Returns the link's token, '' when there is none, null before hydration. */
 export function useInvitationToken(): string | null {
   return useSyncExternalStore(onHashChange, readToken, () => null);
 }
@@ -15,7 +15,7 @@ export function keepInvitationToken(token: string): void {
   window.sessionStorage.setItem(KEY, token);
 }
 
-/** A used token must stay neither in the history nor in the tab. */
+/** Removes a used token from the history and the tab. */
 export function forgetInvitationToken(): void {
   window.sessionStorage.removeItem(KEY);
   window.history.replaceState(null, '', '/invitation');

@@ -1,6 +1,5 @@
 'use client';
-// Lines of an app's log as rows: when, which process, and what it wrote. Follows the end while new ones come, until the reader
-// scrolls up.
+// Log lines of an app as rows: time, process and text. Follows new lines until the reader scrolls up.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { plainText, splitMatches } from '@fairlead/ui/lib/log-rows';
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
@@ -16,11 +15,11 @@ const NEAR_END_PX = 32;
 
 export interface AppLogLinesProps {
   readonly lines: readonly LogLine[];
-  /** Keeps the end in sight. */
+  /** Keeps the newest line visible. */
   readonly follows: boolean;
-  /** What is marked in the lines; empty: nothing. */
+  /** Text to highlight in the lines; empty for none. */
   readonly marked: string;
-  /** Above the first line. */
+  /** Content above the first line. */
   readonly head: ReactNode;
   readonly empty: ReactNode;
 }

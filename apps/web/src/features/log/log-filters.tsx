@@ -1,5 +1,5 @@
 'use client';
-// What of an app's log is asked for. All of it lives in the address, so that a search can be linked.
+// Filters of an app's log, stored in the URL so that a search can be linked.
 import { Checkbox, Select } from '@fairlead/ui/input';
 import { SearchInput } from '@fairlead/ui/search-input';
 import type { AppDetail } from '../../api/types.ts';
@@ -30,7 +30,7 @@ export interface LogWords {
   readonly process: string;
   readonly instanceId: string;
   readonly serverId: string;
-  /** How far back; null: to the beginning. */
+  /** Length of the searched period in milliseconds; null searches from the beginning. */
   readonly lengthMs: number | null;
 }
 

@@ -14,7 +14,7 @@ const line = (unixMs: number, text = ''): LogLine => ({
 });
 const texts = (lines: readonly LogLine[]) => lines.map(({ text }) => text).join('');
 
-test('a moment that a page cut in two is shown once and whole', () => {
+test('a millisecond that a page limit split is shown once and complete', () => {
   const newer = { lines: [line(5, 'c'), line(6, 'd')], more: true };
   const older = { lines: [line(4, 'a'), line(5, 'b'), line(5, 'c')], more: false };
   expect(olderThan([newer])).toBe(5);
@@ -22,13 +22,13 @@ test('a moment that a page cut in two is shown once and whole', () => {
   expect(olderThan([newer, older])).toBeNull();
 });
 
-test('a moment longer than a page does not stop the way back', () => {
+test('a millisecond longer than a page does not stop paging back', () => {
   const newer = { lines: [line(5, 'c'), line(5, 'd')], more: true };
   expect(olderThan([newer])).toBe(4);
   expect(texts(joinPages([newer, { lines: [line(4, 'b')], more: false }]))).toBe('bcd');
 });
 
-test('a tail stays in order and bounded', () => {
+test('a live tail stays sorted and bounded', () => {
   expect(texts(appendTail([line(1, 'a'), line(3, 'c')], [line(2, 'b')]))).toBe('abc');
   const many = Array.from({ length: TAIL_LINES_MAX }, (_, at) => line(at));
   expect(appendTail(many, [line(TAIL_LINES_MAX, 'x')])).toHaveLength(TAIL_LINES_MAX);

@@ -1,23 +1,26 @@
-// The lines of an app's log put together: pages that go back in time, and a tail that goes on. Pure.
+// Merges an app's log lines: older pages and the live tail. Pure.
 import type { LogLine } from '../../api/types.ts';
 
-/** More than a person scrolls through; the rest stays on the server and is found by a search. */
+/**
+ * Maximum lines of the live tail, more than a person scrolls through; older ones stay on the server and can be
+ * searched.
+ */
 export const TAIL_LINES_MAX = 2000;
 
 export interface LogPage {
-  /** The oldest first. */
+  /** Lines, oldest first. */
   readonly lines: readonly LogLine[];
   readonly more: boolean;
 }
 
-/** Pages as they were asked for, the newest first. A moment cut by a page's limit is whole in the page before it. */
+/** Joins pages that come newest first. A millisecond that a page limit split is complete in the older page. */
 export function joinPages(pages: readonly LogPage[]): LogLine[] {
   return pages
     .flatMap((page, index) => {
       const isLast = index === pages.length - 1;
       const oldest = page.lines[0]?.unixMs ?? 0;
       const older = pages[index + 1];
-      // When one moment fills the older page too, it was asked for what lies before that moment.
+      // When one millisecond fills the older page too, the request skipped the rest of that millisecond.
       const overlaps = !isLast && older?.lines.at(-1)?.unixMs === oldest;
       return [overlaps ? page.lines.filter((line) => line.unixMs > oldest) : page.lines];
     })
@@ -25,7 +28,7 @@ export function joinPages(pages: readonly LogPage[]): LogLine[] {
     .flat();
 }
 
-/** Until when the next page goes; null when nothing older matches. */
+/** Returns the end of the next older page; null when nothing older matches. */
 export function olderThan(pages: readonly LogPage[]): number | null {
   const last = pages.at(-1);
   const oldest = last?.lines[0]?.unixMs;
@@ -34,7 +37,7 @@ export function olderThan(pages: readonly LogPage[]): number | null {
   return isOneMoment ? oldest - 1 : oldest;
 }
 
-/** Servers speak in turn: lines that arrive late are put where they belong. */
+/** Merges lines of several servers: late lines are sorted in. */
 export function appendTail(lines: readonly LogLine[], arrived: readonly LogLine[]): LogLine[] {
   const all = [...lines, ...arrived];
   const isSorted = (lines.at(-1)?.unixMs ?? 0) <= (arrived[0]?.unixMs ?? 0);

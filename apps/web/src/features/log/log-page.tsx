@@ -1,5 +1,5 @@
 'use client';
-// What an app writes, asked of the servers that keep it: a search back in time, or the lines as they come.
+// Log page of an app, queried from its servers: a search back in time, or a live tail.
 import { Button } from '@fairlead/ui/button';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorState } from '@fairlead/ui/error-state';
@@ -80,7 +80,7 @@ interface ViewProps {
   readonly filter: LogFilter;
 }
 
-/** `key` is the filter: another question begins anew. */
+/** `key` is the filter: a changed filter restarts the tail. */
 function LiveTail({ app, filter }: ViewProps) {
   const trpc = useTRPC();
   const [lines, setLines] = useState<readonly LogLine[]>([]);
@@ -89,7 +89,7 @@ function LiveTail({ app, filter }: ViewProps) {
     trpc.log.tail.subscriptionOptions(
       { ...filter, limit: TAIL_FIRST_LINES },
       {
-        // A stream that breaks is opened again, and begins with the newest lines again.
+        // A stream that breaks is reopened, and starts with the newest lines again.
         onStarted: () => setLines([]),
         onData: ({ serverId, lines: arrived, failure }) => {
           if (failure !== null) setFailures((all) => new Map(all).set(serverId, failure));
@@ -128,7 +128,9 @@ function LiveTail({ app, filter }: ViewProps) {
         head={null}
         empty={
           <p className="px-4 py-2 font-sans text-base text-ink-faint">
-            {filter.text === undefined ? 'Waiting for the first line…' : 'No line matches yet. New ones appear here.'}
+            {filter.text === undefined
+              ? 'Waiting for the first log line…'
+              : 'No line matches yet. New ones appear here.'}
           </p>
         }
       />
@@ -228,7 +230,7 @@ interface SilentProps {
   readonly failures: readonly { readonly serverId: string; readonly sentence: string }[];
 }
 
-/** Servers that could not answer: what is shown lacks their lines. */
+/** Lists servers that did not answer: their lines are missing. */
 function Silent({ app, failures }: SilentProps) {
   if (failures.length === 0) return null;
   const names = new Map(

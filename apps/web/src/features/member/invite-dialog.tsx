@@ -1,5 +1,5 @@
 'use client';
-// Asks somebody to join: by a mail that only their address can use, or by a link for whoever is given it.
+// Invites a person by a mail that only their address can use, or by a link that any holder can use.
 import { Button } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -134,7 +134,7 @@ interface InvitationLinkProps {
   readonly onClose: () => void;
 }
 
-/** Shown this once: only a hash of it is kept. */
+/** Shows the link this one time: only its hash is stored. */
 export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps) {
   return (
     <div className="flex flex-col gap-4">

@@ -9,7 +9,7 @@ import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
-// Who belongs to the organization, as what, and who is asked to join.
+// Lists the members of the organization with their roles, and pending invitations.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';

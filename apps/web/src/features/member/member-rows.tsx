@@ -1,5 +1,5 @@
 'use client';
-// A row a member, and what the reader may do about them.
+// Table of members with the actions that the reader may take.
 import { IconButton } from '@fairlead/ui/button';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -92,7 +92,7 @@ function MemberMenu({ member, roles, onRemove }: MemberMenuProps) {
     });
   };
   const isSelf = member.userId === user.id;
-  // One's own role, and an owner's where one is none, is not for this menu.
+  // This menu changes neither the reader's own role nor, for a reader who is no owner, an owner's role.
   if (isSelf || (member.role === 'owner' && organization.role !== 'owner')) return null;
   return (
     <Menu

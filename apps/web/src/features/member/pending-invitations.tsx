@@ -1,5 +1,5 @@
 'use client';
-// Invitations that nobody has accepted yet: what they give, how long they last, and the way to renew or take them back.
+// Pending invitations: role, expiry, and actions to renew or revoke them.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';

@@ -1,5 +1,5 @@
 'use client';
-// Asks before somebody is shown out, and names what ends with it. An invitation brings them back, so no name is typed.
+// Confirms the removal of a member and lists what ends with it. Needs no typed name, because an invitation undoes it.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';

@@ -1,5 +1,6 @@
 'use client';
-// The organization's roles: their names, and which of them the reader may give. The API decides; this only spares a refusal.
+// Roles of the organization: names, and which ones the reader may assign. The API decides; this only hides choices that
+// it would refuse.
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useMe } from '../../common/me.tsx';

@@ -1,5 +1,5 @@
 'use client';
-// Handing the organization over, leaving it, ending it. Each says what is lost before it is done.
+// Transfers, leaves or deletes the organization. Each action lists what is lost first.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';

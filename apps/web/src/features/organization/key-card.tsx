@@ -1,5 +1,5 @@
 'use client';
-// The key that encrypts the organization's secrets, and its change: nothing that runs notices.
+// Encryption key of the organization's secrets and its rotation, which running apps do not notice.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -44,7 +44,7 @@ function ChangeDialog({ onClose }: { readonly onClose: () => void }) {
       title="Change the data key"
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button variant="accent" pending={rotate.isPending} onClick={confirm}>
             Change the key
           </Button>

@@ -1,5 +1,5 @@
 'use client';
-// Name and address of the organization. A new address leaves the old one empty: links to it lead nowhere.
+// Name and slug of the organization. After a new slug, links to the old one no longer work.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -29,7 +29,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
       {
         onSuccess: ({ slug }) => {
           toast({ title: 'The organization is saved' });
-          // Another address is another client and another cache: loaded anew.
+          // A new slug needs another client and cache: reload the page.
           if (slug !== organization.slug) window.location.assign(pathsOf(slug).organizationSettings);
           else router.refresh();
         },

@@ -1,5 +1,5 @@
 'use client';
-// Makes an organization; whoever makes it owns it.
+// Creates an organization that its creator owns.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';

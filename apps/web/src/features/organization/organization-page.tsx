@@ -1,5 +1,5 @@
 'use client';
-// What the organization is called, what it asks of its members, and the ways out of it.
+// Organization settings: name, security requirements, and transfer, leave or delete.
 import { PageHeader } from '@fairlead/ui/page-header';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';

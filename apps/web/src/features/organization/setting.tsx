@@ -1,4 +1,4 @@
-// A setting in a card: what it is at the left, its control at the right.
+// Row of a settings card: description at the left, control at the right.
 import type { ReactNode } from 'react';
 
 export interface SettingProps {

@@ -1,5 +1,6 @@
 'use client';
-// Hands the organization to another member: who, its name typed, and a proof of who asks when the sign-in is not fresh.
+// Transfers the organization to another member: asks for the typed name, and for an identity proof when the session is
+// not fresh.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -83,7 +84,7 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
         )}
         {failure === null ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             variant="danger"

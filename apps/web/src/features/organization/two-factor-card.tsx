@@ -1,5 +1,5 @@
 'use client';
-// Whether members need a second factor. Who has none is refused from then on, so it says so first.
+// Requires a second factor of all members. Warns first that members without one lose access.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';

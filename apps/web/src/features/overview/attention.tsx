@@ -1,5 +1,5 @@
 'use client';
-// What needs a person, first on the page. When nothing does, it says so in one quiet line.
+// Problems that need a person, first on the overview. Shows one quiet line when there are none.
 import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useState } from 'react';
@@ -10,7 +10,7 @@ import type { Paths } from '../../common/paths.ts';
 
 type Item = Overview['attention'][number];
 
-/** More than these would push everything else off the first screen. */
+/** Maximum number of problems before the list is expanded: more would push everything else off the first screen. */
 const SHOWN_FIRST = 4;
 
 export function Attention({ items }: { readonly items: readonly Item[] }) {

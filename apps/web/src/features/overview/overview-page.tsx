@@ -13,7 +13,7 @@ import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
-// The first page: what needs a person, then apps, servers and the latest deployments.
+// Overview page: problems first, then apps, servers and the latest deployments.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -99,7 +99,7 @@ function Servers({ overview }: { readonly overview: Overview }) {
           <MoreLink href={paths.servers} shown={overview.servers.length} all={overview.serverCount} what="servers" />
           {can('server.enrol') ? (
             <HoverLink href={paths.addServer} className={buttonClass('plain', 'small')}>
-              Add a server
+              Add server
             </HoverLink>
           ) : null}
         </span>

@@ -1,5 +1,5 @@
 'use client';
-// What would be different if another release ran: its commit, its settings, and which secrets, by name and version.
+// Compares a release with the live one: commit, settings, and secrets by name and version.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -15,11 +15,11 @@ type Difference = Outputs['release']['diff']['settings'][number];
 export interface CompareDialogProps {
   readonly appId: string;
   readonly environmentId: string;
-  /** What serves now. */
+  /** Live release. */
   readonly from: Release;
   readonly to: Release;
   readonly onClose: () => void;
-  /** What can be done with it. */
+  /** Button for the release, such as its rollback. */
   readonly action: ReactNode;
 }
 

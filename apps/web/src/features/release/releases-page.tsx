@@ -1,5 +1,5 @@
 'use client';
-// The releases of an app: which one serves, what each would bring back, and the ways to run another one.
+// Releases of an app: the live one, differences to each other one, and actions to roll back or promote.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';

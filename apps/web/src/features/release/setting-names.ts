@@ -1,4 +1,4 @@
-// What the fields of a release and of its settings are called where people read them. Pure.
+// Labels of the fields of a release and its settings. Pure.
 
 const NAMES: Readonly<Record<string, string>> = {
   commitHash: 'Commit',
@@ -9,7 +9,7 @@ const NAMES: Readonly<Record<string, string>> = {
   healthPath: 'Health path',
 };
 
-/** `memoryBytesMax` as “Memory bytes max”; a variable keeps its own name. */
+/** Returns `memoryBytesMax` as “Memory bytes max”; a variable keeps its own name. */
 export function nameOfField(name: string): string {
   const known = NAMES[name];
   if (known !== undefined) return known;

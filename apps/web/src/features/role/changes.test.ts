@@ -7,7 +7,7 @@ test('ticking and unticking the same box is no change', () => {
   expect(changeOf(['app.read', 'app.write'], new Set(['app.write', 'app.read'] as const))).toBeNull();
 });
 
-test('what is lost is told first, and by how many', () => {
+test('lost permissions come first, with the number of members', () => {
   const change = changeOf(['app.read', 'app.write'], new Set(['app.read', 'app.delete'] as const));
   if (change === null) throw new Error('there is a change');
   expect(describeChange(change, 2, plain)).toBe('2 members lose: app.write. Gained: app.delete.');

@@ -1,4 +1,4 @@
-// What saving the matrix would change, and in which words: what is lost comes first. Pure.
+// Describes what saving the role matrix would change; lost permissions come first. Pure.
 import type { Permission } from '../../common/me.tsx';
 
 export interface RoleChange {
@@ -6,14 +6,14 @@ export interface RoleChange {
   readonly gained: readonly Permission[];
 }
 
-/** Null when nothing changed. */
+/** Returns null when nothing changed. */
 export function changeOf(before: readonly Permission[], after: ReadonlySet<Permission>): RoleChange | null {
   const lost = before.filter((permission) => !after.has(permission));
   const gained = [...after].filter((permission) => !before.includes(permission));
   return lost.length + gained.length === 0 ? null : { lost, gained };
 }
 
-/** "2 members lose: Deploy. They gain: See servers." */
+/** Returns a sentence such as "2 members lose: Deploy. They gain: See servers." */
 export function describeChange(
   { lost, gained }: RoleChange,
   holders: number,

@@ -1,5 +1,5 @@
 'use client';
-// Giving a member a further role somewhere.
+// Grants a member an additional role in a scope.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -108,7 +108,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
   );
 }
 
-/** The narrowest first: it is what one should reach for. */
+/** Narrowest scope first, because it is the recommended one. */
 function placesOf(environments: readonly Environment[]): { readonly name: string; readonly scope: Grant['scope'] }[] {
   const projects = new Map(environments.map(({ projectId, projectName }) => [projectId, projectName] as const));
   return [

@@ -1,5 +1,5 @@
 'use client';
-// What members hold beyond their role: where, and the way to give and take it.
+// Additional roles of members by scope; grants and revokes them.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -80,7 +80,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   );
 }
 
-/** At once and with Undo: what is taken can be given again. */
+/** Revokes at once with an undo, because the grant can be given again. */
 function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: string }) {
   const trpc = useTRPC();
   const toast = useToast();

@@ -1,5 +1,5 @@
 'use client';
-// A new role: its name, and the role it begins as. Its boxes are ticked in the matrix afterwards.
+// Creates a role from a name and a role to copy. Its permissions are edited in the matrix afterwards.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -40,7 +40,7 @@ function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
     event.preventDefault();
     const permissions = (bases.find(({ role }) => role === from)?.permissions ?? []).filter((each) => can(each));
     create.mutate(
-      // Only an owner's role has what no other may have, and it is no base.
+      // Only the owner role has permissions that no other role may have, and it cannot be copied.
       { name, permissions: permissions as never },
       {
         onSuccess: async () => {

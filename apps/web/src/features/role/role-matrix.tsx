@@ -1,6 +1,6 @@
 'use client';
-// The matrix: permissions as rows, roles as columns. Built-in roles are as they are; an organization's own are changed by
-// their boxes, and nothing is saved before the reader saw who loses what. Arrow keys walk the boxes.
+// Role matrix: permissions as rows, roles as columns; custom roles are editable. Saving first shows which members lose
+// which permissions. Arrow keys move between boxes.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -169,7 +169,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
       <Button
         variant="accent"
         pending={save.pending}
-        // What only owners hold is in no box, so it is never in here.
+        // Owner-only permissions have no box, so they are never sent.
         onClick={() => save.run({ roleId: role.id, permissions: [...ticked] as never })}
       >
         Save
@@ -198,7 +198,7 @@ function DeleteRole({ role }: { readonly role: CustomRole }) {
         title={`Delete the role ${role.name}`}
         footer={
           <>
-            <Button onClick={() => setOpen(false)}>Keep it</Button>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button
               variant="danger"
               disabled={held}

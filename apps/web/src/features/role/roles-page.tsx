@@ -1,5 +1,5 @@
 'use client';
-// Who may do what: every role beside every permission, and what members hold beyond their role.
+// Roles page: every role with its permissions, and additional roles of members.
 import { Button } from '@fairlead/ui/button';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';

@@ -1,5 +1,5 @@
 'use client';
-// Asks before a secret goes, and names what goes with it.
+// Confirms the deletion of a secret and lists what is deleted with it.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -16,7 +16,7 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
   const trpc = useTRPC();
   const remove = useMutation(trpc.secret.delete.mutationOptions());
   const restore = useMutation(trpc.secret.restore.mutationOptions());
-  // The dialog is gone by then, so its outcome is the promise's to tell.
+  // The dialog is closed by then, so the promise reports the outcome.
   const undo = () =>
     void restore
       .mutateAsync({ secretId: secret.id, number: secret.number })
@@ -44,7 +44,7 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
       title={`Delete ${secret.name}`}
       footer={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button variant="danger" pending={remove.isPending} onClick={confirm}>
             Delete it
           </Button>

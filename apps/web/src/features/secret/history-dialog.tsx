@@ -1,5 +1,5 @@
 'use client';
-// Who wrote a secret when, and the way back. Values are not here: a version is known by its number, person and time.
+// Versions of a secret by number, author and time, without values; restores one.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';

@@ -1,5 +1,5 @@
 'use client';
-// The names in the repository's .env.example that nothing sets: a warning, never a reason not to deploy.
+// Names in the repository's .env.example that are not set: a warning that never blocks a deployment.
 import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { Plus } from 'lucide-react';
@@ -8,7 +8,7 @@ import type { AppSecrets, SecretOwner } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
-/** As many get a button of their own. */
+/** Maximum number of names with a button of their own. */
 const OFFERED = 12;
 
 export interface MissingNamesProps {
@@ -23,7 +23,7 @@ export function MissingNames({ place, view }: MissingNamesProps) {
   if (missingNames.length === 0) return null;
   const rest = missingNames.length - OFFERED;
   return (
-    <section aria-label="Names that are not set" className="rounded-card bg-warn-wash px-4 py-3">
+    <section aria-label="Missing variables" className="rounded-card bg-warn-wash px-4 py-3">
       <p className="flex items-center gap-2 font-medium">
         <StateMark tone="warn" />
         {missingNames.length} of {expectedNames.length} expected {expectedNames.length === 1 ? 'name' : 'names'}{' '}

@@ -1,5 +1,5 @@
 'use client';
-// A whole .env at once: read here in the browser, shown by name before anything is sent, and saved whole or not at all.
+// Imports a .env file: parses it in the browser, previews the names, and saves all or nothing.
 import { parseEnvText } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -18,7 +18,7 @@ export interface PasteDialogProps {
   readonly onClose: () => void;
 }
 
-/** Only what there is: "2 added, 1 changed". */
+/** Returns only the parts that are not zero, such as "2 added, 1 changed". */
 function summaryOf(added: number, changed: number, unchanged: number): string {
   const parts = [
     { count: added, word: 'added' },

@@ -1,5 +1,5 @@
 'use client';
-// One secret: its name, a new value, how it reaches the app, and whether anybody may ever see it again.
+// Edits a secret: name, new value, delivery to the app, and if it can be revealed again.
 import { nameProblem, valueProblem } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -12,9 +12,9 @@ import { useReread, useUpdateSecrets } from './use-secret-calls.ts';
 
 export interface SecretDialogProps {
   readonly owner: SecretOwner;
-  /** The one to change; null for a new one. */
+  /** Secret to change; null for a new one. */
   readonly secret: SecretView | null;
-  /** Of a new one whose name is known; without it the reader names it. */
+  /** Name of a new secret if it is known; otherwise the reader types it. */
   readonly name?: string;
   readonly onClose: () => void;
 }

@@ -1,5 +1,5 @@
 'use client';
-// The secrets of an app or a group as rows, with all that can be done to one: change, see, look back, delete.
+// Table of the secrets of an app or a group, with their actions: change, reveal, history, delete.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { useNow } from '@fairlead/ui/lib/clock';
@@ -18,7 +18,7 @@ import { PasteDialog } from './paste-dialog.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 import { useReveal } from './use-secret-calls.ts';
 
-/** As long before its end as the reminder comes. */
+/** Time before the expiry at which the reminder is sent. */
 const REMINDED_MS = 14 * 24 * 60 * 60_000;
 
 type Open =
@@ -144,7 +144,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
   );
 }
 
-/** Quiet while there is time, a warning once the reminder goes out, and bad when it is over. */
+/** Neutral while there is time, a warning from the reminder on, and an error once expired. */
 function Expiry({ at }: { readonly at: Date }) {
   const now = useNow();
   const day = at.toISOString().slice(0, 10);

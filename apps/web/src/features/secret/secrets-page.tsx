@@ -1,6 +1,5 @@
 'use client';
-// The secrets of one app: what is set, what is not live yet and how it becomes so, what its code misses, and the groups it
-// shares.
+// Secrets of an app: values, pending changes, names that its code misses, and shared groups.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -55,7 +54,7 @@ interface PartProps {
   readonly view: AppSecrets;
 }
 
-/** What waits, and the two ways to make it live. */
+/** Pending changes and the two ways to apply them. */
 function Pending({ place, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();

@@ -11,7 +11,7 @@ import { KeyRound, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretGroup } from '../../api/types.ts';
-import { MePlace, useMe } from '../../common/me.tsx';
+import { MeScope, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useAction } from '../../common/use-action.ts';
@@ -31,9 +31,9 @@ export function SharedSecretsPage() {
         {(list) => (
           <div className="flex flex-col gap-6">
             {list.map((group) => (
-              <MePlace key={group.id} place={{ projectId: group.projectId }}>
+              <MeScope key={group.id} scope={{ projectId: group.projectId }}>
                 <Group group={group} />
-              </MePlace>
+              </MeScope>
             ))}
             {list.length === 0 ? (
               <EmptyState icon={<KeyRound size={20} />} title="No shared groups yet">

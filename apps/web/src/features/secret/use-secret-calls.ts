@@ -1,10 +1,10 @@
 'use client';
-// The calls that carry values. What was sent or revealed is dropped from the browser's caches as soon as it was used.
+// Calls that carry secret values. They drop a value from the browser's caches as soon as it was used.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useFreshMutation } from '../../common/confirm-identity.tsx';
 
-/** Reads every list of secrets again. */
+/** Returns a function that refetches every list of secrets. */
 export function useReread(): () => void {
   const trpc = useTRPC();
   const queryClient = useQueryClient();
@@ -15,7 +15,7 @@ export function useUpdateSecrets() {
   return useMutation(useTRPC().secret.update.mutationOptions({ gcTime: 0 }));
 }
 
-/** Asks who sits there when the sign-in is not fresh any more. */
+/** Reveals a value, and confirms the identity first if the session is not fresh. */
 export function useReveal() {
   const reveal = useFreshMutation(useTRPC().secret.reveal.mutationOptions({ gcTime: 0 }));
   return (secretId: string, number: number) => reveal.mutateAsync({ secretId, number });

@@ -1,5 +1,5 @@
 'use client';
-// Adding a server: name it, run one command there, and watch both steps tick themselves off as they really happen.
+// Adds a server: asks for its name, shows the install command, and marks both steps done as they happen.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -18,7 +18,7 @@ import { HoverLink } from '../../common/hover-link.tsx';
 import { localAddressIn } from '../../common/local-address.ts';
 import { useMe } from '../../common/me.tsx';
 
-/** A safety net under the live stream: the dialog must tick even where the stream cannot pass. */
+/** Poll interval in milliseconds, a fallback where the live stream cannot connect. */
 const ASK_EVERY_MS = 3000;
 
 export function AddServerDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
@@ -27,7 +27,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       open={open}
       onClose={onClose}
       wide
-      title="Add a server"
+      title="Add server"
       detail="A Linux machine with a processor for which this control plane has an agent: by default, its own kind. It dials out to this control plane; nothing has to be opened for it."
     >
       <AddServer onClose={onClose} />
@@ -62,7 +62,7 @@ function AddServer({ onClose }: { readonly onClose: () => void }) {
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
         <Button type="submit" variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
-          Make the command
+          Create command
         </Button>
       </div>
     </form>
@@ -97,7 +97,7 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
           <code className="min-w-0 flex-1 whitespace-pre-wrap break-all font-mono text-xs leading-5">
             {enrolment.command}
           </code>
-          <CopyButton value={enrolment.command} label="Copy the command" />
+          <CopyButton value={enrolment.command} label="Copy command" />
         </div>
       </div>
       <Steps
@@ -121,7 +121,7 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
             Open {progress.name}
           </HoverLink>
         ) : (
-          <Button onClick={onClose}>Close, it goes on</Button>
+          <Button onClick={onClose}>Close</Button>
         )}
       </div>
     </div>

@@ -1,6 +1,5 @@
 'use client';
-// What holds for the whole proxy of a server: who is believed about a client's address, what is offered, what is written down.
-// Saved, it takes effect at once.
+// Settings of a server's whole proxy: trusted proxies, protocols and access logs. Saved changes take effect at once.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
@@ -20,7 +19,7 @@ type Proxy = ServerDetail['proxy'];
 interface Draft {
   readonly proxy: Proxy;
   readonly change: (part: Partial<Proxy>) => void;
-  /** The API's sentence for a field, by its path below `proxy`. */
+  /** Returns the API's error for a field by its path below `proxy`. */
   readonly problem: (path: string) => string | undefined;
 }
 
@@ -81,11 +80,11 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
   );
 }
 
-const TRUST_HINT = "Only these addresses may forward a visitor's address.";
+const TRUST_HINT = 'Only these addresses may set the client address.';
 const LOOPBACK_HINT =
   'These ranges contain this server. Every app on it can claim any visitor address and get past address rules and limits.';
 
-/** Reports whether a range contains loopback addresses, which every process on the server can use. */
+/** True if a range contains loopback addresses, which every process on the server can use. */
 function trustsThisMachine(ranges: readonly string[]): boolean {
   return ranges.some((range) => /^(127\.|0\.0\.0\.0\/0|::1(\/|$)|::\/)/.test(range));
 }
@@ -94,25 +93,25 @@ function InFront({ draft: { proxy, change, problem } }: { readonly draft: Draft 
   return (
     <div className="flex min-w-0 flex-col gap-5 p-4">
       <RangesField
-        label="Proxies in front of it"
+        label="Trusted proxies"
         hint={trustsThisMachine(proxy.trustedProxies) ? LOOPBACK_HINT : TRUST_HINT}
         error={problem('trustedProxies')}
         value={proxy.trustedProxies}
         onValue={(trustedProxies) => change({ trustedProxies })}
       />
       <Checkbox
-        label="Cloudflare is in front of it"
+        label="Trust Cloudflare"
         checked={proxy.cloudflare}
         onChange={(event) => change({ cloudflare: event.target.checked })}
       />
       <div className="flex flex-col gap-1">
         <Checkbox
-          label="They begin connections with a PROXY protocol header"
+          label="PROXY protocol"
           checked={proxy.proxyProtocol}
           onChange={(event) => change({ proxyProtocol: event.target.checked })}
         />
         <p className={problem('proxyProtocol') === undefined ? 'text-ink-faint text-sm' : 'text-bad-text text-sm'}>
-          {problem('proxyProtocol') ?? 'Every connection from anybody else is closed then, visitors included.'}
+          {problem('proxyProtocol') ?? 'Connections from all other addresses are closed, visitors included.'}
         </p>
       </div>
       <Checkbox
@@ -121,8 +120,8 @@ function InFront({ draft: { proxy, change, problem } }: { readonly draft: Draft 
         onChange={(event) => change({ http3: event.target.checked })}
       />
       <NumberField
-        label="Connections of one visitor"
-        hint="By the address, on each core. Proxies named above have no limit."
+        label="Connections per client"
+        hint="By address, per core. Trusted proxies have no limit."
         zero="No limit"
         error={problem('connectionsPerClient')}
         value={proxy.connectionsPerClient}
@@ -138,24 +137,24 @@ function AccessLog({ draft: { proxy, change, problem } }: { readonly draft: Draf
   return (
     <div className="flex min-w-0 flex-col gap-5 p-4 max-lg:border-line max-lg:border-t">
       <Checkbox
-        label="Write an access log"
+        label="Access log"
         checked={accessLog.enabled}
         onChange={(event) => set({ enabled: event.target.checked })}
       />
       {accessLog.enabled ? (
         <>
           <ChoiceField
-            label="A line is"
+            label="Format"
             value={accessLog.format}
             options={[
-              { value: 'json', label: 'A JSON object' },
-              { value: 'combined', label: 'In the combined format of web servers' },
+              { value: 'json', label: 'JSON' },
+              { value: 'combined', label: 'Combined (Apache, nginx)' },
             ]}
             onValue={(format) => set({ format })}
           />
           <NumberField
-            label="Requests that are written"
-            hint="Failures (5xx) always are."
+            label="Sampling"
+            hint="Failures (5xx) are always written."
             unit="percent"
             zero="Failures only"
             error={problem('accessLog.samplePermille')}
@@ -163,14 +162,14 @@ function AccessLog({ draft: { proxy, change, problem } }: { readonly draft: Draf
             onValue={(samplePermille) => set({ samplePermille })}
           />
           <NumberField
-            label="A file grows to"
+            label="File size"
             unit="mebibytes"
             error={problem('accessLog.fileBytesMax')}
             value={accessLog.fileBytesMax}
             onValue={(fileBytesMax) => set({ fileBytesMax })}
           />
           <NumberField
-            label="Older files that are kept"
+            label="Rotated files"
             hint="In logs/ of the agent's folder, as access.log.1 and so on."
             min={1}
             error={problem('accessLog.filesMax')}
@@ -179,7 +178,7 @@ function AccessLog({ draft: { proxy, change, problem } }: { readonly draft: Draf
           />
         </>
       ) : (
-        <p className="text-ink-faint text-sm">Nothing of requests is written down.</p>
+        <p className="text-ink-faint text-sm">Requests are not logged.</p>
       )}
     </div>
   );

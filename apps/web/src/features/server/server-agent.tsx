@@ -1,5 +1,5 @@
 'use client';
-// The agent's own program: which one runs, which one is offered instead, and how far it is.
+// Agent program of a server: the running version, the offered one, and the progress of its upgrade.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -20,7 +20,7 @@ const steps: Readonly<Record<Upgrade['step'], string>> = {
   start: 'It has taken over and proves itself; within two minutes it stays or the former one is back.',
 };
 
-/** Nothing where nothing is to be said: the version stands beside it. */
+/** Hidden when there is nothing to report: the version is shown beside it. */
 export function ServerAgent({ server }: { readonly server: ServerDetail }) {
   const { can } = useMe();
   const [asking, setAsking] = useState(false);
@@ -48,7 +48,7 @@ export function ServerAgent({ server }: { readonly server: ServerDetail }) {
           >
             {knows
               ? 'It is what this control plane hands to new servers.'
-              : 'The one that runs is too old to be upgraded from here, or its kernel is older than Linux 5.3. Run the install command of “Add a server” on it once; its apps keep running.'}
+              : 'The one that runs is too old to be upgraded from here, or its kernel is older than Linux 5.3. Run the install command of “Add server” on it once; its apps keep running.'}
           </Line>
         )}
       </div>
@@ -126,7 +126,7 @@ function ConfirmUpgrade({ server, offered, open, onClose }: ConfirmUpgradeProps)
   );
 }
 
-/** Versions alone don't tell two programs apart. */
+/** Adds the digest, because versions alone don't distinguish two programs. */
 function programName({ version, digest }: { readonly version: string; readonly digest: string }): string {
   return `${version} (${shortDigest(digest)})`;
 }

@@ -1,5 +1,5 @@
 'use client';
-// The charts of a server, loaded after the page: the machine, and beside it what the agent itself costs.
+// Charts of a server, loaded after the page: the machine, and the cost of the agent itself.
 import { ChartGroup } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu } from '@fairlead/ui/lib/format';
@@ -66,7 +66,7 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
         />
         <TimeSeriesChart title="Open connections" rows={rows} series={CONNECTIONS} format={formatCount} floor={4} />
         <TimeSeriesChart
-          title="Memory of the agent"
+          title="Agent memory"
           rows={rows}
           series={AGENT}
           format={formatBytes}
@@ -78,7 +78,7 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
   );
 }
 
-/** Of the whole machine; of one core where nobody knows how many there are. */
+/** Formats CPU as a share of the whole machine, or of one core if the number of cores is unknown. */
 function shareOf(cpuCount: number): (millis: number) => string {
   return (millis) => formatCpu(cpuCount > 0 ? millis / cpuCount : millis);
 }

@@ -1,5 +1,5 @@
 'use client';
-// What fills a server's disk: the agent's own things by kind, beside all else, and when it is full at this pace.
+// Disk usage of a server: the agent's files by kind, everything else, and the forecast of when the disk is full.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
@@ -14,7 +14,7 @@ export function ServerDisk({ disk }: { readonly disk: Disk }) {
     { label: 'Artifacts', bytes: disk.artifactsBytes },
     { label: 'Build caches', bytes: disk.cachesBytes },
     { label: 'Images', bytes: disk.imagesBytes },
-    { label: 'Logs of apps', bytes: disk.logsBytes },
+    { label: 'App logs', bytes: disk.logsBytes },
     { label: 'Volumes', bytes: disk.volumesBytes },
   ];
   const own = kinds.reduce((total, { bytes }) => total + bytes, 0);

@@ -1,5 +1,5 @@
 'use client';
-// What runs on the server, and what its agent says of the machine and of itself.
+// Facts about a server: what runs on it, and what its agent reports about the machine and itself.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -54,10 +54,10 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
               ),
             },
             {
-              term: 'Instructions',
+              term: 'Configuration',
               value: (
                 <StateText tone={server.inSync ? 'ok' : 'busy'}>
-                  {server.inSync ? 'All applied' : `${server.appliedVersion} of ${server.desiredVersion}`}
+                  {server.inSync ? 'Up to date' : `${server.appliedVersion} of ${server.desiredVersion}`}
                 </StateText>
               ),
             },
@@ -65,7 +65,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
               term: 'Last seen',
               value: server.lastSeenAt === null ? 'Never' : <RelativeTime at={server.lastSeenAt} />,
             },
-            { term: 'Firewall of apps', value: <AppFirewall network={server.network} /> },
+            { term: 'App firewall', value: <AppFirewall network={server.network} /> },
             { term: 'Host name', value: <Mono text={host.hostname} /> },
             { term: 'System', value: host.os || '–' },
             { term: 'Kernel', value: <Mono text={host.kernel} /> },
@@ -76,7 +76,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
         />
         {server.capabilities.length === 0 ? null : (
           <div className="border-line border-t px-4 py-3">
-            <h3 className="text-ink-faint text-sm">What it understands</h3>
+            <h3 className="text-ink-faint text-sm">Capabilities</h3>
             <ul className="mt-1.5 flex flex-wrap gap-1.5">
               {server.capabilities.map((capability) => (
                 <li key={capability}>

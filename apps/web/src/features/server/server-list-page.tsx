@@ -10,7 +10,7 @@ import { Plus, Server } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
-// All servers as live gauges; adding one happens in a dialog that the address can open.
+// Lists all servers with live gauges; the URL can open the dialog that adds one.
 import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -28,7 +28,7 @@ export function ServerListPage() {
   const canAdd = can('server.enrol');
   const add = canAdd ? (
     <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => adding.set('1')}>
-      Add a server
+      Add server
     </Button>
   ) : null;
   return (

@@ -1,6 +1,5 @@
 'use client';
-// One server: how its machine is doing on one time axis, what runs on it, what its agent says of itself, and how
-// its proxy is set up.
+// Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
 import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
@@ -64,7 +63,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
               title="Machine"
               action={
                 <Segmented
-                  label="Span"
+                  label="Period"
                   value={range}
                   options={ranges}
                   onValueChange={(value) => filter.set(value === '15m' ? '' : value)}
@@ -86,7 +85,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
 
 const CLOCK_WARN_MS = 2000;
 
-/** What is left, and what becomes of it: builds are refused before a disk is full. */
+/** Warns about a nearly full disk, on which builds are refused before it is full. */
 function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | null {
   if (diskUsedBytes === null || !isDiskShort(diskUsedBytes, diskTotalBytes)) return null;
   const left = (diskTotalBytes ?? 0) - diskUsedBytes;
@@ -94,7 +93,7 @@ function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | 
 }
 
 function Warnings({ server }: { readonly server: ServerDetail }) {
-  // The agent knows its pace; without its word, what is left decides.
+  // The agent's forecast comes first; without it, the free space decides.
   const disk = server.diskWarning ?? diskWarning(server);
   const warnings = [
     disk === null ? [] : [disk],
@@ -106,7 +105,7 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
           `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected; set up time synchronisation on the server.`,
         ]
       : [],
-    // Whole sentences, each with its reason.
+    // Complete sentences, each with its reason.
     server.host.isolationOff,
     server.network?.warnings ?? [],
   ].flat();
@@ -144,7 +143,7 @@ function ServerMenu({ server }: { readonly server: ServerDetail }) {
         )}
       >
         <MenuItem icon={<Trash2 size={15} />} danger onSelect={() => setDeleting(true)}>
-          Delete the server
+          Delete server
         </MenuItem>
       </Menu>
       <ConfirmDelete

@@ -1,5 +1,5 @@
 'use client';
-// What the reader can set for themselves, and what this organization is.
+// Settings page: the reader's preferences, and facts about the organization.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -98,7 +98,7 @@ export function SettingsPage() {
   );
 }
 
-/** A role that the organization made is called as it is. */
+/** Returns a built-in role's label; a custom role keeps its name. */
 function roleName(role: string): string {
   return roleLabel(role, [{ id: role, name: role }]).label;
 }

@@ -1,5 +1,5 @@
 'use client';
-// Light, dark, or as the system has it, as a switch.
+// Switch between the light, dark and system theme.
 import { Segmented } from '@fairlead/ui/tabs';
 import { useTheme } from '../../common/use-theme.ts';
 

@@ -1,6 +1,6 @@
 'use client';
-// The first run on one page: three steps, each ticking itself off as it really happens. The token makes the first account
-// the owner; what follows is watched, not clicked.
+// First-run set-up on one page with three steps. The token makes the first account the owner; the other steps complete
+// by themselves.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
@@ -55,7 +55,7 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
       {
         onSuccess: async ({ organizationSlug }) => {
           setSigningIn(true);
-          // The account exists either way: whoever can't be signed in here signs in by hand.
+          // The account exists either way: if this sign-in fails, the person uses the sign-in page.
           if ((await signIn(account.email, account.password)) === 'ok') {
             // The used token must not stay in the history.
             window.history.replaceState(null, '', '/setup');

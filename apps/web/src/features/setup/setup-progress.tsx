@@ -1,5 +1,5 @@
 'use client';
-// After the account: the server and the first app, as they come up by themselves. Nothing here has to be waited for.
+// Progress of the first server and app after the account is created. The reader need not wait for it.
 import { buttonClass } from '@fairlead/ui/button';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -8,7 +8,7 @@ import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { pathsOf } from '../../common/paths.ts';
 import { type SetupStep, SetupSteps } from './setup-steps.tsx';
 
-/** There is no page of the organization yet whose live stream could tell. */
+/** Poll interval in milliseconds: there is no organization page yet that has a live stream. */
 const ASK_EVERY_MS = 1500;
 
 export function SetupProgress({ organization }: { readonly organization: string }) {
@@ -26,7 +26,7 @@ export function SetupProgress({ organization }: { readonly organization: string 
       }
       aside={<SetupSteps account="done" server={server} app={app} />}
     >
-      {/* A full load: the dashboard begins with its own cache and its own stream. */}
+      {/* A full page load: the dashboard starts with its own cache and stream. */}
       <a href={paths.overview} className={buttonClass('accent', 'large')}>
         Open the dashboard
       </a>

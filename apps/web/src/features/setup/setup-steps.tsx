@@ -1,4 +1,4 @@
-// The three steps of the first run, and how far each is.
+// The three steps of the first run with their progress.
 import { type StepState, Steps } from '@fairlead/ui/steps';
 import type { ReactNode } from 'react';
 
@@ -10,7 +10,7 @@ export interface SetupStep {
 
 export interface SetupStepsProps {
   readonly account: StepState;
-  /** Null until there is somebody who may see it. */
+  /** Null before the first account, which alone may see it. */
   readonly server: SetupStep | null;
   readonly app: SetupStep | null;
 }
@@ -34,7 +34,7 @@ export function SetupSteps({ account, server, app }: SetupStepsProps) {
   ];
   return (
     <div className="rounded-card border border-line bg-surface p-6">
-      <Steps label="Set-up" steps={steps.map((step, index) => ({ id: String(index), ...step }))} />
+      <Steps label="Setup" steps={steps.map((step, index) => ({ id: String(index), ...step }))} />
     </div>
   );
 }

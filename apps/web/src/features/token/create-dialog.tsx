@@ -1,5 +1,5 @@
 'use client';
-// Making a token: what it is for, what it may do, where from, for how long. Then the token itself, this once.
+// Creates a token: name, permissions, allowed addresses and expiry. Then shows the token this one time.
 import { Button } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -18,7 +18,7 @@ export interface CreateDialogProps {
   readonly title: string;
   readonly pending: boolean;
   readonly error: unknown;
-  /** Once it is made. */
+  /** Token once it was created. */
   readonly token: string | null;
   readonly onCreate: (token: NewToken) => void;
   readonly onClose: () => void;

@@ -1,5 +1,5 @@
 'use client';
-// Everybody's own tokens, for whoever manages members: what reaches this organization, and an end to what should not.
+// Personal tokens of all members with access to this organization, for member administrators, who can revoke them.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-// What a token may carry, in the order and the words in which people choose it. Pure.
+// Permissions that a token may have, with their labels in display order. Pure.
 import type { Inputs } from '../../api/types.ts';
 import { PERMISSION_GROUPS } from '../../common/role-words.ts';
 
@@ -9,7 +9,7 @@ export interface PermissionGroup {
   readonly permissions: readonly { readonly permission: TokenPermission; readonly label: string }[];
 }
 
-/** Of these, by feature, as roles show them. */
+/** Returns the grantable permissions in the groups of the roles page. */
 export function groupsOf(grantable: readonly TokenPermission[]): PermissionGroup[] {
   return PERMISSION_GROUPS.map(({ title, permissions }) => ({
     title,
@@ -20,7 +20,7 @@ export function groupsOf(grantable: readonly TokenPermission[]): PermissionGroup
   })).filter(({ permissions }) => permissions.length > 0);
 }
 
-/** One network or address a line, or between commas. */
+/** Splits networks and addresses at line breaks and commas. */
 export function readRanges(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '');
 }

@@ -1,5 +1,5 @@
 'use client';
-// Service accounts, a card each: what it is, its tokens, and what its end would take along.
+// Service accounts as cards: role, tokens, and what a deletion would remove.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -29,7 +29,7 @@ type Role = Inputs['serviceAccount']['create']['role'];
 interface RoleChoice {
   readonly role: Role;
   readonly label: string;
-  /** In a few words; null for a role that the organization made. */
+  /** Short description; null for a custom role. */
   readonly may: string | null;
 }
 

@@ -1,5 +1,5 @@
 'use client';
-// API tokens: one's own, and those of service accounts.
+// API tokens of the reader and of service accounts.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';

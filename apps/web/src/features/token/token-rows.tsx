@@ -1,5 +1,5 @@
 'use client';
-// Tokens as a table: told apart by name and last characters, each with its end and a way to end it now.
+// Table of tokens: name, last characters, expiry, and a revoke action.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -15,9 +15,9 @@ type TokenOwner = Outputs['member']['listTokens']['items'][number]['owner'];
 export interface TokenRowsProps {
   readonly tokens: readonly Token[];
   readonly pending: boolean;
-  /** Of tokens of several people: whose each is. */
+  /** Owner of each token, in a table with tokens of several people. */
   readonly ownerOf?: (token: Token) => TokenOwner | null;
-  /** Absent: the reader may not end them. */
+  /** Revokes a token; undefined if the reader may not. */
   readonly onRevoke?: ((tokenId: Token['id']) => void) | undefined;
 }
 
@@ -76,7 +76,7 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
           title={`Revoke ${asked.name}`}
           footer={
             <>
-              <Button onClick={() => setAsked(null)}>Keep it</Button>
+              <Button onClick={() => setAsked(null)}>Cancel</Button>
               <Button
                 variant="danger"
                 pending={pending}

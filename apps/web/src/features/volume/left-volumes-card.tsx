@@ -1,6 +1,6 @@
 'use client';
-// Volumes that outlived their place: the app left the environment, or one of both is gone. Shown to whoever may see all of the
-// organization, because no environment is left that a narrower right could be for.
+// Volumes without a placement: the app left the environment, or one of both was deleted. Needs organization-wide
+// permission, because no environment is left for a narrower one.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -8,7 +8,7 @@ import type { AppDetail } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { VolumeRow } from './volume-row.tsx';
 
-/** Without an app: those of all, also of apps that are gone. */
+/** Without an app, lists the volumes of all apps, deleted ones included. */
 export function LeftVolumesCard({ appId }: { readonly appId?: AppDetail['id'] }) {
   const { can } = useMe();
   const all = useQuery({ ...useTRPC().volume.list.queryOptions({}), enabled: can('app.read', {}) }).data?.items ?? [];

@@ -1,5 +1,5 @@
 'use client';
-// One volume: how much it holds, and deleting it, which waits a week and can be taken back until then.
+// Volume with its size. A deletion waits a week and can be undone until then.
 import { Button } from '@fairlead/ui/button';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -14,7 +14,7 @@ import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
-/** `place`: whose it is, where the page does not say so. */
+/** `place` names the app and environment where the page does not show them. */
 export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly place?: string }) {
   const { can } = useMe();
   const trpc = useTRPC();
@@ -70,7 +70,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
         </Button>
       ) : (
         <Button size="small" pending={restore.pending} onClick={() => restore.run({ volumeId })}>
-          Keep it
+          Cancel
         </Button>
       )}
       {asking ? (

@@ -1,5 +1,5 @@
 'use client';
-// The volumes of an app: those of the environment that the page shows, then those it left behind in others.
+// Volumes of an app: those of the current environment, then those it left behind in others.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -15,7 +15,7 @@ export function VolumesCard({ slug, initial }: { readonly slug: string; readonly
   const volumes = useQuery(trpc.volume.list.queryOptions({ appId: app.id, environmentId })).data?.items ?? [];
   return (
     <>
-      {/* Until there is one, the form above says what a volume is. */}
+      {/* Without volumes, the form above explains what a volume is. */}
       {volumes.length === 0 ? null : (
         <Card>
           <CardHeader title="What volumes hold" detail="Never deleted with a release, an app or a server" />

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-test('one program is offered to machines of its own kind only', async () => {
+test('a single program is offered only to machines of its architecture', async () => {
   const path = join(dir, 'fairlead-agent');
   await writeFile(path, 'agent');
   const binaries = createAgentBinaries(path, 'x64');
@@ -25,13 +25,13 @@ test('one program is offered to machines of its own kind only', async () => {
   expect(await binaries.find('linux-arm64')).toBeNull();
 });
 
-test('a folder offers what it holds', async () => {
+test('a folder offers the programs in it', async () => {
   await writeFile(join(dir, 'linux-arm64'), 'arm');
   const found = await createAgentBinaries(dir, 'x64').list();
   expect(found.map((binary) => binary.target)).toEqual(['linux-arm64']);
 });
 
-test('the version is read out of the program, wherever a piece of it ends', async () => {
+test('the version is read from the program, wherever a chunk ends', async () => {
   const path = join(dir, 'linux-arm64');
   await writeFile(path, `${'x'.repeat(2 ** 20 - 10)}fairlead-agent-version=1.2.3;${'y'.repeat(100)}`);
   expect((await createAgentBinaries(dir, 'x64').find('linux-arm64'))?.version).toBe('1.2.3');
@@ -54,7 +54,7 @@ test('without a setting or a file nothing is offered', async () => {
   expect(await createAgentBinaries(join(dir, 'missing'), 'x64').list()).toEqual([]);
 });
 
-test('only known targets are asked for', () => {
+test('only known targets are accepted', () => {
   expect(isAgentTarget('linux-x64')).toBe(true);
   expect(isAgentTarget('../linux-x64')).toBe(false);
 });

@@ -1,5 +1,5 @@
-// The agent programs that this control plane offers to new servers, with their digests. Digests are of the files as they
-// lie there, taken again when a file changes, so that the install script never promises what the download does not keep.
+// Agent programs that this control plane offers to servers, with their digests. Recomputes a digest when the file
+// changes, so that the install script always matches the download.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -12,14 +12,14 @@ export interface AgentBinary {
   readonly target: AgentTarget;
   readonly path: string;
   readonly sizeBytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hexadecimal digest. */
   readonly sha256: string;
-  /** As the program itself says; empty for one that does not. */
+  /** Version embedded in the program; empty if there is none. */
   readonly version: string;
 }
 
 export interface AgentBinaries {
-  /** Null when there is none for this kind of machine. */
+  /** Returns null when there is no program for this target. */
   find(target: AgentTarget): Promise<AgentBinary | null>;
   list(): Promise<AgentBinary[]>;
 }
@@ -28,7 +28,10 @@ export function isAgentTarget(text: string): text is AgentTarget {
   return agentTargets.some((target) => target === text);
 }
 
-/** `location` is one program for `ownArch`, or a folder that holds one a target; without it nothing is offered. */
+/**
+ * `location` is one program for `ownArch`, or a folder with one program for each target. Without it, nothing is
+ * offered.
+ */
 export function createAgentBinaries(location: string | undefined, ownArch: string): AgentBinaries {
   const known = new Map<string, AgentBinary & { readonly modifiedMs: number }>();
 
@@ -56,7 +59,10 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
   };
 }
 
-/** agents/crates/agent/src/main.rs keeps it in the program, because one for another kind of machine can't be asked. */
+/**
+ * Version marker that agents/crates/agent/src/main.rs embeds, because a program for another architecture can't be run
+ * to ask it.
+ */
 const versionMark = /fairlead-agent-version=([0-9A-Za-z.+-]{1,60});/;
 const markBytesMax = 100;
 

@@ -25,7 +25,7 @@ async function withScript<T>(work: (path: string, dir: string) => Promise<T>, of
   }
 }
 
-test('addresses and digests are baked in, the token is not', () => {
+test('URLs and digests are embedded, the token is not', () => {
   const script = installScript(parts);
   expect(script).toContain("download_url='https://fairlead.example.com'");
   expect(script).toContain("control_url='https://fairlead.example.com:8443'");
@@ -44,7 +44,7 @@ test.each([
   expect(() => installScript({ ...parts, downloadBaseUrl: url })).toThrow(InstallScriptError);
 });
 
-test('a digest that is none is refused', () => {
+test('an invalid digest is refused', () => {
   expect(() => installScript({ ...parts, digests: [{ target: 'linux-x64', sha256: "';id;'" }] })).toThrow(
     InstallScriptError,
   );
@@ -53,16 +53,16 @@ test('a digest that is none is refused', () => {
 const unitBeginning = (name: string) =>
   name === 'fairlead-agent.service' ? 'cat >"$unit" <<UNIT\n' : `cat >/etc/systemd/system/${name} <<UNIT\n`;
 
-/** The lines of a unit that the script writes. */
+/** Returns the lines of a unit that the script writes. */
 function unitOf(name: string): string[] {
   const [, rest = ''] = installScript(parts).split(unitBeginning(name));
   const [text = ''] = rest.split('\nUNIT\n');
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-test('the unit of apps bounds its own process alone, and neither unit ends what outlives it', () => {
+test('the apps unit limits its own process alone, and neither unit stops what outlives it', () => {
   const apps = unitOf('fairlead-apps.service');
-  // Each of these holds for a whole control group, and all apps are in this one.
+  // These options apply to a whole control group, and all apps are in this one.
   const ofTheGroup = /^(Memory(?!Deny)|CPU|IO|Allowed|Device|IPAddress|PrivateDevices|ProtectClock|User|DynamicUser)/;
   expect(apps.filter((line) => ofTheGroup.test(line))).toEqual([]);
   expect(apps).toEqual(expect.arrayContaining(['Delegate=yes', 'KillMode=process', 'TasksMax=infinity']));
@@ -71,11 +71,11 @@ test('the unit of apps bounds its own process alone, and neither unit ends what 
   expect(agent.filter((line) => /^(Wants|After)=/.test(line) && line.includes('fairlead-apps.service'))).toHaveLength(
     2,
   );
-  // A folder that each start makes anew would part what lives on from what starts.
+  // A folder that each start recreates would separate running processes from new ones.
   expect(agent.filter((line) => /^(PrivateTmp|RuntimeDirectory|BindsTo|Requires)=/.test(line))).toEqual([]);
 });
 
-test('a shell can parse it, and without a token it does nothing but say so', async () => {
+test('the script parses in a shell, and without a token it only prints an error', async () => {
   await withScript(async (path) => {
     await run('sh', ['-n', path]);
     const failed = await run('sh', [path], { env: { ...process.env, FAIRLEAD_ENROL_TOKEN: '' } }).catch(
@@ -85,14 +85,14 @@ test('a shell can parse it, and without a token it does nothing but say so', asy
   });
 });
 
-test('a server that is enrolled already gets the new agent, keeps its place, and the agent is restarted', async () => {
+test('an enrolled server gets the new agent, keeps its identity, and the agent restarts', async () => {
   const agent = '#!/bin/sh\nprintf "%s\\n" "$*" >>"$SAID"\n';
   const sha256 = createHash('sha256').update(agent).digest('hex');
   const digests = (['linux-x64', 'linux-arm64'] as const).map((target) => ({ target, sha256 }));
   const install = async (path: string, dir: string) => {
     const [bin, data, said] = [join(dir, 'bin'), join(dir, 'data'), join(dir, 'said')];
     await mkdir(bin);
-    // Nobody's root here, and nothing is fetched: the address is nobody's either.
+    // The script runs without root here, and its download is a stub.
     await writeFile(join(bin, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 });
     await writeFile(join(dir, 'agent'), agent);
     const fetches = '#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp "$AGENT" "$2"\n';
@@ -118,7 +118,7 @@ test('a server that is enrolled already gets the new agent, keeps its place, and
   expect(installScript(parts)).toContain('systemctl restart fairlead-agent.service\n');
 });
 
-test('what the unit of a former installation says is kept', async () => {
+test('the settings in an existing unit are kept', async () => {
   const [line = ''] = installScript(parts).match(/^former\(\) .*$/m) ?? [];
   const unit = 'ExecStart=/usr/local/bin/fairlead-agent run --data /srv/data --https [::]:8443 --http 10.0.0.1:80\n';
   await withScript(async (_, dir) => {

@@ -1,12 +1,12 @@
-// The script that a new server runs: it fetches the agent from this control plane, checks its digest, enrols it and starts
-// it; on a server that is enrolled already it replaces the agent. The token is never in it and never an argument: it comes by FAIRLEAD_ENROL_TOKEN. Pure; whatever is baked in is
-// checked first, because it becomes a program that root runs.
+// Install script for servers: downloads the agent, verifies its digest, enrols and starts it; on an enrolled server it
+// upgrades the agent. Invariant: embedded values are validated, because root runs the script; the token comes only in
+// FAIRLEAD_ENROL_TOKEN.
 import type { AgentTarget } from './agent-binaries.ts';
 
 export interface InstallScriptParts {
-  /** Where the agent is fetched from; no path, no trailing slash. */
+  /** Base URL of the agent download, without path or trailing slash. */
   readonly downloadBaseUrl: string;
-  /** What the agent dials. */
+  /** URL that the agent connects to. */
   readonly controlUrl: string;
   readonly digests: readonly { readonly target: AgentTarget; readonly sha256: string }[];
 }
@@ -30,7 +30,7 @@ export function installScript({ downloadBaseUrl, controlUrl, digests }: InstallS
     .replace('@DIGEST_ARM64@', digestOf('linux-arm64'));
 }
 
-// Everything is in a function that the last line calls: a download that is cut off runs nothing.
+// The last line calls one function that holds everything: a truncated download runs nothing.
 const SCRIPT = `#!/bin/sh
 # Installs the Fairlead agent on this server and enrols it; run again, it replaces the agent, and apps keep running. Run it as
 # root for full isolation of apps.

@@ -7,7 +7,7 @@ async function readAll<Event>(events: AsyncIterable<Event>): Promise<Event[]> {
   return all;
 }
 
-test('a reader gets what came before and after it began', async () => {
+test('a reader gets events from before and after it began', async () => {
   const queue = createEventQueue<number>(10, () => [-1]);
   queue.push(1);
   const read = readAll(queue.read());
@@ -16,14 +16,14 @@ test('a reader gets what came before and after it began', async () => {
   expect(await read).toEqual([1, 2]);
 });
 
-test('a slow reader loses the oldest events and is told once', async () => {
+test('a slow reader loses the oldest events and is notified once', async () => {
   const queue = createEventQueue<number>(2, () => [-1]);
   for (const event of [1, 2, 3, 4]) queue.push(event);
   queue.end();
   expect(await readAll(queue.read())).toEqual([-1, 3, 4]);
 });
 
-test('nothing is taken after the end', async () => {
+test('no event is accepted after the end', async () => {
   const queue = createEventQueue<number>(2, () => [-1]);
   queue.end();
   queue.push(1);

@@ -1,11 +1,11 @@
-// Between a source that pushes and a reader that pulls. Bounded: a reader that is too slow loses the oldest events and is
-// told so once, instead of filling the memory of everybody.
+// Bounded queue between a pushing source and a pulling reader. A slow reader loses the oldest events and is notified
+// once, so memory stays bounded.
 
 export interface EventQueue<Event> {
   push(event: Event): void;
-  /** Ends the reader after what is already in the queue. */
+  /** Ends the stream after the queued events. */
   end(): void;
-  /** Ends the reader with this error. */
+  /** Ends the stream with this error. */
   fail(error: unknown): void;
   read(): AsyncGenerator<Event, void>;
 }

@@ -11,7 +11,7 @@ async function readAll(...parts: string[]): Promise<string[]> {
   return all;
 }
 
-test('events cut anywhere are put together again', async () => {
+test('events split anywhere are reassembled', async () => {
   expect(await readAll('da', 'ta: {"a":', '1}\n', '\ndata:two\n\n')).toEqual(['{"a":1}', 'two']);
 });
 
@@ -23,7 +23,7 @@ test('all line ends are understood, and several data lines are one event', async
   expect(await readAll('data: a\r\ndata: b\r\n\r\n')).toEqual(['a\nb']);
 });
 
-test('a character cut between two chunks survives', async () => {
+test('a character split between two chunks survives', async () => {
   const whole = new TextEncoder().encode('data: é\n\n');
   async function* cut(): AsyncGenerator<Uint8Array, void> {
     yield whole.subarray(0, 7);
@@ -38,6 +38,6 @@ test('an unfinished event at the end is not an event', async () => {
   expect(await readAll('data: whole\n\ndata: cut')).toEqual(['whole']);
 });
 
-test('an endless event is refused instead of kept', async () => {
+test('an endless event is rejected, not buffered', async () => {
   await expect(readAll(`data: ${'x'.repeat(5 * 1024 * 1024)}`)).rejects.toThrow(EventStreamError);
 });

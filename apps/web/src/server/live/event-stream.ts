@@ -1,11 +1,11 @@
-// Reads a text/event-stream (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
-// Only the data of events is of use here; comments keep the connection warm and are dropped.
+// Parser of text/event-stream (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+// Returns only the data of events; comments are keep-alives and are dropped.
 
 const EVENT_CHARS_MAX = 4 * 1024 * 1024;
 
 export class EventStreamError extends Error {}
 
-/** Answers the data of each event as it is complete. Throws when one event is larger than anything that is ever sent. */
+/** Yields the data of each complete event. Throws when an event exceeds the largest size that is ever sent. */
 export async function* readEventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';

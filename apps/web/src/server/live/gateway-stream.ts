@@ -1,5 +1,5 @@
-// Samples and log lines from the gateway's internal stream, for one subscription. The gateway may be restarting: it is
-// asked again with growing pauses for as long as somebody watches.
+// Client of the gateway's internal stream of samples and log lines, for one subscription. Reconnects with growing
+// backoff until the subscription ends, because the gateway may restart.
 
 import type { LiveSubscription } from '@fairlead/api';
 import { type AppLogBatch, type AppLogQuery, appLogBatch } from '@fairlead/contract/app-log';
@@ -17,7 +17,7 @@ export interface GatewayStreamOptions {
 const PAUSE_MIN_MS = 250;
 const PAUSE_MAX_MS = 5000;
 
-/** Resolves once the subscription's signal fires. `onResume` tells that events may be missing since the last one. */
+/** Resolves once the subscription's signal fires. Calls `onResume` when events may be missing since the last one. */
 export async function followGateway(
   options: GatewayStreamOptions,
   subscription: LiveSubscription,
@@ -43,7 +43,7 @@ export async function followGateway(
   }
 }
 
-/** Lines that servers keep. Ends with the gateway's answer: whoever follows asks again. */
+/** Searches log lines on servers. Ends with the gateway's response; callers reconnect. */
 export async function* searchGateway(
   { gatewayUrl, token }: GatewayStreamOptions,
   query: AppLogQuery,
@@ -56,7 +56,7 @@ export async function* searchGateway(
       'content-type': 'application/json',
       authorization: `Bearer ${await token()}`,
     },
-    // The words of a search are nobody's business: they stay out of addresses, which get logged.
+    // Search words are private: they stay out of URLs, which get logged.
     body: JSON.stringify(query),
     cache: 'no-store',
     redirect: 'error',
@@ -73,7 +73,7 @@ export async function* searchGateway(
   }
 }
 
-/** Plan of a source, or the reason for none. Each call queries the server. */
+/** Returns the plan of a source, or the reason for none. Each call queries the server. */
 export async function inspectByGateway(
   { gatewayUrl, token }: GatewayStreamOptions,
   query: InspectQuery,

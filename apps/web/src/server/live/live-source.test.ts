@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('a stream begins with the word to read again, and then tells what changes', async () => {
+test('a stream starts with a refetch event, and then reports changes', async () => {
   let notify: (payload: string) => void = () => undefined;
   const source = createLiveSource({
     database: {
@@ -37,7 +37,7 @@ test('a stream begins with the word to read again, and then tells what changes',
   const events = source.subscribe({ organizationId, topics, signal: ended.signal })[Symbol.asyncIterator]();
   const next = async (): Promise<LiveEvent> => (await events.next()).value;
 
-  // A deployment that went live while its page was on its way would stay under way there for ever.
+  // Without it, a deployment that went live while its page loaded would look unfinished for ever.
   expect(await next()).toEqual({ type: 'changed', kind: 'deployment', id });
 
   notify(JSON.stringify({ organizationId: newId('org'), kind: 'deployment', id }));

@@ -1,5 +1,6 @@
-// The API's live source: what the gateway streams and what the database says has changed, in one stream a subscription.
-// It trusts its caller that the topics belong to the organization, and checks each notice against both once more.
+// The API's live source: merges the gateway's stream and the database's change notifications into one stream per
+// subscription. Checks each notification against the organization and its topics; the caller guarantees that they
+// match.
 import type { LiveSource } from '@fairlead/api';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { changeChannel, changeNotice } from '@fairlead/contract/notify';
@@ -14,7 +15,7 @@ export interface LiveSourceOptions extends GatewayStreamOptions {
   readonly log: Log;
 }
 
-/** A page that cannot keep up with this many events is better told to read afresh. */
+/** Maximum number of queued events; a page that falls further behind refetches instead. */
 const EVENTS_MAX = 2000;
 
 export function createLiveSource(options: LiveSourceOptions): LiveSource {
@@ -35,7 +36,7 @@ export function createLiveSource(options: LiveSourceOptions): LiveSource {
       };
 
       const stopListening = await options.database.listen(changeChannel, { onNotice, onGap });
-      // What the page shows was read before this stream heard anything: at its first opening, and after each break.
+      // The page loaded its data before this stream started, or during a break: refetch.
       onGap();
       const ended = new AbortController();
       const stop = AbortSignal.any([signal, ended.signal]);

@@ -7,20 +7,20 @@ const organizationId = newId('org');
 const appId = newId('app');
 const deploymentId = newId('dep');
 
-test('an app hears of itself, of its deployments, and of nobody else’s', () => {
+test('an app topic matches the app and its deployments, and no other app', () => {
   const topics = [{ kind: 'app', id: appId }] as const;
   expect(concerns(topics, { organizationId, kind: 'app', id: appId })).toBe(true);
   expect(concerns(topics, { organizationId, kind: 'deployment', id: deploymentId, appId })).toBe(true);
   expect(concerns(topics, { organizationId, kind: 'deployment', id: deploymentId, appId: newId('app') })).toBe(false);
 });
 
-test('an organization hears of everything in it and of nothing outside', () => {
+test('an organization topic matches everything in it and nothing outside', () => {
   const topics = [{ kind: 'organization', id: organizationId }] as const;
   expect(concerns(topics, { organizationId, kind: 'server', id: newId('srv') })).toBe(true);
   expect(concerns(topics, { organizationId: newId('org'), kind: 'app', id: appId })).toBe(false);
 });
 
-test('after a gap each topic is said to have changed, the organization in all kinds', () => {
+test('after a gap each topic counts as changed, the organization in all kinds', () => {
   expect(
     changesAfterGap([
       { kind: 'app', id: appId },

@@ -1,8 +1,10 @@
-// Which subscriptions a change concerns. Pure.
+// Matches changes to subscriptions. Pure.
 import { type ChangeKind, changeKinds, type LiveEvent, type LiveTopic } from '@fairlead/contract/live';
 import type { ChangeNotice } from '@fairlead/contract/notify';
 
-/** An app's page also hears of its deployments and benchmarks; the organization hears of everything in it. */
+/**
+ * True if a topic matches the change: an app includes its deployments and benchmarks, an organization everything in it.
+ */
 export function concerns(topics: readonly LiveTopic[], notice: ChangeNotice): boolean {
   return topics.some((topic) => {
     if (topic.kind === 'organization') return topic.id === notice.organizationId;
@@ -11,7 +13,7 @@ export function concerns(topics: readonly LiveTopic[], notice: ChangeNotice): bo
   });
 }
 
-/** After a gap nobody knows what changed: every kind is said to have, and whoever shows it reads it again. */
+/** Returns a change of every kind: after a gap the real changes are unknown, and subscribers must refetch. */
 export function changesAfterGap(topics: readonly LiveTopic[]): LiveEvent[] {
   const changes = new Map<string, LiveEvent>();
   const add = (kind: ChangeKind, id: string) => changes.set(`${kind}:${id}`, { type: 'changed', kind, id });

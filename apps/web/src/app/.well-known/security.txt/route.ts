@@ -1,4 +1,4 @@
-// Whom to tell of a hole in this control plane (RFC 9116): whoever operates it says so in the environment.
+// Serves security.txt (RFC 9116) with the contact that the operator set in the environment.
 import { webEnv } from '../../../server/env-of-process.ts';
 import { securityText } from '../../../server/security-text.ts';
 

@@ -1,4 +1,4 @@
-// The API reference, for anybody: it tells what calls there are, which the document at /api/v1/openapi.json does as well.
+// Public API reference. It reveals no more than the document at /api/v1/openapi.json.
 import { apiDocument } from '@fairlead/api';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { Metadata } from 'next';

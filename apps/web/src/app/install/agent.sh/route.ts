@@ -1,4 +1,5 @@
-// The install script for a new server. The same for everybody; the token comes from whoever runs it.
+// Serves the install script for a new server. The script is the same for everybody; the operator who runs it supplies
+// the token.
 import { renderInstallScript } from '../../../server/agent-download.ts';
 import { parts } from '../../../server/parts.ts';
 

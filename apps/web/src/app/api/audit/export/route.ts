@@ -1,4 +1,4 @@
-// The audit log as a file.
+// Exports the audit log as a file.
 import { answerAuditExport } from '@fairlead/api';
 import { parts } from '../../../../server/parts.ts';
 

@@ -1,4 +1,4 @@
-// Sessions over HTTP: sign-in and sign-out. Everything else of identity stays closed in packages/auth.
+// Sign-in and sign-out over HTTP. All other auth routes stay closed in packages/auth.
 import { answerAuth } from '@fairlead/api';
 import { parts } from '../../../../server/parts.ts';
 

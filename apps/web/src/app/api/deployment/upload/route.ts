@@ -1,4 +1,4 @@
-// A folder that a page uploads. proxy.ts does not see it: the guard is asked here.
+// Receives a folder that a page uploads. Calls the guard itself, because proxy.ts does not see uploads.
 import { answerPageUpload } from '@fairlead/api';
 import { refuseForeign, withSecurityHeaders } from '../../../../server/guard.ts';
 import { parts } from '../../../../server/parts.ts';

@@ -1,4 +1,4 @@
-// The API over HTTP.
+// Serves the tRPC API over HTTP.
 import { answerRequest } from '@fairlead/api';
 import { parts } from '../../../../server/parts.ts';
 

@@ -1,4 +1,4 @@
-// The HTTP API for programs. proxy.ts does not see its uploads, so the headers are set here.
+// Serves the HTTP API for programs. Sets the security headers itself, because proxy.ts does not see uploads.
 import { answerHttp } from '@fairlead/api';
 import { withSecurityHeaders } from '../../../../server/guard.ts';
 import { parts } from '../../../../server/parts.ts';

@@ -1,4 +1,4 @@
-// The agent itself, as the install script fetches it.
+// Serves the agent binary that the install script downloads.
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { isAgentTarget } from '../../../../server/install/agent-binaries.ts';

@@ -8,7 +8,7 @@ interface Props {
   readonly searchParams: Promise<SearchParams>;
 }
 
-// The lines are asked for by the browser: a page must not wait for a server that may be slow.
+// The browser fetches the lines: a page must not wait for a server that may be slow.
 export default async function Page({ params, searchParams }: Props) {
   const { organization, slug } = await params;
   const api = await pageApi(organization);
