@@ -1,5 +1,6 @@
-// Owns who acts in a request and what they may do: the one answer that the ladder and its procedures ask. Whoever comes
-// without a session of a member ends here. Must never look at rows of the organization: scopes.ts does.
+// Resolves the actor of a request and their rights, for all procedures; a request without a member's session or a
+// token ends here.
+// Invariant: it never looks at rows of the organization; scopes.ts does.
 import type { Session } from '@fairlead/auth';
 import type { OrganizationId } from '@fairlead/contract/ids';
 import { type Actor, AppError } from '@fairlead/core/kernel';

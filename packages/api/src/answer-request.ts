@@ -1,4 +1,4 @@
-// The API over HTTP: one request, which may be a batch of calls. Owns how much one request may ask for.
+// API over HTTP: one request, which may be a batch of calls. It limits the calls of one request.
 import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
 import type { AnyRouter } from '@trpc/server';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';

@@ -1,5 +1,4 @@
-// Every change is written down: each mutation of the router is called with an input that it accepts, and must leave an
-// event of its own.
+// Audit of changes: each mutation of the router is called with a valid input, and must leave an event of its own.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { answerAuditExport } from './index.ts';
 import { apiRouter } from './router.ts';

@@ -1,4 +1,4 @@
-// Owns reading an API token from a request (RFC 6750, section 2.1).
+// Reads an API token from a request (RFC 6750, section 2.1).
 
 /**
  * Returns null without an Authorization header. A header without a bearer token counts as an empty token, never as

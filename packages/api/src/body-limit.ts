@@ -1,4 +1,4 @@
-// Owns how large a request to the API may be. A body is read once, up to the limit, before anything looks into it.
+// Limits the size of a request body. A body is read once, up to the limit, before it is parsed.
 
 /** The largest input is a pasted file of secrets; a batch holds several calls. */
 export const bodyBytesMax = 1024 * 1024;

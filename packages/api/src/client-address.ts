@@ -1,4 +1,5 @@
-// Owns where a request came from. Must never believe a header that anybody but a trusted proxy may have written.
+// Finds the client address of a request.
+// Invariant: it never believes a header that anyone but a trusted proxy may have written.
 import { isInRanges, plainAddress } from '@fairlead/core/kernel';
 
 /**

@@ -1,5 +1,5 @@
-// Owns what a request brings along: its session and organization, each read once, and the process's parts.
-// Must never decide a permission: the ladder does.
+// Context of a request: its session and organization, each read once, and the process's parts.
+// Invariant: it never decides a permission; the procedures do.
 import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { HostPolicy } from '@fairlead/core/domain';

@@ -1,5 +1,5 @@
-// Owns what a caller learns of an error: a code of the table and its sentence, fields of bad input, or only an id.
-// The text of an unknown error stays in the log, because it may quote a query, a path or a secret.
+// Maps errors to responses: a code of the table and its sentence, fields of bad input, or only an id.
+// Invariant: the text of an unknown error stays in the log, because it may quote a query, a path or a secret.
 import { randomBytes } from 'node:crypto';
 import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';

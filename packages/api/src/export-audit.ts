@@ -1,4 +1,4 @@
-// Owns the audit log as a file to download. A stream of pages, so that a log of any length costs little memory.
+// Exports the audit log as a download. It streams pages, so that a log of any length needs little memory.
 import { type AuditFilter, auditFilterSchema, exportAudit, exportFormatSchema } from '@fairlead/core/audit';
 import { AppError } from '@fairlead/core/kernel';
 import { requireAccess } from './access.ts';

@@ -1,4 +1,4 @@
-// Owns the shape of the live stream's input and checks every event on its way out.
+// Input schema of the live stream; it also checks every event before it is sent.
 import { type LiveEvent, liveEvent, liveTopic, liveTopicsMax } from '@fairlead/contract/live';
 import { z } from 'zod';
 

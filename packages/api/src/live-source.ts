@@ -1,4 +1,4 @@
-// Owns the border to live data: the API asks for topics and gets events, and knows neither streams nor sockets.
+// Interface of live data: the API subscribes to topics and gets events, and knows neither streams nor sockets.
 import type { AppLogBatch, AppLogQuery } from '@fairlead/contract/app-log';
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { Inspection, InspectQuery } from '@fairlead/contract/inspection';

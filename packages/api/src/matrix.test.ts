@@ -1,4 +1,5 @@
-// The whole matrix: every procedure, as everybody, with own, foreign and unknown ids; and that it fails on a planted leak.
+// Permission matrix: every procedure, called by every role, with own, foreign and unknown ids; and a failure for a
+// planted leak.
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appIdSchema } from '@fairlead/contract/ids';

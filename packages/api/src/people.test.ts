@@ -1,4 +1,4 @@
-// People come, change and go through the API: real accounts and sessions, real SMTP.
+// Members through the API: invitation, change and removal, with real accounts and sessions and real SMTP.
 import { insertPasskey, proveSecondFactor } from '@fairlead/auth/testing/insert-passkey';
 import { createMailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';

@@ -1,4 +1,4 @@
-// Owns how a failure is answered outside of tRPC: problem JSON (RFC 9457) with a code of our table.
+// Formats failures outside of tRPC: problem JSON (RFC 9457) with a code of our table.
 import { errorTable } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { publicErrorOf, toTrpcError } from './errors.ts';

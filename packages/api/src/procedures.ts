@@ -1,5 +1,5 @@
-// Owns the ladder every procedure stands on: public → signed in → member with a permission.
-// The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
+// tRPC procedure builders by access level: public → signed in → member with a permission.
+// Invariant: the bare tRPC builder is not exported, so every procedure declares its access level.
 import { requireFresh } from '@fairlead/auth';
 import type { ErrorCode } from '@fairlead/contract/errors';
 import { AppError, type Ctx } from '@fairlead/core/kernel';

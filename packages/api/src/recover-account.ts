@@ -1,5 +1,6 @@
-// Recovers one account: a single-use link for a new password, if wanted without the second factor, audited wherever the
-// person belongs. Must never touch a table itself.
+// Recovers one account: a single-use link for a new password, if wanted without the second factor, with an audit entry
+// in each of the person's organizations.
+// Invariant: it never touches a table itself.
 import { randomBytes } from 'node:crypto';
 import { createAuth } from '@fairlead/auth';
 import { recordAudit } from '@fairlead/core/audit';

@@ -1,4 +1,4 @@
-// Owns the tree of procedures. Composition (database, auth, live source) is the web app's.
+// Root router with all procedures. The web app composes the database, auth and the live source.
 import { router } from './procedures.ts';
 import { accountRouter } from './routers/account.ts';
 import { appRouter } from './routers/app.ts';

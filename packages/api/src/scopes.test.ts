@@ -1,4 +1,4 @@
-// Grants in one place: what they open, what they leave closed, and what a stream needs.
+// Grants in one scope: the calls that they allow and deny, and the permissions of a stream.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';

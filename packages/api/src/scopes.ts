@@ -1,5 +1,6 @@
-// Owns where a call happens: in which projects or environments the rows lie that its input names. Must never answer the scope
-// of a row of another organization, and never guess: what cannot be resolved happens in the organization as a whole.
+// Resolves the scope of a call: the projects or environments of the rows that its input names.
+// Invariant: it never returns the scope of a row of another organization. An unresolved input counts as the
+// organization as a whole.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type {
   AppId,

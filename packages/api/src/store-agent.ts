@@ -1,5 +1,5 @@
-// Owns putting an agent's program into the artifact store of an organization, from where its servers fetch it with the token of
-// their session, as everything else.
+// Stores an agent's program in an organization's artifact store. Its servers fetch it with their session token, like
+// any artifact.
 import { recordArtifact } from '@fairlead/core/artifact';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
 import type { AgentOffer } from '@fairlead/core/server';

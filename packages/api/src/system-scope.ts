@@ -1,4 +1,4 @@
-// Owns how a request without an organization reaches the database: system scope, with its reason named.
+// Opens system scope with a stated reason, for requests without an organization.
 import type { SystemCtx } from '@fairlead/core/kernel';
 import type { ApiContext } from './context.ts';
 

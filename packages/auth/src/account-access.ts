@@ -1,4 +1,4 @@
-// Replaces and removes what opens an account: password, factors, known devices, sessions and links.
+// Replaces and removes an account's ways to sign in: password, factors, known devices, sessions and links.
 import type { IdentityClient } from '@fairlead/db/identity';
 import { forgetFactorProofs } from './factor-proof.ts';
 import type { Internals } from './internals.ts';

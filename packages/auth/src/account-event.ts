@@ -1,5 +1,5 @@
-// Owns the account's own log: what happened to it, for the person it belongs to. It concerns no organization. Must never
-// hold a secret, and never an address that a link has yet to prove.
+// Security log of an account, for its owner. It belongs to no organization.
+// Invariant: it never holds a secret, nor an unconfirmed address.
 import { newId } from '@fairlead/contract/ids';
 import type { IdentityClient } from '@fairlead/db/identity';
 

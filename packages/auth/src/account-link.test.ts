@@ -1,4 +1,4 @@
-// A link that a stranger began must end with the stranger's access.
+// Links that a stranger requested end with the stranger's access.
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuthenticator } from './testing/authenticator.ts';

@@ -1,5 +1,5 @@
-// Owns single-use links: who holds one reads a mailbox, or the server's own terminal. The database keeps hashes only. A link
-// that restores an account outlives whatever a signed-in person does.
+// Single-use links, by mail or on the server's terminal. The database stores hashes only. A link that restores an
+// account outlives any action of a signed-in person.
 import { createHash, randomBytes } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
 

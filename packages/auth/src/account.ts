@@ -1,4 +1,4 @@
-// Owns what a signed-in person does with their own account, and the links that mails bring. Transport-free: the API's
+// Actions of a signed-in person on their own account, and the links in mails. Independent of transport: the API's
 // procedures call it, each with its own input and output schema.
 import { AppError } from '@fairlead/contract/errors';
 import { closeAccess, dropFactorsAndDevices, setPassword } from './account-access.ts';

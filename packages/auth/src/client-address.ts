@@ -1,4 +1,4 @@
-// Owns where a request comes from. Believes a forwarded address only when a proxy that was named forwards it.
+// Finds the client address of a request. It believes a forwarded address only from a trusted proxy.
 import { getIPFromHeader } from '@better-auth/core/utils/ip';
 
 /** Returns the client's address; null without a trusted proxy. An IPv6 network counts as one address. */

@@ -1,5 +1,5 @@
-// Owns how a browser signs in and out and speaks to its passkeys. A few lines instead of a client library: pages load this
-// before anything else.
+// Browser client for sign-in, sign-out and passkeys. A few lines instead of a client library: pages load this before
+// anything else.
 import type { ErrorCode } from '@fairlead/contract/errors';
 
 export interface Credentials {

@@ -1,4 +1,4 @@
-// Owns the names and attributes of identity's cookies, and reading one.
+// Names and attributes of identity's cookies, and the reading of one.
 
 export interface CookieWords {
   readonly prefix: string;

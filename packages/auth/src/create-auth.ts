@@ -1,5 +1,6 @@
-// Owns identity: who someone is. Organizations, roles and tokens are core's; better-auth's plugins for them are not mounted.
-// Nothing here may let a stranger make an account over HTTP.
+// Identity: accounts, sessions and sign-in. Organizations, roles and tokens are in core; better-auth's plugins for
+// them are not mounted.
+// Invariant: no path here lets a stranger make an account over HTTP.
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@fairlead/contract/errors';
 import { newId } from '@fairlead/contract/ids';

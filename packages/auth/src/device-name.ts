@@ -1,4 +1,4 @@
-// Owns what a browser is called in words, from the little that it tells. Pure; a guess for people, never for a decision.
+// Names a browser in words, from its user agent. Pure; a guess for display, never for a decision.
 
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],

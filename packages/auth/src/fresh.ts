@@ -1,4 +1,4 @@
-// Owns how long a proof of who someone is counts for what must not be done from a screen left open.
+// Fresh sessions: the time that a confirmation of identity counts for sensitive actions.
 import { AppError } from '@fairlead/contract/errors';
 import type { Session } from './create-auth.ts';
 

@@ -1,4 +1,4 @@
-// Owns how identity reads a request and answers one: bounded JSON in, our own codes out, nothing unknown passed on.
+// HTTP of identity: bounded JSON in, our own codes out, no unknown fields passed on.
 import { type ErrorCode, errorTable } from '@fairlead/contract/errors';
 
 /** Replaces the body with the one that we parsed, so that no unknown field reaches the library. */

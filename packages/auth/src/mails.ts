@@ -1,4 +1,5 @@
-// Owns what identity's mails say. Must never name anything but what its reader knows, and no secret but the link itself.
+// Texts of identity's mails.
+// Invariant: they name only facts that the reader knows, and no secret except the link.
 import type { Mail } from '@fairlead/mail';
 
 const ignore = "If that wasn't you, ignore this mail: nothing changes.";

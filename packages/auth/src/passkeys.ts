@@ -1,4 +1,4 @@
-// Owns a person's passkeys: adding one from a session that just proved who it is, naming, removing.
+// Adds passkeys from a fresh session; renames and removes them.
 import { AppError } from '@fairlead/contract/errors';
 import { z } from 'zod';
 import type { Session } from './create-auth.ts';

@@ -1,5 +1,5 @@
-// Owns how passwords are kept: argon2id (RFC 9106), as a PHC string that names its own cost. Hashes of an earlier version of
-// this product, by scrypt, still open their account and are made anew at the next sign-in.
+// Hashes passwords with argon2id (RFC 9106), as a PHC string that includes its cost. Hashes by scrypt, from an earlier
+// version of this product, still work and are replaced at the next sign-in.
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { verifyPassword as verifyScrypt } from 'better-auth/crypto';
 

@@ -1,4 +1,5 @@
-// Recovery codes: an account has ten from its first factor on, each works once, and they go with the last factor.
+// Recovery codes: an account has ten from its first factor on. Each works once, and the last factor's removal deletes
+// them.
 import { randomUUID } from 'node:crypto';
 import { generateRandomString } from 'better-auth/crypto';
 import { decrypt, encrypt } from './encryption.ts';

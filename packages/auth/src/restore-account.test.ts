@@ -1,4 +1,4 @@
-// A short theft of an account without a factor stays undoable by the mailbox, whatever the thief does with it.
+// Recovery of an account without a factor after a short theft: the mailbox can always undo it.
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuth } from './create-auth.ts';

@@ -1,5 +1,5 @@
-// Restores an account that a stranger may have taken over while it had no factor. The link comes in the mail to the
-// confirmed address about the first factor or a new address, or from the server's command line.
+// Restores an account that a stranger may have taken over while it had no factor, by a link in a mail to its confirmed
+// address or from the server's command line.
 // Invariant: no action of a signed-in person withdraws the link.
 import { AppError } from '@fairlead/contract/errors';
 import { closeAccess } from './account-access.ts';

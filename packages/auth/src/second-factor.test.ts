@@ -1,4 +1,4 @@
-// A factor is added, renewed or removed only from a session that proved one, as soon as the account has any.
+// Second factors: once an account has one, only a session that proved it adds, renews or removes another.
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuthenticator } from './testing/authenticator.ts';

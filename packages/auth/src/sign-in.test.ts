@@ -1,4 +1,4 @@
-// A sign-in that is under way while its proof is withdrawn opens no session.
+// Concurrent sign-in: if its proof is withdrawn meanwhile, it opens no session.
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuthenticator } from './testing/authenticator.ts';

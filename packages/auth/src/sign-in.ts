@@ -1,5 +1,5 @@
-// Owns the ways in: password, then the code of an authenticator app where there is one; or a passkey. Every way ends in
-// `welcome`, which remembers the device and tells the person of one that their account didn't know.
+// Sign-in by password, then a code of an authenticator app if there is one, or by passkey. Every way ends in
+// `welcome`, which remembers the device and reports an unknown one to the person.
 import { z } from 'zod';
 import { recordEvent } from './account-event.ts';
 import { cookieWords, readCookie } from './cookies.ts';

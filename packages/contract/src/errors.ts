@@ -1,5 +1,6 @@
-// The one table of error codes: what each becomes on HTTP, tRPC and the link, and the sentence a user reads.
-// Codes only grow. A message must never carry secrets or another organization's data: it is shown as it stands.
+// Table of error codes: each with its code on HTTP, tRPC and the link, and the sentence for the user. Codes are only
+// added.
+// Invariant: a message never has secrets or another organization's data, because it is shown unchanged.
 import { agentErrors } from './errors/agents.ts';
 import { appErrors } from './errors/apps.ts';
 import type { ErrorEntry } from './errors/entry.ts';

@@ -1,5 +1,6 @@
-// Fixtures that the control plane and the agent both read: what one side writes, the other reads and writes back the
-// same. `messages/<Type>.<case>.json` is proto JSON, `.bin` beside it the bytes. UPDATE_FIXTURES=1 writes what is derived.
+// Fixtures that the control plane and the agent both read: each side reads the other's messages and writes them back
+// unchanged. `messages/<Type>.<case>.json` is proto JSON, `.bin` beside it the bytes. UPDATE_FIXTURES=1 writes the
+// derived files.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type DescMessage, fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';

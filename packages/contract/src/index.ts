@@ -1,4 +1,4 @@
-// The contract: what crosses a process border. Imports no package of ours; generated messages are under ./agent.
+// Contract: messages that cross a process border. It imports no package of ours; generated messages are under ./agent.
 export * from './errors.ts';
 export * from './ids.ts';
 export * from './jobs/index.ts';

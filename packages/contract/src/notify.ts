@@ -1,4 +1,4 @@
-// Channels of PostgreSQL's NOTIFY and what is sent on them. Ids and numbers only: anybody who can connect may listen.
+// Channels of PostgreSQL's NOTIFY and their payloads. Ids and numbers only: any client that can connect may listen.
 import { z } from 'zod';
 import { organizationIdSchema, serverIdSchema } from './ids.ts';
 import { changeKinds } from './live.ts';

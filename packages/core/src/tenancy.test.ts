@@ -1,4 +1,4 @@
-// Every verb that takes an id, given an id of another organization: it must answer as if there were no such row.
+// Tenancy of operations: one that takes an id of another organization must answer as if there were no such row.
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// The only way to the tables: a transaction in one organization's scope, or in system scope with a stated reason.
-// Owns the pool. Must never hand out a client that is not scoped (identity.ts is the one exception, for packages/auth).
+// Access to the tables: a transaction in one organization's scope, or in system scope with a stated reason. It owns
+// the pool.
+// Invariant: it never returns an unscoped client (identity.ts is the one exception, for packages/auth).
 import { PrismaPg } from '@prisma/adapter-pg';
 import { clients } from './clients.ts';
 import { type Prisma, PrismaClient } from './generated/client.ts';

@@ -1,5 +1,5 @@
-// Every row of the control plane as PostgreSQL's own binary copies, and back. For backups only: what leaves here is every
-// organization's. The job queue stays behind: what was under way is found and set going again by the worker's sweeps.
+// Dumps and restores every row of the control plane as PostgreSQL's own binary copies, for backups only: a dump holds
+// every organization's rows. The job queue is left out, because the worker's sweeps resume unfinished work.
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';

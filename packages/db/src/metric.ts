@@ -1,4 +1,5 @@
-// Upkeep of the metric tables: partitions ahead of time, old ones dropped whole. Reading and writing rows is core's.
+// Maintains the metric tables: creates partitions ahead of time and drops old ones whole. Core reads and writes their
+// rows.
 import type { SystemTx } from './scope.ts';
 
 const daysAhead = 7;

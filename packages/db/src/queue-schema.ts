@@ -1,4 +1,4 @@
-// The job queue's tables are graphile-worker's own and are migrated by it. Nobody but its worker touches them.
+// Tables of the job queue, which belong to graphile-worker and are migrated by it. Only its worker touches them.
 import { runMigrations } from 'graphile-worker';
 
 /** Brings the schema `graphile_worker` up to date. Safe to call at every start. */

@@ -1,5 +1,5 @@
-// Enqueueing: a job is a row of the verb's own transaction and belongs to the scope that enqueues it; the border is a SQL
-// function (see the migration of the job queue). Running jobs is apps/worker's.
+// Enqueues jobs: a job is a row of the operation's own transaction and belongs to its scope, enforced by a SQL
+// function (see the migration of the job queue). apps/worker runs the jobs.
 import type { ScopedTx } from './scope.ts';
 
 export { installQueue } from './queue-schema.ts';

@@ -1,5 +1,5 @@
-// The two scopes in which rows may be touched, as types. A transaction carries its scope, so that a verb that needs one
-// cannot be handed the other.
+// Types of the two scopes that may touch rows. A transaction carries its scope, so that a function for one cannot get
+// the other.
 import type { Prisma } from './generated/client.ts';
 
 declare const scope: unique symbol;

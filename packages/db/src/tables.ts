@@ -1,5 +1,5 @@
-// The short list of tables that do not belong to an organization. Every other table must have forced row-level security
-// with the tenant policy; a test and the start-up check compare this list with the live catalogue.
+// Tables that do not belong to an organization. Every other table must have forced row-level security with the tenant
+// policy; a test and the start-up check compare this list with the live catalogue.
 import type { PrismaClient } from './generated/client.ts';
 
 /**

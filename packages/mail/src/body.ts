@@ -1,4 +1,5 @@
-// Owns what a mail looks like: the same words as plain text and as HTML. Must never let a name in it become markup.
+// Renders a mail as plain text and as HTML.
+// Invariant: a name in it never becomes markup.
 import type { Mail } from './mailer.ts';
 
 export function toText(mail: Mail): string {

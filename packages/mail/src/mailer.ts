@@ -1,4 +1,5 @@
-// Owns sending mail by SMTP. Must never log a mail: its links open accounts.
+// Sends mail by SMTP.
+// Invariant: it never logs a mail, because its links open accounts.
 import { createTransport } from 'nodemailer';
 import { toHtml, toText } from './body.ts';
 

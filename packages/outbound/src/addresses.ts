@@ -1,4 +1,4 @@
-// Owns which addresses the control plane may call. Whoever types an address must not reach what only this machine reaches:
+// Addresses that the control plane may call. A user-supplied address must not reach private targets of this machine:
 // its own services, its neighbours, its cloud's metadata.
 import { BlockList, isIP } from 'node:net';
 

@@ -1,5 +1,5 @@
-// The HTTP API: plain JSON and an API token in, the same procedures on the same ladder, plain JSON out. Must never take a
-// cookie for an answer to "who": what a browser sends by itself opens nothing here.
+// HTTP API: plain JSON and an API token in, the same procedures as tRPC, plain JSON out.
+// Invariant: it never authenticates by cookie, because browsers send cookies by themselves.
 import { AppError } from '@fairlead/core/kernel';
 import { type ApiParts, createContext } from '../context.ts';
 import { problemOf } from '../problem.ts';

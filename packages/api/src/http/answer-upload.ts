@@ -1,5 +1,5 @@
-// Owns taking an uploaded folder: a tar.gz in the body, its digest out, which deployment.create then names. Streamed to the
-// store, never held in memory; the same permission and place as of the deployment that is going to use it.
+// Upload of a folder: a tar.gz in the body, its digest out, for deployment.create. It streams to the store, never into
+// memory. It requires the permission and scope of the deployment that will use it.
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
 import { placeSchema } from '@fairlead/core/config';
 import { AppError } from '@fairlead/core/kernel';

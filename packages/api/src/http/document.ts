@@ -1,4 +1,4 @@
-// Owns the document that tells the HTTP API: OpenAPI 3.1, made of the same schemas that check its calls.
+// OpenAPI 3.1 document of the HTTP API, from the same schemas that check its calls.
 import { errorCodes, errorTable } from '@fairlead/contract/errors';
 import { isPlain, type JsonSchema, published } from './json-schema.ts';
 import { type Operation, operations } from './operations.ts';

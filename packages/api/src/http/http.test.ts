@@ -1,4 +1,4 @@
-// The HTTP API against its own document: it is valid, complete, and what is answered is what it says.
+// HTTP API against its own document: the document is valid and complete, and responses match it.
 
 import { tokenPermissionSchema } from '@fairlead/core/token';
 import { Validator } from '@seriousme/openapi-schema-validator';

@@ -1,5 +1,4 @@
-// Owns how our schemas are told as JSON Schema, and how plain JSON and query strings become what they accept. Dates travel
-// as ISO strings.
+// Converts our schemas to JSON Schema, and plain JSON and query strings to their input. Dates are ISO strings.
 import { z } from 'zod';
 
 export interface JsonSchema {

@@ -1,5 +1,5 @@
-// Owns which procedures the HTTP API has, and their names, methods and schemas there. All of it is read from the router: a
-// procedure that a token may call is in the API without anybody writing it down twice.
+// Operations of the HTTP API with their names, methods and schemas. They come from the router: every procedure that a
+// token may call is included.
 import type { Permission } from '@fairlead/core/role';
 import { tokenPermissionSchema } from '@fairlead/core/token';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// A folder that a program uploads, and who may.
+// Uploads of a folder by a program, and the permission for them.
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Owns the procedures of a person's own account, and those that a link from a mail opens. Who someone is belongs to no
-// organization, so none of them opens one's scope.
+// Procedures of a person's own account, and those that a link from a mail opens. An account belongs to no
+// organization, so none of them opens an organization's scope.
 import {
   accountEventSchema,
   accountSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of apps: schema in, verb called, schema out.
+// Procedures of apps.
 import {
   appDetailSchema,
   appIdentitySchema,

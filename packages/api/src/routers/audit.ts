@@ -1,4 +1,4 @@
-// Owns the procedures of the audit log. Its file to download is answered by export-audit.ts.
+// Procedures of the audit log. Its export is in export-audit.ts.
 import {
   auditPageSchema,
   auditVerdictSchema,

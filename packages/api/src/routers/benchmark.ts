@@ -1,4 +1,4 @@
-// Owns the procedures of benchmark runs.
+// Procedures of benchmark runs.
 import {
   benchmarkDetailSchema,
   benchmarkPageSchema,

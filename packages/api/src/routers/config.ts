@@ -1,4 +1,4 @@
-// Owns the procedures of an app's settings in one environment.
+// Procedures of an app's settings in one environment.
 import { updateConfig } from '@fairlead/core/app';
 import {
   configPageSchema,

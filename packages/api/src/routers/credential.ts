@@ -1,4 +1,4 @@
-// Owns the procedures of what opens an app's source.
+// Procedures of source credentials.
 import {
   credentialListSchema,
   credentialRefSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of deployments and their logs.
+// Procedures of deployments and their logs.
 import {
   approveDeployment,
   cancelDeployment,

@@ -1,4 +1,4 @@
-// Owns the procedures of domains.
+// Procedures of domains.
 import {
   attachDomain,
   attachDomainInputSchema,

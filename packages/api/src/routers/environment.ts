@@ -1,4 +1,4 @@
-// Owns the procedures of environments.
+// Procedures of environments.
 import {
   createEnvironment,
   createEnvironmentInputSchema,

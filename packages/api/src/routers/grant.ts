@@ -1,4 +1,4 @@
-// Owns the procedures of grants: further roles of a member, also in one project or environment.
+// Procedures of grants: further roles of a member, also in one project or environment.
 import {
   createGrant,
   createGrantInputSchema,

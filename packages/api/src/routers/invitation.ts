@@ -1,4 +1,4 @@
-// Owns the procedures of invitations. A token comes in a request's body only: addresses end up in logs.
+// Procedures of invitations. A token comes in a request's body only: URLs end up in logs.
 
 import {
   acceptInvitation,

@@ -1,5 +1,5 @@
-// Owns the one live stream of a page. It ends when the session, the membership or the right to see one of its topics does,
-// and never holds a transaction.
+// Live stream of a page. It ends when the session, the membership or the right to see one of its topics ends, and
+// never holds a transaction.
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';

@@ -1,4 +1,4 @@
-// Owns the procedures of apps' logs, which are asked of the servers that keep them. No transaction is held meanwhile.
+// Procedures of apps' logs, which they query from the servers that store them. No transaction is held meanwhile.
 import type { AppLogBatch, AppLogQuery } from '@fairlead/contract/app-log';
 import { AppError } from '@fairlead/core/kernel';
 import {

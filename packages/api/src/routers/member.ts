@@ -1,4 +1,4 @@
-// Owns the procedures of members.
+// Procedures of members.
 import {
   deleteMember,
   deleteMemberInputSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of charts.
+// Procedures of charts.
 import {
   appMetricInputSchema,
   appMetricSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of organizations themselves.
+// Procedures of organizations themselves.
 import { AppError } from '@fairlead/core/kernel';
 import { leaveOrganization, memberIdentitySchema, transferOrganization } from '@fairlead/core/member';
 import {

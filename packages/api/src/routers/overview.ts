@@ -1,4 +1,4 @@
-// Owns the procedure of the first page.
+// Procedure of the overview page.
 import { getOverview, overviewSchema } from '@fairlead/core/overview';
 import { memberProcedure, router } from '../procedures.ts';
 

@@ -1,4 +1,4 @@
-// Owns the procedures of releases.
+// Procedures of releases.
 import {
   diffReleases,
   diffReleasesInputSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of roles: the built-in ones and those an organization makes.
+// Procedures of roles, built-in and custom.
 import {
   createRole,
   createRoleInputSchema,

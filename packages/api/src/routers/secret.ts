@@ -1,4 +1,4 @@
-// Owns the procedures of secrets. One answer holds a value, that of `reveal`, and it asks for a fresh sign-in.
+// Procedures of secrets. Only the response of `reveal` holds a value, and it requires a fresh sign-in.
 import {
   appSecretsInputSchema,
   appSecretsSchema,

@@ -1,4 +1,4 @@
-// Owns the procedures of servers and their enrolment.
+// Procedures of servers and their enrolment.
 import {
   createEnrolment,
   deleteServer,

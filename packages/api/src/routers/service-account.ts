@@ -1,4 +1,4 @@
-// Owns the procedures of service accounts and their tokens. They are members of a kind: who manages members manages them.
+// Procedures of service accounts and their tokens. A manager of members also manages them.
 import {
   createServiceAccount,
   createServiceAccountInputSchema,

@@ -1,4 +1,4 @@
-// Owns what a signed-in person asks about themselves.
+// Procedures of the signed-in person: identity and memberships.
 import { listMemberships } from '@fairlead/core/organization';
 import { meSchema } from '@fairlead/core/session';
 import { router, signedInProcedure } from '../procedures.ts';

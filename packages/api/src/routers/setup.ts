@@ -1,4 +1,5 @@
-// Owns the procedures of the first start. Must never answer more to strangers than whether set-up is still open.
+// Procedures of the first start.
+// Invariant: strangers only learn if set-up is still open.
 import {
   claimSetup,
   claimSetupInputSchema,

@@ -1,4 +1,4 @@
-// Owns asking a repository what it has, before there is an app. Anybody may type any address: the outbound client judges it, and
+// Inspection of a repository before there is an app. A user may enter any address: the outbound client checks it, and
 // a server reads it as a build would.
 import { inspectTimeoutMs } from '@fairlead/contract/inspection';
 import { toInspectQuery } from '@fairlead/core/app';

@@ -1,4 +1,4 @@
-// Owns the procedures of a person's own API tokens.
+// Procedures of a person's own API tokens.
 import {
   createdTokenSchema,
   createToken,

@@ -1,4 +1,4 @@
-// Owns the procedures of volumes. They outlive apps and environments, so deleting one is the organization's business.
+// Procedures of volumes. They outlive apps and environments, so deleting one needs a permission in the organization.
 import {
   deletedVolumeSchema,
   deleteVolume,

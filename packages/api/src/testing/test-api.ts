@@ -1,4 +1,4 @@
-// A whole API on a database of its own for tests: real auth, real verbs, a live source that tests feed.
+// Test API on a database of its own: real auth, real operations, and a live source that tests feed.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

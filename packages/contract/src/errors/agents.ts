@@ -1,4 +1,4 @@
-// Why an agent could not do what it was told: builds, roll-outs, upgrades. A part of errors.ts, by its rules.
+// Errors of an agent's work: builds, roll-outs, upgrades. Part of errors.ts, by its rules.
 import { type ErrorEntry, failed } from './entry.ts';
 
 export const agentErrors = {

@@ -1,4 +1,4 @@
-// Owns what an error code becomes on HTTP, tRPC and the link, and the shorthands its tables are written with.
+// Maps an error code to HTTP, tRPC and the link, with the helpers for its tables.
 
 /** WebSocket close codes (RFC 6455, section 7.4.1, and the IANA registry). */
 type CloseCode = 1008 | 1009 | 1011 | 1012;

@@ -1,4 +1,4 @@
-// Servers, benchmarks on them, and the link to their agents. A part of errors.ts, by its rules.
+// Errors of servers, their benchmarks, and the link to their agents. Part of errors.ts, by its rules.
 import { conflict, type ErrorEntry, failed, invalid, missing, refused } from './entry.ts';
 
 export const serverErrors = {

@@ -1,4 +1,4 @@
-// The shape of a job's definition. Definitions are data: handlers are in apps/worker, enqueueing in packages/db.
+// Type of a job definition. Definitions are data: handlers are in apps/worker, enqueueing in packages/db.
 import type { z } from 'zod';
 
 export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {

@@ -1,4 +1,4 @@
-// Every background job by name. The worker must have a handler for each; a type says so.
+// All background jobs by name. A type requires a handler in the worker for each.
 import type { z } from 'zod';
 import { pruneAccountsJob } from './account.ts';
 import { sweepBenchmarksJob } from './benchmark.ts';

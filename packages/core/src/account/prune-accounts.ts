@@ -1,4 +1,4 @@
-// Retention of account events, and of what strangers leave behind at sign-in. Must never read the events themselves.
+// Deletes old account events, and the records of strangers' sign-in attempts. It never reads the events themselves.
 import type { SystemCtx } from '../kernel/index.ts';
 
 const dayMs = 24 * 60 * 60_000;

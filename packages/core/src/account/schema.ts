@@ -1,4 +1,4 @@
-// Owns the shapes of a person's own account: what its page shows, and what its forms may ask for.
+// Schemas of a person's own account: the data of its page and the inputs of its forms.
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 

@@ -1,4 +1,5 @@
-// Owns on which servers an app runs. Must never deploy: a new server gets the app with the next deployment.
+// Adds a server to an app's placement.
+// Invariant: it never deploys; the server gets the app with the next deployment.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { findNewestConfig, requirePlace } from '../config/index.ts';

@@ -1,4 +1,4 @@
-// Owns counting the copies of an app on each of its servers: how many are to answer and how many do.
+// Counts the copies of an app on each of its servers, wanted and working.
 import { Prisma } from '@fairlead/db';
 
 /**

@@ -1,4 +1,4 @@
-// Apps without a repository: made for an image or for folders that are uploaded, and never sent to an agent without a source.
+// Apps without a repository: for an image or for uploaded folders. An agent never gets one without a source.
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Owns the making of an app: its row, where it lives, its first domain. Must never deploy by itself: deployment does.
+// Creates an app: its row, its placement, its first domain.
+// Invariant: it never deploys by itself.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { createDeployment } from '../deployment/index.ts';

@@ -1,5 +1,4 @@
-// Owns the end of an app and of all rows that belong to it. Logs are outside of the database: the log feature ends
-// them.
+// Deletes an app and all of its rows. Logs are outside of the database; the log feature deletes them.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { lockApps } from '../deployment/index.ts';

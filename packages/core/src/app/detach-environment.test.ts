@@ -1,4 +1,4 @@
-// The end of an app in one environment, and of an environment: what goes, what stays, and what is refused.
+// Removal of an app from an environment, and deletion of an environment: deleted rows, kept rows and refusals.
 import { type AppId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Owns the end of an app in one of its environments. What was written there stays: history, releases, settings and secrets are
-// there again when the app is. Must never touch a volume, nor the environment where the app was made.
+// Removes an app from one of its environments. History, releases, settings and secrets stay, for its return.
+// Invariant: it never touches a volume, nor the environment where the app was made.
 import { recordAudit } from '../audit/index.ts';
 import { endBenchmarks } from '../benchmark/index.ts';
 import { requirePlace } from '../config/index.ts';

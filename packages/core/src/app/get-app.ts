@@ -1,4 +1,4 @@
-// Owns what the page of one app shows, in one of its environments.
+// Returns the data of an app's page, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
 import { explainApp } from '../deployment/index.ts';

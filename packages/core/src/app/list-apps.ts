@@ -1,4 +1,4 @@
-// Owns the list of apps and its pages.
+// Lists apps, page by page.
 import type { AppLinks } from '../domain/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns which status an app's facts add up to. Must never reach for the database, the clock or the network.
+// Derives an app's status from its facts. Pure: no database, clock or network.
 import type { AppStatus } from './schema.ts';
 
 /** Copies on one server: those that are to answer, and those that do, or would once they are woken. */

@@ -1,4 +1,5 @@
-// Owns how many copies of an app run. Must never touch a release: the copies are of whatever is live.
+// Sets the number of an app's copies.
+// Invariant: it never touches a release; the copies run the live one.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { requirePlace } from '../config/index.ts';

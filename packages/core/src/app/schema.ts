@@ -1,4 +1,4 @@
-// Owns the shape of apps as they cross the API, and what the border accepts as a health path and a command.
+// Schemas of apps in the API, with the accepted health paths and commands.
 
 import {
   appIdSchema,

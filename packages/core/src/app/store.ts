@@ -1,5 +1,5 @@
-// Owns reading apps as lists show them: where they live, what is live, what was deployed last, how they do. A fixed number
-// of queries, however many apps.
+// Reads apps for lists: placement, live release, last deployment, status. The number of queries does not depend on the
+// number of apps.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/index.ts';

@@ -1,4 +1,5 @@
-// Owns the change of an app's settings. Must never touch a release: they are immutable.
+// Updates an app's settings.
+// Invariant: it never touches a release; they are immutable.
 import { parseId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';

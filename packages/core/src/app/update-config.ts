@@ -1,4 +1,5 @@
-// Owns a new version of an app's settings. Must never touch a release: they are immutable.
+// Stores a new version of an app's settings.
+// Invariant: it never touches a release; they are immutable.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import {

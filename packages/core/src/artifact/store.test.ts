@@ -1,4 +1,4 @@
-// Bounds of the artifact store: how much an organization may store, what stays free on the disk, and what broken uploads leave.
+// Bounds of the artifact store: an organization's quota, the disk's reserve, and the clean-up of broken uploads.
 import { mkdtemp, readdir, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

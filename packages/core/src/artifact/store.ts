@@ -1,5 +1,6 @@
-// Owns where artifacts lie: a store behind an interface, a folder first. What lies under a digest has it: bytes count only
-// once they were read again and hashed. Each organization has a folder of its own, so none can ask for what another has.
+// Artifact store: an interface with a folder as the first implementation. Each organization has its own folder, so
+// none can request another's artifacts.
+// Invariant: the bytes under a digest have that digest; they count only after they were read again and hashed.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';

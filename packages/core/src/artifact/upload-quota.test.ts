@@ -1,4 +1,4 @@
-// The reserve of a disk that many uploads write to at once, on a disk of numbers.
+// Disk reserve under many concurrent uploads, on a simulated disk.
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createUploadQuotas } from './upload-quota.ts';

@@ -1,5 +1,5 @@
-// Owns the audit log as a file: every event that a filter lets through, oldest first, as NDJSON or CSV. Reads page by
-// page, each in a transaction of its own: the log only grows, so pages cannot overlap or skip.
+// Exports the audit log as NDJSON or CSV: every event that matches a filter, oldest first. Each page has its own
+// transaction: the log only grows, so pages cannot overlap or skip.
 import { z } from 'zod';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { AuditEventView, AuditFilter } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the pages of the audit log, newest first.
+// Lists the audit log page by page, newest first.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { AuditEventView, ListAuditInput } from './schema.ts';
 import { loadAudit } from './store.ts';

@@ -1,4 +1,5 @@
-// Owns writing down who changed what. Must never be given the value of a secret: what is written stays.
+// Records an audit event: the actor and the change.
+// Invariant: it never gets the value of a secret, because events are permanent.
 import { newId } from '@fairlead/contract/ids';
 import { type Actor, actorUserId, type OrganizationCtx } from '../kernel/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the shape of the audit log as it crosses the API, and what it may be asked by.
+// Schemas of the audit log in the API, with its filters.
 import { auditIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';

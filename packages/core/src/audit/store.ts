@@ -1,4 +1,4 @@
-// Owns reading events with their place in the chain, newest or oldest first. Must never write.
+// Reads events with their position in the chain, newest or oldest first. Read-only.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { OrganizationCtx } from '../kernel/index.ts';

@@ -1,5 +1,5 @@
-// Owns the proof that the audit log is what was written: it follows the chain and names the first link that does not
-// hold. The log's owner in the database could still make the whole chain anew; a head kept elsewhere shows that.
+// Verifies the audit log: it follows the chain and reports the first broken link. The log's owner in the database
+// could still rebuild the whole chain; a head that is stored elsewhere reveals that.
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { AuditVerdict, BrokenLink, VerifyAuditInput } from './schema.ts';
 

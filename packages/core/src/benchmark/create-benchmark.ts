@@ -1,4 +1,4 @@
-// Owns who may be measured, by which plan, and that only one run at a time loads a server.
+// Starts a benchmark: checks its target and plan. A server runs only one at a time.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns the end of what is measured of an app in an environment that it leaves.
+// Ends the benchmarks of an app in an environment that it leaves.
 import { type Ctx, notifyChange } from '../kernel/index.ts';
 
 /** Ends the benchmark runs of a placement. The caller notifies the servers. Measured rows stay. */

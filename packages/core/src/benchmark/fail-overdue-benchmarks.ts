@@ -1,4 +1,4 @@
-// Owns the end of runs that their server forgot.
+// Fails overdue runs, which their server does not report any more.
 import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';

@@ -1,4 +1,4 @@
-// Owns what the page of one run shows.
+// Returns the data of a run's page.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';

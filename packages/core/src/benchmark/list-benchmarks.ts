@@ -1,4 +1,4 @@
-// Owns the list of runs and its pages.
+// Lists runs, page by page.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import type { BenchmarkSummary, ListBenchmarksInput } from './schema.ts';

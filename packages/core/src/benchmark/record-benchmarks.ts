@@ -1,4 +1,5 @@
-// Owns what becomes of reported benchmark work. Must never trust a number or an id that an agent sent.
+// Records reported benchmark work.
+// Invariant: it never trusts a number or an id that an agent sent.
 import {
   BenchmarkProtocol,
   type BenchmarkRow,

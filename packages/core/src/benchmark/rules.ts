@@ -1,4 +1,4 @@
-// Owns the arithmetic of benchmarks: how many rows a plan makes, how long it may take, what a row says. Pure.
+// Benchmark arithmetic: the rows of a plan, its time limit, the figures of a row. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import {
   type BenchmarkPlan,

@@ -1,4 +1,4 @@
-// Owns the shape of benchmark plans, runs and rows as they are stored and cross the API.
+// Schemas of benchmark plans, runs and rows, stored and in the API.
 
 import { appIdSchema, environmentIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Owns reading runs as people see them. The best row of each is picked in the database; only its histogram is decoded.
+// Reads runs for display. The database picks the best row of each; only its histogram is decoded.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';

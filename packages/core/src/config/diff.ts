@@ -1,5 +1,4 @@
-// Owns what differs between two versions of settings. Pure. Variables, and the parts of traffic, are compared one by one by
-// their names.
+// Compares two versions of settings. Pure. Variables, and the parts of traffic, are compared one by one by name.
 import { commandLine } from '../kernel/command.ts';
 import type { Difference, Settings, Variable } from './schema.ts';
 

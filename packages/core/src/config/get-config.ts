@@ -1,4 +1,4 @@
-// Owns the settings of an app in one environment as people see them, and what of them is not deployed yet.
+// Returns the settings of an app in one environment, and those that are not deployed yet.
 import type { Ctx } from '../kernel/index.ts';
 import { diffSettings } from './diff.ts';
 import type { ConfigView, PlaceInput } from './schema.ts';

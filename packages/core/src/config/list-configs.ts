@@ -1,4 +1,4 @@
-// Owns the history of an app's settings in one environment.
+// Lists the versions of an app's settings in one environment.
 import { parseId } from '@fairlead/contract/ids';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { diffSettings } from './diff.ts';

@@ -1,5 +1,6 @@
-// Owns the shape of an app's settings in one environment, and their bounds: an agent refuses its whole state for one value
-// that is out of them, so nothing else may be stored.
+// Schema of an app's settings in one environment.
+// Invariant: stored values are in the agent's bounds, because an agent refuses its whole state for one value that is
+// not.
 import { appIdSchema, configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';

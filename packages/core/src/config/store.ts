@@ -1,4 +1,4 @@
-// Owns reading versions of settings. Stored ones are parsed again: a setting that is newer than a version has its default.
+// Reads versions of settings. Stored ones are parsed again: a setting that is newer than a version has its default.
 import { type ConfigId, type EnvironmentId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import { defaultSettings, type PlaceInput, type Settings, settingsSchema } from './schema.ts';

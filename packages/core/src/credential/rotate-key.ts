@@ -1,4 +1,4 @@
-// Owns an app's deploy key: made here, its private half sealed at once, its public half shown.
+// Rotates an app's deploy key: it makes the pair, encrypts the private key at once and returns the public key.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import type { SecretKeys } from '../secret/index.ts';

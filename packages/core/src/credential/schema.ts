@@ -1,4 +1,4 @@
-// Owns the shape of what opens an app's source. Private halves and passwords go in and never come out.
+// Schemas of source credentials. Private keys and passwords go in and never come out.
 import { appIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 

@@ -1,5 +1,5 @@
-// Owns making SSH keys: Ed25519 (RFC 8709), the private half in OpenSSH's own format (PROTOCOL.key of OpenSSH), which is what
-// every ssh reads. Pure but for randomness.
+// Makes SSH keys: Ed25519 (RFC 8709), the private key in OpenSSH's own format (PROTOCOL.key of OpenSSH), which every
+// ssh reads. Pure except for the randomness.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 export interface SshKey {

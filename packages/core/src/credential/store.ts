@@ -1,4 +1,4 @@
-// Owns writing and opening what opens a source. An envelope is bound to its own row.
+// Encrypts and decrypts source credentials. An envelope is bound to its own row.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import type { SecretKeys } from '../secret/index.ts';

@@ -1,4 +1,4 @@
-// Owns the step that a worker takes with a deployment. Decisions are the machine's.
+// Advances a deployment, as a worker's job. The state machine makes the decisions.
 
 import { parseId } from '@fairlead/contract/ids';
 import { findNewestConfig, requirePlace } from '../config/index.ts';

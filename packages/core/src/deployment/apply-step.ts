@@ -1,5 +1,5 @@
-// Owns turning a step of the machine into rows: state, steps, servers, release, what each server serves, their versions and
-// the next jobs.
+// Applies a transition of the state machine to the rows: state, steps, servers, live releases, versions and the next
+// jobs.
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob } from '@fairlead/contract/jobs';

@@ -1,5 +1,6 @@
-// Owns the word of a second member that a deployment to a protected environment waits for. Must never let the one who
-// asked, or who made the token that asked, be the one who approves; the table's own check says the same.
+// Approval of a deployment to a protected environment by a second member.
+// Invariant: the requester, or the maker of the requesting token, never approves. A check of the table enforces the
+// same.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns how deployments are named in the audit log: by their app and number, as people speak of them.
+// Names deployments in the audit log by their app and number.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import type { Actor, OrganizationCtx } from '../kernel/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns how long the parts of a deployment may take, and how many builds may be under way at once: a build takes memory and
+// Build slots, which limit concurrent builds, and the deadlines of a deployment's phases. A build takes memory and
 // cores that apps on the same server need.
 import type { Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';

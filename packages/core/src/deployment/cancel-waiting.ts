@@ -1,4 +1,4 @@
-// Owns the end of deployments that wait for their turn where their app will not run any more. The app is locked.
+// Cancels queued deployments of an app where it will not run any more. The caller holds the app's lock.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';

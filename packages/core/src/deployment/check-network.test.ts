@@ -1,4 +1,4 @@
-// A release that waits brings back nothing of the network that was closed meanwhile.
+// Network access of a waiting release: it never restores access that was closed meanwhile.
 import { parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Owns whether a deployment's secrets can reach its servers, as the failure that the deployment would end with.
+// Checks that a deployment's secrets can reach its servers; returns the failure that it would end with.
 
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { canOpenSecrets, createSnapshot } from '../secret/index.ts';

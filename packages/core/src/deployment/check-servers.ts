@@ -1,5 +1,5 @@
-// Owns whether the servers of an app can do what its settings ask of them, as the failure that the deployment would end with.
-// An agent that lacks a capability is never sent words of it: the deployment is refused with a sentence instead.
+// Checks that an app's servers support its settings; returns the failure that the deployment would end with.
+// Invariant: an agent never gets messages that need a capability it lacks; the deployment is refused with a sentence.
 import { loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { listensOnSocket, releasePlanSchema } from '../release/index.ts';

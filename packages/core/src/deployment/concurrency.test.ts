@@ -1,4 +1,4 @@
-// People, the worker, the sweeper and the agent at work on the same server at the same time.
+// Concurrent work of people, the worker, the sweeper and the agent on the same server.
 
 import { WorkState } from '@fairlead/contract/agent';
 import type { AppId } from '@fairlead/contract/ids';

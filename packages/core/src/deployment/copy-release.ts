@@ -1,5 +1,5 @@
-// Owns a release of an artifact that exists already: with newer secrets, or for another environment. Releases never change,
-// so this makes another one.
+// Makes a release from an existing artifact: with newer secrets, or for another environment. Releases never change, so
+// this makes a new one.
 import { newId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { originSchema } from '../release/index.ts';

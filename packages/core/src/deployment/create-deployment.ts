@@ -1,4 +1,4 @@
-// Owns the wish to deploy a ref, or a folder that was uploaded.
+// Creates a deployment for a git ref or an uploaded folder, and enqueues it.
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns making a release of what was built: artifact, settings and secrets, never changed again.
+// Makes a release from a finished build: artifact, settings and secrets, never changed again.
 import { newId } from '@fairlead/contract/ids';
 import { loadSettings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';

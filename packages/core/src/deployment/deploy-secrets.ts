@@ -1,4 +1,4 @@
-// Owns the wish to run what is live with the newest secrets, at once and without a build.
+// Deploys the live release with the newest secrets, without a build.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { createSnapshot } from '../secret/index.ts';

@@ -1,4 +1,4 @@
-// Owns gathering what explains why a deployment is not live yet. The sentence itself is explain.ts, which is pure.
+// Loads the facts that explain.ts needs to say why a deployment is not live yet.
 import { findNewestConfig, loadSettings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { isConnected, missingCapability } from '../server/index.ts';

@@ -1,5 +1,5 @@
-// Owns the sentence that says why something is not live yet. Pure: facts in, a sentence out. Must never be silent: every
-// state that waits has one.
+// Writes the sentence that says why a deployment is not live yet. Pure.
+// Invariant: every state that waits has a sentence.
 import { lackOf } from '../server/index.ts';
 import type { DeploymentState, Wait } from './schema.ts';
 

@@ -1,4 +1,4 @@
-// Owns what no worker and no server takes care of any more: deadlines and lost leases. Runs above organizations.
+// Finds deployments past their deadline or with a lost lease. System scope.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';

@@ -1,4 +1,4 @@
-// Owns what the page of one deployment shows.
+// Returns the data of a deployment's page.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';

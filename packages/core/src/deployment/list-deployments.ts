@@ -1,4 +1,4 @@
-// Owns the list of deployments and its pages.
+// Lists deployments, page by page.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import type { DeploymentSummary, ListDeploymentsInput } from './schema.ts';

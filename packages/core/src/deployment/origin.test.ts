@@ -1,4 +1,4 @@
-// Variables of builds and instances, from people and from Fairlead, on their way from the settings to desired state.
+// Variables of builds and instances, set by people and by Fairlead, from the settings to desired state.
 import { parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

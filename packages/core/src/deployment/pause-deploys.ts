@@ -1,4 +1,4 @@
-// Owns whether pushes deploy an app by themselves. What people ask for is never held up.
+// Pauses deployments by push for an app. Manual deployments are never paused.
 
 import { recordAudit } from '../audit/index.ts';
 import { requirePlace } from '../config/index.ts';

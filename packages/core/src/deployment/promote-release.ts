@@ -1,4 +1,4 @@
-// Owns taking a release along to another environment: the same artifact, the settings and secrets of the new place.
+// Promotes a release to another environment: the same artifact, with the settings and secrets of that environment.
 import { newId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

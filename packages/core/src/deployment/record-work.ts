@@ -1,4 +1,5 @@
-// Owns what becomes of reported builds and roll-outs. Must never trust a value that an agent sent.
+// Records reported builds and roll-outs.
+// Invariant: it never trusts a value that an agent sent.
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';

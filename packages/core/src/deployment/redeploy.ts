@@ -1,4 +1,4 @@
-// Owns the wish to build and roll out the same again.
+// Redeploys: builds and rolls out the same ref again.
 
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';

@@ -1,5 +1,5 @@
-// Owns reading what a server reports of builds and roll-outs: pure, and strict, because a wrong value that gets into a
-// release would make the agent refuse its whole desired state.
+// Parses a server's reports of builds and roll-outs. Pure and strict: one wrong value in a release would make the
+// agent refuse its whole desired state.
 import {
   type Artifact,
   ArtifactKind,

@@ -1,4 +1,5 @@
-// Owns the wish for new instances of what is live. Must never change what is live.
+// Restarts an app: new instances of the live release.
+// Invariant: it never changes the live release.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeploymentRef, RestartAppInput } from './schema.ts';
 import { requireNothingAhead, requirePlacement, startDeployment } from './start-deployment.ts';

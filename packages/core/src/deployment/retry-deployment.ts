@@ -1,4 +1,4 @@
-// Owns trying a deployment again that did not get through.
+// Retries a failed deployment.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { originSchema } from '../release/index.ts';

@@ -1,4 +1,4 @@
-// Owns the wish to go back to an older release.
+// Rolls an app back to an older release.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeploymentRef, RollbackAppInput } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';

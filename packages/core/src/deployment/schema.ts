@@ -1,4 +1,4 @@
-// Owns the shape of deployments, their steps and their log as they cross the API.
+// Schemas of deployments, their steps and their log in the API.
 
 import {
   appIdSchema,

@@ -1,4 +1,4 @@
-// One app on several servers: built once, rolled out in waves, and taken back where one of them fails.
+// App on several servers: built once, rolled out in waves, and rolled back if one of them fails.
 import { create } from '@bufbuild/protobuf';
 import { ReportSchema, type RolloutStatus, StepState, StepStatusSchema, WorkState } from '@fairlead/contract/agent';
 import { newId, parseId, type ServerId } from '@fairlead/contract/ids';

@@ -1,4 +1,4 @@
-// Owns putting a deployment into the queue: deploy, redeploy and rollback differ only in what they ask for.
+// Enqueues a deployment; shared by deploy, redeploy and rollback.
 import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
 import { requirePlace } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';

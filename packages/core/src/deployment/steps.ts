@@ -1,4 +1,4 @@
-// Owns how the steps of a deployment follow its state and what its servers report. Pure.
+// Derives the steps of a deployment from its state and its servers' reports. Pure.
 import { type DeploymentState, type StepName, type StepState, stepNameSchema } from './schema.ts';
 
 /** Those that every deployment has; the others are there once a server tells of them. */

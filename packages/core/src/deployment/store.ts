@@ -1,5 +1,6 @@
-// Owns how deployments are locked, read and written around a step of the machine. Whoever changes a deployment locks its
-// app first, and apps in the order of their ids, so that two transactions never wait for each other in a circle.
+// Locks, reads and writes deployments around a transition of the state machine.
+// Invariant: a transaction locks the app before its deployments, and apps in the order of their ids, so that two never
+// deadlock.
 import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Origin, originSchema } from '../release/index.ts';

@@ -1,4 +1,5 @@
-// Supersedes deployments that wait in the queue of an app and environment: only the newest wish counts. The app is locked.
+// Supersedes queued deployments of an app and environment: only the newest request counts. The caller holds the app's
+// lock.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { step } from './machine.ts';

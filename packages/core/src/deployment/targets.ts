@@ -1,4 +1,4 @@
-// Owns where a release is going to be rolled out: every server of the app in that environment, the first one first. Pure.
+// Target servers of a release: every server of the app in that environment, the first one first. Pure.
 import type { Place } from '../config/index.ts';
 import type { Target } from './machine.ts';
 

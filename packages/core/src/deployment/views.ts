@@ -1,4 +1,4 @@
-// Owns reading deployments as people see them, in one query, however many.
+// Reads deployments for display, in one query.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';

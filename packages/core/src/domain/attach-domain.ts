@@ -1,4 +1,4 @@
-// Owns a host name, or a path of one, getting its app.
+// Attaches a host name, or a path of one, to an app.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';

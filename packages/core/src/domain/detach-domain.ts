@@ -1,4 +1,4 @@
-// Owns a host name losing its app.
+// Detaches a host name from its app.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';

@@ -1,4 +1,5 @@
-// Owns one domain with its policy. Must never tell the hash of a password.
+// Returns one domain with its policy.
+// Invariant: it never returns the hash of a password.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { policySchema } from '../traffic/index.ts';

@@ -1,4 +1,4 @@
-// Owns the list of domains and its pages.
+// Lists domains, page by page.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { type AppLinks, domainLabel } from './rules.ts';

@@ -1,4 +1,4 @@
-// Owns which hosts no app may have. Pure.
+// Reserved hosts, which no app may have. Pure.
 import { isAtOrBelow } from '../kernel/index.ts';
 
 export interface HostPolicy {

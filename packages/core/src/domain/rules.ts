@@ -1,4 +1,4 @@
-// Owns how a domain is written and opened in a browser, and which have a policy. Pure.
+// Formats a domain and its URL, and tells which have a policy. Pure.
 
 export interface AppLinks {
   /** The port on which the local server's proxy serves HTTPS; every other server serves on 443. */

@@ -1,4 +1,4 @@
-// Owns the shape of domains and the rules of a host name that a person may attach.
+// Schemas of domains, with the rules of an accepted host name.
 
 import { appIdSchema, domainIdSchema, environmentIdSchema, projectIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

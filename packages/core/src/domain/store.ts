@@ -1,4 +1,4 @@
-// Owns reading domains with what they route to, in one query.
+// Reads domains with their routes, in one query.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns a domain's policy changing. It takes effect at once: no deployment takes part in it.
+// Updates a domain's policy. It takes effect at once, without a deployment.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';

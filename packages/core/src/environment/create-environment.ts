@@ -1,4 +1,4 @@
-// Owns the making of an environment: a place of its own for apps, with its own secrets, settings and domains.
+// Creates an environment, with its own secrets, settings and domains.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation, toSlug } from '../kernel/index.ts';

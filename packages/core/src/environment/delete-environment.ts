@@ -1,5 +1,5 @@
-// Owns the end of an environment that no app runs in. What lay in it goes with it, but for volumes, which only an act of their
-// own ends. Logs are outside of the database: the log feature ends them.
+// Deletes an environment without apps, with everything in it except volumes, which need a deletion of their own. Logs
+// are outside of the database; the log feature deletes them.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeleteEnvironmentInput, EnvironmentRef } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the list of environments with their projects.
+// Lists environments with their projects.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { type Reach, whereReached, wholeReach } from '../role/index.ts';

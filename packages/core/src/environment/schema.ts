@@ -1,4 +1,4 @@
-// Owns the shape of environments as they cross the API.
+// Schemas of environments in the API.
 import { environmentIdSchema, projectIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';

@@ -1,4 +1,4 @@
-// Owns the settings of an environment: whether deployments to it wait for another member.
+// Updates an environment's settings: its name and its protection by approvals.
 import { recordAudit } from '../audit/index.ts';
 import { findProtected, requestApprovals } from '../deployment/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

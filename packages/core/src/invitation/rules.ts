@@ -1,4 +1,4 @@
-// Owns how long an invitation lives, how many there may be, and what it says by mail. Pure.
+// Lifetime and limits of invitations, and the text of their mail. Pure.
 
 const minuteMs = 60_000;
 

@@ -1,4 +1,4 @@
-// Owns the shape of invitations as they cross the API.
+// Schemas of invitations in the API.
 import { invitationIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';

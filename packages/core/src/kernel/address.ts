@@ -1,4 +1,4 @@
-// Owns the arithmetic of IP addresses: which lies in which range. Must never resolve a name.
+// IP address arithmetic: ranges and their members. It never resolves a name.
 import { BlockList, isIP } from 'node:net';
 
 /** Ranges are addresses or networks such as 10.0.0.0/8. What is no address lies in none. */

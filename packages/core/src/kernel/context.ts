@@ -1,5 +1,5 @@
-// Owns what every verb is given: a transaction that is already in its scope, who acts, the clock and the log.
-// Must never open a transaction: callers do, so that one request or job is one transaction.
+// Context of every operation: a transaction in its scope, the actor, the clock and the log.
+// Invariant: it never opens a transaction. Callers do, so that one request or job is one transaction.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { ScopedTx, SystemTx, TenantTx } from '@fairlead/db';
 

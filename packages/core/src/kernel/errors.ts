@@ -1,4 +1,4 @@
-// Owns the recognition of database refusals that verbs turn into errors of the contract's table.
+// Recognizes database errors that operations turn into errors of the contract's table.
 
 interface CodedError {
   readonly code?: unknown;

@@ -1,4 +1,4 @@
-// Owns how host names lie to each other. Must never ask a resolver.
+// Compares host names. It never asks a resolver.
 
 /** Nothing lies at or below an empty name. */
 export function isAtOrBelow(host: string, above: string): boolean {

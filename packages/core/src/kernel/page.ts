@@ -1,4 +1,4 @@
-// Owns the shape of lists: how a page is asked for and answered. Must never know what is listed.
+// Pagination of lists: input and result. Independent of the items.
 import { z } from 'zod';
 
 const pageSizeMax = 100;

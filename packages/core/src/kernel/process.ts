@@ -1,5 +1,5 @@
-// Owns what the border accepts as programs with arguments, health paths and the names of processes and volumes: they reach
-// servers, where a shell reads a line only if it needs one.
+// Schemas of programs with arguments, health paths and the names of processes and volumes. They reach servers, where a
+// shell reads a line only if it needs one.
 import { z } from 'zod';
 import { commandOf } from './command.ts';
 

@@ -1,5 +1,5 @@
-// Owns the one way to let a part of a transaction fail alone. Without a savepoint PostgreSQL refuses every statement after
-// the first that failed.
+// Runs a part of a transaction that may fail alone. Without a savepoint PostgreSQL refuses every statement after the
+// first that failed.
 import type { ScopedTx } from '@fairlead/db';
 
 export type Attempt = { readonly done: true } | { readonly done: false; readonly error: unknown };

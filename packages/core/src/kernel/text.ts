@@ -1,4 +1,4 @@
-// Owns the plain-text rules of names, slugs and foreign text that several features share. Must never reach for the database.
+// Text rules that several features share: names, slugs and foreign text. Pure.
 import { z } from 'zod';
 
 // Control characters, bidirectional overrides and zero-width characters let one name pose as another.

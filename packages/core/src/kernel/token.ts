@@ -1,4 +1,4 @@
-// Owns single-use tokens: made once, shown once, stored only as a hash.
+// Single-use tokens: shown once, stored only as a hash.
 import { createHash, randomBytes } from 'node:crypto';
 
 export interface MintedToken {

@@ -1,5 +1,5 @@
-// Owns what becomes of an agent's pushes: each is stored once, whatever is sent again after a lost connection, and the
-// sequence up to which everything is stored moves in the same transaction.
+// Records an agent's pushes. Each is stored once, even if it is sent again after a lost connection; the acknowledged
+// sequence moves in the same transaction.
 import type { Frame, LogChunk, Push } from '@fairlead/contract/agent';
 import { LogStream } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';

@@ -1,4 +1,5 @@
-// Owns what becomes of an agent's report: what it applied, what runs, and how far its builds, roll-outs and benchmarks are.
+// Records an agent's report: the applied version, the running instances, and the progress of builds, roll-outs and
+// benchmarks.
 import { isDeepStrictEqual } from 'node:util';
 import {
   type DiskStatus,

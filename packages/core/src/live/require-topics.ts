@@ -1,4 +1,5 @@
-// Owns which topics an organization may watch. Live data passes no row security on its way, so this is the only wall.
+// Checks the topics that an organization may watch.
+// Invariant: every topic passes this check, because no row-level security applies to live data.
 import type { LiveTopic } from '@fairlead/contract/live';
 import { AppError, type ErrorCode, type OrganizationCtx } from '../kernel/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the form of stored log objects: the lines of one chunk as JSON, compressed with zstd (RFC 8878).
+// Format of stored log objects: the lines of one chunk as JSON, compressed with zstd (RFC 8878).
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { type LogLine, logLine } from '@fairlead/contract/live';

@@ -1,5 +1,5 @@
-// Owns the end of an app's logs. Objects are outside of every transaction: they are listed while the index is there, and
-// deleted when its deletion is certain. A crash in between leaves objects that nothing points at, never the reverse.
+// Deletes an app's logs. Objects are outside of every transaction: they are listed while the index exists, and deleted
+// once its deletion is committed. A crash in between leaves unreferenced objects, never the reverse.
 import type { Ctx } from '../kernel/index.ts';
 import type { LogStore } from './store.ts';
 

@@ -1,4 +1,4 @@
-// Owns the reading of a deployment's stored log, page by page.
+// Reads a deployment's stored log, page by page.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { decodeLogLines } from './codec.ts';
 import type { LogPage, NumberedLine, ReadLogInput } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the storing of log lines that an agent sends: the object in the store, then its row in the index.
+// Stores an agent's log lines: the object in the store, then its row in the index.
 import { newId } from '@fairlead/contract/ids';
 import type { LogLine } from '@fairlead/contract/live';
 import type { OrganizationCtx } from '../kernel/index.ts';

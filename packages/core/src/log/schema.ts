@@ -1,4 +1,4 @@
-// Owns the shape of a page of a deployment's log, and of searches in apps' logs.
+// Schemas of a page of a deployment's log, and of searches in apps' logs.
 import { appLogBatch, appLogFilter, appLogLine } from '@fairlead/contract/app-log';
 import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { logLine } from '@fairlead/contract/live';

@@ -1,4 +1,4 @@
-// Owns where log objects lie: a store behind an interface, a folder first. Keys come from our own code, never from a peer.
+// Log store: an interface with a folder as the first implementation. Keys come from our own code, never from a peer.
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 

@@ -1,4 +1,4 @@
-// Owns the list of members.
+// Lists members.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { memberRoleSchema } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the lock around who belongs to an organization and as what.
+// Locks an organization's memberships and their roles.
 import { AppError, type Ctx } from '../kernel/index.ts';
 
 /**

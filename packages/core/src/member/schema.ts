@@ -1,4 +1,4 @@
-// Owns the shape of a member of an organization.
+// Schema of a member of an organization.
 
 import { memberIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

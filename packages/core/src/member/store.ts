@@ -1,4 +1,4 @@
-// Owns reading one member before it is changed, and ending a membership with what hangs on it.
+// Reads one member before a change, and ends a membership with everything that depends on it.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { type MemberRole, memberRoleSchema } from '../role/index.ts';
 

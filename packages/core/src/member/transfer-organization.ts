@@ -1,4 +1,4 @@
-// Owns the hand-over of an organization to another member.
+// Transfers an organization to another member.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { lockMembership } from './membership-lock.ts';

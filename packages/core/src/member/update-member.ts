@@ -1,4 +1,4 @@
-// Owns the change of what a member may do.
+// Updates a member's role.
 import { recordAudit } from '../audit/index.ts';
 import { type Ctx, notifyChange } from '../kernel/index.ts';
 import { type Rights, requireAnotherOwner, requireMayGive, revokeBrokenPromises } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the chart of an app. Quantiles come from merged histograms, never from averages of quantiles.
+// Returns the chart of an app. Quantiles come from merged histograms, never from averages of quantiles.
 import {
   decodeHistogram,
   emptyHistogram,

@@ -1,4 +1,4 @@
-// Owns the chart of a server.
+// Returns the chart of a server.
 import { Prisma } from '@fairlead/db';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { ServerMetric, ServerMetricInput, ServerPoint } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the table of an app's routes. Quantiles come from merged histograms, as an app's do.
+// Returns the table of an app's routes. Quantiles come from merged histograms, as an app's do.
 import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract/histogram';
 import { metricRangePlans } from '@fairlead/contract/metrics';
 import { Prisma } from '@fairlead/db';

@@ -1,4 +1,4 @@
-// Owns the few numbers that lists show of many apps at once, in a fixed number of queries.
+// Loads the figures that lists show of many apps at once, in a fixed number of queries.
 import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract/histogram';
 import type { Ctx } from '../kernel/index.ts';
 import { segmentsOf } from './windows.ts';

@@ -1,5 +1,5 @@
-// Owns how rows of one resolution become one row of the next: sums are summed, averages weigh by seconds, peaks stay
-// peaks, and histograms are merged, so that a p99 of an hour is a real p99. Pure.
+// Merges rows of one resolution into one of the next: sums add up, averages weigh by seconds, peaks stay peaks, and
+// histograms merge, so that a p99 of an hour is a real p99. Pure.
 import { decodeHistogram, encodeHistogram, mergeHistograms } from '@fairlead/contract/histogram';
 
 export interface AppMetricRow {

@@ -1,4 +1,4 @@
-// Owns the age of metrics: partitions for the days to come, none for those past their retention.
+// Maintains metric partitions: creates those of the next days and drops those past their retention.
 import { dropExpiredMetricPartitions, ensureMetricPartitions } from '@fairlead/db';
 import type { SystemCtx } from '../kernel/index.ts';
 

@@ -1,5 +1,5 @@
-// Owns the storing of frames: one row per second, app, route and server. A second that is stored already stays as it is, so a
-// frame that comes twice changes nothing.
+// Stores frames: one row per second, app, route and server. A stored second stays as it is, so a repeated frame
+// changes nothing.
 import type { AppSample, Frame, HostSample, RouteSample } from '@fairlead/contract/agent';
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { metricRetentionMs } from '@fairlead/contract/metrics';

@@ -1,4 +1,4 @@
-// Owns where the samples of an app lie: those of every server on which it runs in one environment.
+// Finds an app's samples: the servers on which it runs in one environment.
 import { AppError, type Ctx } from '../kernel/index.ts';
 
 export interface MetricPlace {

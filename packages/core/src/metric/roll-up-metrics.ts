@@ -1,5 +1,5 @@
-// Owns the roll-up of seconds to minutes and of minutes to hours. What is due is written beside the samples, so late
-// samples are rolled up too, and rolling up twice gives the same row.
+// Rolls seconds up to minutes and minutes to hours. Due roll-ups are stored beside the samples, so late samples are
+// included, and a second roll-up gives the same row.
 import type { ScopedTx } from '@fairlead/db';
 import { Prisma } from '@fairlead/db';
 import { attempt, type SystemCtx } from '../kernel/index.ts';

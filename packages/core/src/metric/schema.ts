@@ -1,4 +1,4 @@
-// Owns the shape of charts' data: ranges, points and deploy markers.
+// Schemas of charts: ranges, points and deploy markers.
 
 import { appIdSchema, deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { metricRanges } from '@fairlead/contract/metrics';

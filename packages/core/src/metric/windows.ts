@@ -1,4 +1,4 @@
-// Owns which rows a chart is read from: a range's own resolution, and finer ones for the end that is not rolled up yet. Pure.
+// Selects the rows of a chart: a range's own resolution, and finer ones for the end that is not rolled up yet. Pure.
 import { type MetricRange, type MetricResolution, metricRangePlans } from '@fairlead/contract/metrics';
 
 /** Minutes are rolled up a little after their end, by a job that runs every minute. */

@@ -1,4 +1,4 @@
-// Owns a person's way to an organization of their own.
+// Creates an organization for a signed-in person.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type SystemCtx } from '../kernel/index.ts';
 import { insertOrganization } from './insert-organization.ts';

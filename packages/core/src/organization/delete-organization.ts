@@ -1,5 +1,5 @@
-// Owns the announcement of an organization's end, and its taking back. Nothing is lost before the delay is over; the worker
-// ends it then (end-organization.ts).
+// Schedules the deletion of an organization, and cancels it. Nothing is lost before the delay is over; then the worker
+// deletes it (end-organization.ts).
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { deletionDelayMs } from './rules.ts';

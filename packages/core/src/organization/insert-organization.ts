@@ -1,4 +1,4 @@
-// Owns what every organization begins with. Its first member is the caller's business.
+// Inserts an organization with its initial rows. The caller adds the first member.
 import { newId, type OrganizationId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { type Actor, forOrganization, type SystemCtx, toSlug } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns where a person belongs.
+// Lists a person's memberships.
 import type { SystemCtx } from '../kernel/index.ts';
 import { loadRights } from '../role/index.ts';
 import type { Membership } from './schema.ts';

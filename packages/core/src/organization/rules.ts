@@ -1,4 +1,4 @@
-// Owns how organizations are named in addresses and how long one waits for its end. Pure.
+// Slugs of organizations and the delay of their deletion. Pure.
 
 /** First parts of the dashboard's own paths: an organization of that slug would hide behind them. */
 const reservedSlugs: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-// Owns the shape of an organization as its members see it, and what may be asked of it.
+// Schemas of an organization, for its members.
 
 import { memberIdSchema, organizationIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Owns changes to an organization itself.
+// Updates an organization.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
 import { isReservedSlug } from './rules.ts';

@@ -1,4 +1,4 @@
-// Owns what the first page shows, in a fixed number of queries.
+// Returns the data of the overview page, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { copiesOfPlacement, countApps, loadApps } from '../app/index.ts';

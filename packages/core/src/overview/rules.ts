@@ -1,4 +1,4 @@
-// Owns what deserves attention on the first page, worst first, and says it in sentences. Pure.
+// Selects what needs attention on the overview page, worst first, and describes it in sentences. Pure.
 import type { ExpiringSecret } from '../secret/index.ts';
 import type { ServerSummary } from '../server/index.ts';
 import type { Attention } from './schema.ts';

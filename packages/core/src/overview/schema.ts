@@ -1,4 +1,4 @@
-// Owns the shape of the first page: what needs attention, and the latest of everything.
+// Schemas of the overview page: what needs attention, and the latest of everything.
 
 import { deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

@@ -1,5 +1,4 @@
-// Owns what is different between two releases of an app in one environment. Secrets are compared by the versions they use:
-// no value is looked at.
+// Compares two releases of an app in one environment. Secrets are compared by version: no value is read.
 import { diffSettings, loadSettings, requirePlace } from '../config/index.ts';
 import { commandLine } from '../kernel/command.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

@@ -1,5 +1,5 @@
-// Owns which releases can be rolled out again: what is live, and the newest that once were. Everything else may be pruned,
-// on servers and in the store.
+// Finds the releases that can be rolled out again: the live ones, and the newest former ones. All others may be
+// pruned, on servers and in the store.
 import { defaultSettings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 

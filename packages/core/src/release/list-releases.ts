@@ -1,4 +1,4 @@
-// Owns the list of releases and its pages.
+// Lists releases, page by page.
 import { parseId } from '@fairlead/contract/ids';
 import { requirePlace } from '../config/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns whether a release has a Unix socket instead of a port. Pure.
+// Tells if a release listens on a Unix socket instead of a port. Pure.
 import type { Settings } from '../config/index.ts';
 import type { ReleasePlan } from './schema.ts';
 

@@ -1,4 +1,4 @@
-// Owns the shape of a release, which never changes once it exists.
+// Schemas of a release, which is immutable.
 
 import { appIdSchema, environmentIdSchema, releaseIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

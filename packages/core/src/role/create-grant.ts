@@ -1,4 +1,4 @@
-// Owns giving a member a further role: in the organization, in a project or in an environment.
+// Grants a member a further role: in the organization, a project or an environment.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';

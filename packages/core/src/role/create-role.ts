@@ -1,4 +1,4 @@
-// Owns the making of a custom role.
+// Creates a custom role.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns taking back a further role of a member.
+// Revokes a member's grant.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { revokeBrokenPromises } from './revoke-stale-invitations.ts';

@@ -1,4 +1,4 @@
-// Owns the end of a custom role.
+// Deletes a custom role.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';

@@ -1,4 +1,4 @@
-// Owns the list of what members hold beyond their role in the organization.
+// Lists grants: the roles of members beyond the one in the organization.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { type GrantList, type ListGrantsInput, memberRoleSchema } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the list of roles: the built-in ones and the organization's own, with how many hold each.
+// Lists built-in and custom roles, with the number of their holders.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';

@@ -1,5 +1,5 @@
-// Owns reading what a person may do in their organizations, in one query. Must never answer more than what the rows say:
-// a role that is gone stands for nothing.
+// Loads a person's rights in their organizations, in one query.
+// Invariant: it never returns more than the rows say; a deleted role has no permissions.
 import { type MemberId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns who may do what. Must never know about people or requests: it sees a role and a permission.
+// Permissions of the built-in roles. Pure: independent of people and requests.
 import { ownerPermissions, type Permission, permissionSchema, type Role } from './schema.ts';
 
 const reading: readonly Permission[] = [

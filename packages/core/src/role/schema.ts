@@ -1,4 +1,4 @@
-// Owns the names of roles and permissions as they cross the API. Must never decide who may do what: rules.ts does.
+// Names of roles and permissions in the API. Their permissions are in rules.ts.
 import {
   customRoleIdSchema,
   environmentIdSchema,

@@ -1,4 +1,4 @@
-// Owns changes of a custom role. They hold at once for everybody who has it.
+// Updates a custom role. Changes take effect at once for all of its holders.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';

@@ -1,4 +1,4 @@
-// Owns giving an app the secrets of a group, and taking them away again.
+// Attaches a secret group to an app, and detaches it.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretGroupAppInput } from './schema.ts';

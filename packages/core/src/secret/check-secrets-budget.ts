@@ -1,4 +1,4 @@
-// Owns how much the secrets of all apps of one server may be together: they travel in one message, which the agent bounds.
+// Checks the size budget of all secrets on one server: they travel in one message, which the agent bounds.
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { SnapshotPlace } from './create-snapshot.ts';
 import { serverSecretsBytesMax } from './rules.ts';

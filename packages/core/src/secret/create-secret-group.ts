@@ -1,4 +1,4 @@
-// Owns the making of a group of secrets.
+// Creates a secret group.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';

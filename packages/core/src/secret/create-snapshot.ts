@@ -1,4 +1,4 @@
-// Owns choosing the versions that a release runs with. Needs no key: references are known without their values.
+// Selects the secret versions of a release. It needs no key: references are stored apart from the values.
 import { createHash } from 'node:crypto';
 import { newId, type SecretSnapshotId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';

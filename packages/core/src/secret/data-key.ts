@@ -1,5 +1,5 @@
-// Owns data keys: one an organization encrypts its secrets, wrapped by the master key. Plain keys live in this process's
-// memory only.
+// Data keys: an organization's key encrypts its secrets, and the master key wraps it. Plain keys exist in this
+// process's memory only.
 import { randomBytes } from 'node:crypto';
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';

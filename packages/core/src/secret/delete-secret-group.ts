@@ -1,4 +1,4 @@
-// Owns the end of a group of secrets. Its versions stay, encrypted, for the releases that run with them.
+// Deletes a secret group. Its versions stay, encrypted, for the releases that run with them.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

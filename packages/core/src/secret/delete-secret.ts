@@ -1,4 +1,4 @@
-// Owns the end of a secret. Its versions stay, encrypted, for the releases that run with them and for bringing it back.
+// Deletes a secret. Its versions stay, encrypted, for the releases that run with them and for a restore.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { type Ctx, notifyChange } from '../kernel/index.ts';

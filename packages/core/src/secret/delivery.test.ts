@@ -1,4 +1,4 @@
-// The way of secrets to a server: staged until a deployment, chosen for a release, sealed, held back, and what is missing.
+// Delivery of secrets to a server: staged until a deployment, selected for a release, sealed, held back, and missing.
 
 import { SecretDelivery, WorkState } from '@fairlead/contract/agent';
 import { type AppId, parseId } from '@fairlead/contract/ids';

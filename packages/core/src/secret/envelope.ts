@@ -1,5 +1,6 @@
-// Owns the form of an encrypted value: AES-256-GCM (NIST SP 800-38D) with the place of the value as associated data, so
-// that an envelope opens only where it was put. Must never answer anything but the whole, authentic plain text.
+// Envelope of an encrypted value: AES-256-GCM (NIST SP 800-38D) with the value's location as associated data, so that
+// it opens only in its own row.
+// Invariant: it returns the whole, authentic plain text or nothing.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { AppError } from '../kernel/index.ts';
 

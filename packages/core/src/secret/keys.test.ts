@@ -1,4 +1,5 @@
-// Secrets and the keys over them: a changed value is an error, rotation loses nothing, and an organization takes its keys along.
+// Keys of secrets: a tampered value is an error, rotation loses nothing, and an organization's deletion removes its
+// keys.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

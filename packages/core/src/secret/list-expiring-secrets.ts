@@ -1,4 +1,4 @@
-// Owns which secrets expire soon: for the overview, and for the reminder that is sent once.
+// Lists secrets that expire soon, for the overview and for a single reminder.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { Ctx, SystemCtx } from '../kernel/index.ts';
 import { type Reach, whereReached, wholeReach } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the list of groups of secrets with their names and apps. No value.
+// Lists secret groups with their names and apps, without values.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the history of a secret: who wrote it when, never what.
+// Lists the versions of a secret: author and time, never the value.
 import type { Ctx } from '../kernel/index.ts';
 import { deliverySchema, type SecretHistory, type SecretRef } from './schema.ts';
 import { loadEntries, requireAppPlace, requireSecret } from './store.ts';

@@ -1,4 +1,4 @@
-// Owns what the secrets page of an app shows: names, who and when, what is not live yet and what does not fit. No value.
+// Returns the data of an app's secrets page: names, authors, times, undeployed changes and problems. No values.
 import type { Ctx } from '../kernel/index.ts';
 import { findExpected } from './find-missing.ts';
 import type { AppSecrets, AppSecretsInput, SecretChange } from './schema.ts';

@@ -1,5 +1,5 @@
-// Owns which versions a release of an app would run with: its own secrets, those of its groups, and what they refer to.
-// Pure, and without any value: references are written down beside their envelopes.
+// Resolves the secret versions of a release: the app's own, those of its groups, and their references. Pure and
+// without values: references are stored beside the envelopes.
 import { snapshotBytesMax, valueBytesMax } from './rules.ts';
 
 export interface SecretNode {

@@ -1,5 +1,4 @@
-// Owns going back to an older value: a new version with the old content, so that history only grows. It brings back what was
-// deleted, too.
+// Restores an older value as a new version, so that history only grows. It also restores a deleted secret.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';

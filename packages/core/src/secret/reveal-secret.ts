@@ -1,5 +1,6 @@
-// Owns the only way by which a value comes back to a person. Must never answer for a sealed one. That the person signed in
-// a short while ago is for the caller to check: core knows no sessions.
+// Reveals a value to a person; no other code does.
+// Invariant: it never reveals a sealed one. The caller checks that the sign-in is fresh, because core knows no
+// sessions.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { SecretKeys } from './data-key.ts';

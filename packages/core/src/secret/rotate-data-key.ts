@@ -1,4 +1,4 @@
-// Owns the change of an organization's data key: from now on a new one encrypts; the worker carries older values over.
+// Rotates an organization's data key: the new one encrypts from now on, and the worker re-encrypts older values.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { makeActive, type SecretKeys } from './data-key.ts';

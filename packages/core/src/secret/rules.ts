@@ -1,5 +1,5 @@
-// Owns what secrets may be called, what their values may refer to, and how a pasted .env is read. Pure, and fit for
-// browsers, so that a paste is looked at before anything is sent.
+// Rules of secrets: names, references, and the parser of a pasted .env. Pure and safe for browsers, so that a paste is
+// checked before it is sent.
 
 export const secretsMax = 1000;
 export const valueBytesMax = 64 * 1024;

@@ -1,4 +1,4 @@
-// Owns the shape of secrets as they cross the API. A value goes in; it comes out of one answer only, that of a reveal.
+// Schemas of secrets in the API. A value goes in and comes out of one response only, that of a reveal.
 import {
   appIdSchema,
   environmentIdSchema,

@@ -1,5 +1,5 @@
-// Owns the way of what opens an app's source to the server that builds it: decrypted here and sealed to that server's own key
-// at once, like secrets, under names that only the builder knows.
+// Seals source credentials for the server that builds: decrypts them and seals them to that server's key at once, like
+// secrets, under names that only the builder knows.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
 import { Encrypter } from 'age-encryption';

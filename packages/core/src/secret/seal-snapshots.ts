@@ -1,5 +1,5 @@
-// Owns the way of secrets to a server: decrypted here, filled in, and sealed to that server's own key at once. Plain values
-// live for the length of one call and go nowhere else.
+// Seals secrets for a server: decrypts them, substitutes references, and seals them to that server's key at once.
+// Plain values live for the length of one call.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
 import { Encrypter } from 'age-encryption';

@@ -1,4 +1,4 @@
-// Secrets on a real database: written, versioned, deleted, restored and reminded of.
+// Secrets on a real database: create, version, delete, restore and remind.
 
 import { type AppId, parseId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';

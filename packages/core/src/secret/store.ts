@@ -1,4 +1,4 @@
-// Owns reading secrets: what belongs to an app or a group, and which versions count. Values stay in their envelopes.
+// Reads secrets of an app or a group, with their current versions. Values stay in their envelopes.
 import {
   type AppId,
   type EnvironmentId,

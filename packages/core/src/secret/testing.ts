@@ -1,5 +1,5 @@
-// Owns what the tests of secrets share: for each of them an organization with an app and a server that has a key, and the
-// steps between setting a secret and a release that has it.
+// Shared set-up of the secret tests: an organization with an app and a server that has a key, and the steps from a new
+// secret to its release.
 import { fromBinary } from '@bufbuild/protobuf';
 import { type SecretBundle, SecretBundleSchema, WorkState } from '@fairlead/contract/agent';
 import { type AppId, parseId } from '@fairlead/contract/ids';

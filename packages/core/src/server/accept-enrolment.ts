@@ -1,5 +1,5 @@
-// Owns the moment a machine becomes a server: its single-use token is used up and its key is written down, in one
-// transaction. The gateway has already checked that the agent holds the key it presents.
+// Accepts an enrolment: uses up its single-use token and stores the machine's key, in one transaction. The gateway has
+// already checked that the agent holds that key.
 import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';

@@ -1,4 +1,4 @@
-// Owns how an agent's word about itself and its host is stored: clipped, so that no agent fills our tables with prose.
+// Stores an agent's facts about itself and its host, clipped so that no agent can fill our tables.
 import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { AppError, clipText } from '../kernel/index.ts';
 import type { HostInfoView } from './schema.ts';

@@ -1,5 +1,5 @@
-// Owns the renewal of local servers' states when the control plane starts: the addresses it listens on are part of their
-// routes, and may have changed while it was down.
+// Bumps the states of local servers when the control plane starts: its addresses are part of their routes, and may
+// have changed while it was down.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';
 import { bumpServer } from './bump-server.ts';

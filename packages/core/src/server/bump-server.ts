@@ -1,4 +1,4 @@
-// Owns the version of a server's desired state. It only grows.
+// Version of a server's desired state. It only grows.
 import { parseId } from '@fairlead/contract/ids';
 import { type DesiredNotice, desiredChannel } from '@fairlead/contract/notify';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';

@@ -1,5 +1,6 @@
-// Owns which words of desired state which agent understands. Pure. An agent refuses the whole state for one capability that
-// it lacks, so words that need one go only to agents that told it.
+// Capabilities of agents. Pure.
+// Invariant: messages that need a capability go only to agents that reported it, because an agent refuses the whole
+// state for one that it lacks.
 import { opensNetwork, type Settings } from '../config/index.ts';
 import { isPlainTraffic } from '../traffic/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the note that a server's agent is gone: its connection ended, or the gateway that held it did.
+// Records that a server's agent is disconnected: its connection ended, or the gateway that held it did.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 

@@ -1,4 +1,5 @@
-// Owns the permission for one machine to become a server. Must never store the token itself.
+// Creates an enrolment, which lets one machine become a server.
+// Invariant: it never stores the token itself.
 import { type EnrolmentId, newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, mintToken } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns the end of a server.
+// Deletes a server.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { DeleteServerInput, GetServerInput } from './schema.ts';

@@ -1,5 +1,6 @@
-// Owns what a server should do, as the message that is signed and sent: pure, from rows.
-// An agent refuses the whole state for one wrong field, so only values that were checked when stored may get here.
+// Renders a server's desired state as the message that is signed and sent. Pure, from rows.
+// Invariant: only values that were checked when stored get here, because an agent refuses the whole state for one
+// wrong field.
 import { create } from '@bufbuild/protobuf';
 import {
   type AppSpec,

@@ -1,5 +1,4 @@
-// Owns the end of upgrades that no server told the end of: what is shown as lost must not happen hours later by itself. Runs
-// above organizations.
+// Ends lost upgrades, so that an upgrade that is shown as lost never happens hours later. System scope.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { bumpServer } from './bump-server.ts';

@@ -1,4 +1,4 @@
-// Owns what the gateway must know of a server before it lets its agent prove itself.
+// Finds the server data that the gateway needs before it authenticates the agent.
 import { type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the look at which desired versions servers should have.
+// Returns the versions of servers' desired states.
 import type { SystemCtx } from '../kernel/index.ts';
 
 export interface DesiredVersionRow {

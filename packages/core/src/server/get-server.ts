@@ -1,4 +1,4 @@
-// Owns what the page of one server shows.
+// Returns the data of a server's page.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';

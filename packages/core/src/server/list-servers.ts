@@ -1,4 +1,4 @@
-// Owns the list of servers.
+// Lists servers.
 import type { Ctx } from '../kernel/index.ts';
 import type { AgentOffer, ServerSummary } from './schema.ts';
 import { loadServers } from './store.ts';

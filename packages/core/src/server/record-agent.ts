@@ -1,4 +1,4 @@
-// Owns what an agent tells of its own program: which one runs, and how far the one is that it should become.
+// Records an agent's report about its own program: the running one, and the progress of an upgrade.
 import { type AgentStatus, WorkState } from '@fairlead/contract/agent';
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';

@@ -1,5 +1,4 @@
-// Owns gathering the rows that a server's desired state is made of. Making the message is desired-state.ts, which is
-// pure.
+// Loads the rows of a server's desired state; desired-state.ts, which is pure, renders the message.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { defaultSettings, runCommandsIn, type Settings, settingsSchema } from '../config/index.ts';

@@ -1,4 +1,4 @@
-// Owns the pure rules of servers: when one counts as connected, and the line that enrols a new one.
+// Rules of servers: when one counts as connected, and the command that enrols a new one. Pure.
 import type { ServerState } from './schema.ts';
 
 /** Three missed pings. A gateway that was killed leaves its sessions open in the database; this closes them to the eye. */

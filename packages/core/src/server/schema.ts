@@ -1,4 +1,4 @@
-// Owns the shape of servers and enrolments as they cross the API.
+// Schemas of servers and enrolments in the API.
 
 import { appIdSchema, enrolmentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Owns the public halves of the keys that sign desired states. Private halves are files that the database never sees.
+// Public keys that verify signed desired states. Private keys are files that the database never sees.
 import { AppError, type SystemCtx } from '../kernel/index.ts';
 
 export interface SigningKeyRow {

@@ -1,5 +1,5 @@
-// Owns the beginning of a new epoch: after a restore the versions that agents have applied may be ahead of ours, and an
-// agent refuses what is older. A greater epoch is newer than every version before it, whatever its number.
+// Starts a new epoch. After a restore, agents may have applied versions ahead of ours, and an agent refuses older
+// ones. A greater epoch is newer than every version before it, whatever its number.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';

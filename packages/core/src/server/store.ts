@@ -1,4 +1,4 @@
-// Owns reading servers with their latest samples in a fixed number of queries, however many there are.
+// Reads servers with their latest samples, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';

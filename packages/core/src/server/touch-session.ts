@@ -1,4 +1,4 @@
-// Owns the sign of life of a connected server, written with every answered ping.
+// Records that a server is alive, with every answered ping.
 import { AppError, type SystemCtx } from '../kernel/index.ts';
 
 export interface TouchSessionInput {

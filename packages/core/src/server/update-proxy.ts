@@ -1,4 +1,4 @@
-// Owns what holds for the whole proxy of a server changing. It takes effect at once.
+// Updates the settings of a server's whole proxy. They take effect at once.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { isPlainProxy, type ProxySettings, proxySettingsSchema } from '../traffic/index.ts';

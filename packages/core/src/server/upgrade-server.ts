@@ -1,4 +1,4 @@
-// Owns asking a server to run the agent that this control plane offers. What becomes of it is the server's word.
+// Requests that a server upgrades to the agent that this control plane offers. The server reports the result.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from './bump-server.ts';

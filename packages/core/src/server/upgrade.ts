@@ -1,4 +1,4 @@
-// Owns the pure rules of upgrades: which agent is offered to which server, which is wanted, and when one counts as lost.
+// Rules of upgrades: the offered agent, the requested one, and when an upgrade counts as lost. Pure.
 import { errorTable } from '@fairlead/contract/errors';
 import type { AgentRow } from './desired-state.ts';
 import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';

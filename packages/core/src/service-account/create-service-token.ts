@@ -1,4 +1,4 @@
-// Owns the making of a service account's token.
+// Creates a token for a service account.
 import type { Ctx } from '../kernel/index.ts';
 import { type Rights, wholeOrganization } from '../role/index.ts';
 import { type CreatedToken, insertToken, requireOwn } from '../token/index.ts';

@@ -1,4 +1,4 @@
-// Owns the end of a service account and of its tokens.
+// Deletes a service account and its tokens.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the list of service accounts with their tokens.
+// Lists service accounts with their tokens.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { memberRoleSchema } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns the end of a service account's token.
+// Revokes a service account's token.
 import type { Ctx } from '../kernel/index.ts';
 import { endToken, type TokenRef } from '../token/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the shape of service accounts as they cross the API.
+// Schemas of service accounts in the API.
 import { customRoleIdSchema, serviceAccountIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';

@@ -1,4 +1,4 @@
-// Owns finding a service account, locked until the transaction ends, so that its role stays what was looked at.
+// Finds a service account and locks it until the transaction ends, so that its role stays the checked one.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { loadRoleRights, type Rights } from '../role/index.ts';
 

@@ -1,4 +1,4 @@
-// Owns the change of a service account's role. Its tokens follow at once: they never do more than it may.
+// Updates a service account's role. Its tokens follow at once: they never have more permissions than it.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';

@@ -1,4 +1,4 @@
-// Owns what a signed-in person learns about themselves: who they are and where they belong.
+// Schemas of the signed-in person: identity and memberships.
 import { z } from 'zod';
 import { membershipSchema } from '../organization/schema.ts';
 

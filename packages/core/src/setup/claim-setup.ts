@@ -1,4 +1,5 @@
-// Owns the moment the first account becomes the owner. Must never succeed twice for one token.
+// Claims the set-up: the first account becomes the owner.
+// Invariant: it succeeds once for a token.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, forOrganization, hashToken, type SystemCtx } from '../kernel/index.ts';

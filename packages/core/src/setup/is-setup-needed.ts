@@ -1,4 +1,4 @@
-// Owns the one fact that strangers may learn.
+// Tells if set-up is still open, the only fact that strangers may learn.
 import type { SystemCtx } from '../kernel/index.ts';
 
 /** True until the first account owns an organization. */

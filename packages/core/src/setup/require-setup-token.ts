@@ -1,4 +1,4 @@
-// Owns the check that comes before an account is made.
+// Checks the setup token before an account is made.
 import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
 
 /** Throws unless the token may still be claimed, so that no account is made without one. */

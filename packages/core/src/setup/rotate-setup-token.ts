@@ -1,4 +1,5 @@
-// Owns the setup token that each start prints anew. Must never store the token itself.
+// Rotates the setup token, which each start prints.
+// Invariant: it never stores the token itself.
 import { newId, type OrganizationId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, mintToken, type SystemCtx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns what the first start asks for and answers: the one-time token that makes the first account the owner.
+// Schemas of the first start: the one-time token that makes the first account the owner.
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 

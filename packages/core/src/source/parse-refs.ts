@@ -1,5 +1,5 @@
-// Owns reading what a git server advertises about a repository. Source: git's documentation, gitprotocol-http(5), "Smart
-// server response", and gitprotocol-common(5), "pkt-line format". Foreign bytes: bounded, and nothing of them is trusted.
+// Parses a git server's ref advertisement. Source: git's documentation, gitprotocol-http(5), "Smart server response",
+// and gitprotocol-common(5), "pkt-line format". Foreign bytes: bounded and never trusted.
 import type { SourceBranches } from './schema.ts';
 
 const service = '# service=git-upload-pack';

@@ -1,5 +1,5 @@
-// Owns what a repository address, a ref and a root folder may look like. They reach `git` and the file system of a
-// server, so whatever could read as an option, a path out of the checkout or a shell word is refused.
+// Rules of repository addresses, refs and root folders. They reach `git` and a server's file system, so anything that
+// reads as an option, a shell word or a path out of the checkout is refused.
 
 /** Maximum length of the normal form, in which some characters take three; an agent takes 2048. */
 export const urlLengthMax = 2000;

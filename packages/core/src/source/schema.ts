@@ -1,4 +1,4 @@
-// Owns the shape of an app's source at the border.
+// Schemas of an app's source.
 import { environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { inspection } from '@fairlead/contract/inspection';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
-// A small world for tests: an organization with a connected server, a clock that tests move, and what its agent would say.
-// Real PostgreSQL, real verbs; only the agent's side is spoken here.
+// Test world: an organization with a connected server, a clock that tests move, and a simulated agent. PostgreSQL and
+// all operations are real.
 import { randomBytes } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {

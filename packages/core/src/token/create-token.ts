@@ -1,4 +1,4 @@
-// Owns a person's making of a token for their own programs.
+// Creates a personal API token.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { may, mayAnywhere, type Permission, type Rights } from '../role/index.ts';
 import type { CreatedToken, CreateTokenInput } from './schema.ts';

@@ -1,5 +1,5 @@
-// Owns finding who shows a token and what it opens. Must never tell an unknown token from an expired, revoked or
-// orphaned one.
+// Finds the owner and the rights of a token.
+// Invariant: unknown, expired, revoked and orphaned tokens give the same answer.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { AppError, hashToken, isInRanges, type SystemCtx } from '../kernel/index.ts';
 import { findActiveMember } from '../member/index.ts';

@@ -1,4 +1,4 @@
-// Owns the list of a person's own tokens in an organization.
+// Lists a person's own tokens in an organization.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { mayAnywhere, type Rights } from '../role/index.ts';
 import { type TokenList, tokenPermissionSchema } from './schema.ts';

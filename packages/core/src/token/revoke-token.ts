@@ -1,4 +1,4 @@
-// Owns the end of one of a person's own tokens.
+// Revokes one of a person's own tokens.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { TokenRef } from './schema.ts';
 import { endToken } from './store.ts';

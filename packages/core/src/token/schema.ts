@@ -1,4 +1,4 @@
-// Owns the shape of API tokens as they cross the API, and what the border accepts as scopes and ranges.
+// Schemas of API tokens in the API, with the accepted scopes and ranges.
 import { environmentIdSchema, projectIdSchema, serviceAccountIdSchema, tokenIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';

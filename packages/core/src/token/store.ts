@@ -1,4 +1,5 @@
-// Owns the columns that a token is shown by, and the making of its row. Must never read or answer the hash.
+// Displayed columns of a token, and the insertion of its row.
+// Invariant: it never reads or returns the hash.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, hashToken } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns how an app's requests reach its instances, in the words of the agent. Pure.
+// Converts an app's traffic settings to the agent's message. Pure.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type AppTraffic, AppTrafficSchema, Balance, Protocol } from '@fairlead/contract/traffic';
 import { type AppTrafficSettings, appTrafficSchema } from './schema.ts';

@@ -1,4 +1,4 @@
-// Owns the hash of a password that guards a domain: the proxy of the server checks passwords against it.
+// Hashes the password of a domain: the proxy of the server checks passwords against it.
 import { pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 

@@ -1,4 +1,4 @@
-// Owns what holds for the whole proxy of a server, in the words of the agent. Pure.
+// Converts a server's proxy settings to the agent's message. Pure.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { LogFormat, type ProxySettings as Message, ProxySettingsSchema } from '@fairlead/contract/traffic';
 import { type ProxySettings, proxySettingsSchema } from './schema.ts';

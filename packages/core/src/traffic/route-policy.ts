@@ -1,4 +1,4 @@
-// Owns a domain's policy in the words of the agent. Pure.
+// Converts a domain's policy to the agent's message. Pure.
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { HeaderAction, Priority, type RoutePolicy, RoutePolicySchema } from '@fairlead/contract/traffic';
 import type { StoredPolicy } from './schema.ts';

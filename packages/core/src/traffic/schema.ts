@@ -1,5 +1,5 @@
-// Owns the shape of what the proxy does to the requests of a domain, of an app and of a whole server, and its bounds: those
-// of the agent, which refuses its whole state for one value that is out of them.
+// Schemas of the proxy's settings for a domain, an app and a whole server.
+// Invariant: values are in the agent's bounds, because it refuses its whole state for one value that is not.
 import { z } from 'zod';
 import { healthPathSchema } from '../kernel/process.ts';
 import { ipRangeSchema } from '../token/schema.ts';

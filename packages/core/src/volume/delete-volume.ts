@@ -1,5 +1,5 @@
-// Owns the end of a volume: a word that names it, a delay in which it can be taken back, and only then the deed, which is
-// its servers'.
+// Schedules the deletion of a volume: it needs a confirmation by name, and can be cancelled during a delay. Then its
+// servers delete it.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { type DeletedVolume, type DeleteVolumeInput, type VolumeRef, volumeDelayMs } from './schema.ts';

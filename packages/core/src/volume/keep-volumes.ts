@@ -1,4 +1,4 @@
-// Owns the return of an app to an environment where its volumes wait to be deleted.
+// Cancels volume deletions when an app returns to an environment.
 import { recordAudit } from '../audit/index.ts';
 import { findNewestConfig } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';

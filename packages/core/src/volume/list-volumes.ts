@@ -1,4 +1,4 @@
-// Owns the list of volumes.
+// Lists volumes.
 import { requirePlace } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import type { ListVolumesInput, VolumeList } from './schema.ts';

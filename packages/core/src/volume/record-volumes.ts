@@ -1,4 +1,5 @@
-// Owns what servers tell of their volumes. Must never believe an agent about apps of others.
+// Records servers' reports of their volumes.
+// Invariant: it never believes an agent about apps of others.
 import type { VolumeStatus } from '@fairlead/contract/agent';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { forOrganization, notifyChange, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// Owns the shape of volumes as they cross the API.
+// Schemas of volumes in the API.
 import { appIdSchema, environmentIdSchema, serverIdSchema, volumeIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-// Owns reading volumes with what uses them.
+// Reads volumes with their users.
 import { parseId } from '@fairlead/contract/ids';
 import { type Settings, settingsSchema } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';

@@ -1,4 +1,4 @@
-// The end of a volume: announced, taken back, and after its delay the servers' own deed.
+// Deletion of a volume: scheduled, cancelled, and after its delay done by its servers.
 import { create } from '@bufbuild/protobuf';
 import { ReportSchema } from '@fairlead/contract/agent';
 import { type AppId, parseId } from '@fairlead/contract/ids';

@@ -1,5 +1,6 @@
-// Under which account of this machine the server runs. PostgreSQL refuses to run as root, so root hands it to `postgres`.
-// Must never change an account that exists.
+// Selects the account of this machine that runs the server. PostgreSQL refuses to run as root, so root uses
+// `postgres`.
+// Invariant: it never changes an account that exists.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

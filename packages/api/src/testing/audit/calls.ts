@@ -1,4 +1,4 @@
-// Owns one call of each mutation, with an input that it accepts. A new mutation without an entry here does not compile.
+// One call of each mutation, with a valid input. A new mutation without an entry here does not compile.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { expect } from 'vitest';
 import type { AppRouter } from '../../index.ts';

@@ -1,4 +1,4 @@
-// Owns making what calls of mutations speak of: apps, members, secrets and the rest, each new.
+// Creates the rows that calls of mutations need: apps, members, secrets and the rest, each new.
 import { newId } from '@fairlead/contract/ids';
 import type { TestApi } from '../test-api.ts';
 

@@ -1,4 +1,5 @@
-// Owns one call as a client makes it, and what came of it. Must never look inside the API: only at what it answers.
+// Makes one call as a client does, and returns its outcome.
+// Invariant: it never looks inside the API, only at its responses.
 import { AppError } from '@fairlead/contract/errors';
 import { type AnyRouter, TRPCError } from '@trpc/server';
 import superjson from 'superjson';

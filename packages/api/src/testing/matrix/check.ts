@@ -1,5 +1,6 @@
-// Owns the proof that the API answers as it declares: every procedure, called as everybody, with own, foreign and unknown
-// ids in every place of its input that takes one. A foreign id must be answered exactly as one that does not exist.
+// Checks that the API behaves as declared: every procedure, called by every role, with own, foreign and unknown ids in
+// each id field.
+// Invariant: a foreign id gets exactly the response of a missing one.
 import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
 import { answerAuth } from '../../answer-auth.ts';

@@ -1,4 +1,4 @@
-// Owns what the procedures declare, as a table: who may call what. The check calls by it and docs/permissions.md shows it.
+// Table of the declared permissions: roles and their procedures. The check uses it and docs/permissions.md shows it.
 import type { Permission } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-// Owns docs/permissions.md: the declared matrix, as people read it. A test fails when the page is not what this renders.
+// Renders docs/permissions.md from the declared matrix. A test fails if the page differs.
 import { permissionSchema, permissionsOf, roleSchema } from '@fairlead/core/role';
 import { apiRouter } from '../../router.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';

@@ -1,5 +1,5 @@
-// Owns making valid inputs from zod schemas, and knowing where in them ids stand. Must never guess silently: what it cannot
-// make it says, because a call that is refused for its input proves nothing.
+// Makes valid inputs from zod schemas, and finds the ids in them.
+// Invariant: it fails loudly for an unknown schema, because a call that is refused for its input proves nothing.
 import { type IdPrefix, isId, newId } from '@fairlead/contract/ids';
 import type { z } from 'zod';
 

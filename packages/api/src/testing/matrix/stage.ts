@@ -1,5 +1,6 @@
-// Owns the stage of the matrix: two organizations with a row of every table, the foreign one's rows marked in every text
-// that they hold, and people of every kind. Must never depend on a list of tables: the catalogue tells them.
+// Stage of the matrix: two organizations with a row in every table, and people of every role. All texts of the foreign
+// rows are marked.
+// Invariant: it needs no list of tables; it reads them from the catalogue.
 
 import { randomBytes } from 'node:crypto';
 import { newId, parseId } from '@fairlead/contract/ids';
