@@ -1,4 +1,4 @@
-//! The subcommands that run once and end, and the proxy's entry.
+//! Subcommands that run once and end, and the entry of the proxy.
 
 mod bench;
 mod check;
@@ -10,26 +10,26 @@ use std::error::Error;
 use std::io::BufRead;
 use std::process::ExitCode;
 
-use crate::alone;
 use crate::cli::{ProxyArgs, StaticArgs};
+use crate::standalone;
 
 pub(crate) use bench::bench;
 pub(crate) use check::check;
-pub(crate) use empty::{Emptied, empty};
+pub(crate) use empty::{RemovalReport, empty};
 pub(crate) use enrol::enrol;
 pub(crate) use inspect::inspect;
 
-/// What a subcommand ends with; the error is printed with its causes.
+/// Result of a subcommand; `main` prints the error with its causes.
 pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
 
-/// Serves by a file, or with the sockets that a keeper passed; makes its own threads and runtimes.
+/// Serves from a configuration file, or with the sockets that the proxy supervisor passed. Creates its own threads and runtimes.
 pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
     if args.hash_password {
         return hash_password();
     }
     match args.config {
-        Some(config) if args.check => alone::check(&config),
-        Some(config) => alone::serve(config),
+        Some(config) if args.check => standalone::check(&config),
+        Some(config) => standalone::serve(config),
         None => {
             fairlead_proxy::run(crate::VERSION, fairlead_proxy::Limits::default())?;
             Ok(ExitCode::SUCCESS)
@@ -37,7 +37,7 @@ pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
     }
 }
 
-/// Serves a site until it is asked to stop; the app's own grace is the supervisor's.
+/// Serves a static site until a signal stops it. The app's supervisor owns the grace period.
 pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
     let port = match args.port {
         Some(port) => port,
@@ -54,7 +54,7 @@ pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
     })?
 }
 
-/// A password never is an argument, which everybody on the machine could read.
+/// Reads the password from standard input: every user of the machine could read an argument.
 fn hash_password() -> Outcome {
     let mut password = String::new();
     std::io::stdin().lock().read_line(&mut password)?;
@@ -66,7 +66,7 @@ fn hash_password() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A runtime for a command that waits for a few things on one thread.
+/// Runs a future on a single-threaded runtime, for commands that wait for a few things.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }

@@ -1,11 +1,11 @@
 //! The fairlead-agent binary: picks the subcommand and wires the crates together. Decides nothing itself.
 
-mod alone;
 mod cli;
 mod command;
 mod host_info;
 mod metrics;
 mod run;
+mod standalone;
 mod upgrade;
 
 use std::ffi::OsStr;
@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// This agent's version, as it is reported and printed.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How a control plane finds the version in a program that it can't run, being another machine's.
+/// Marker from which a control plane reads the version of a program for another machine, which it can't run.
 const VERSION_MARK: &str = concat!("fairlead-agent-version=", env!("CARGO_PKG_VERSION"), ";");
 
 fn main() -> ExitCode {
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Command::Guard(args) => upgrade::guard(args),
         Command::Empty => command::empty(),
         Command::Version => {
-            // What nothing reads, a linker leaves out.
+            // Keeps the marker in the binary: a linker drops unused data.
             std::hint::black_box(VERSION_MARK);
             println!("fairlead-agent {VERSION}");
             Ok(ExitCode::SUCCESS)
@@ -63,7 +63,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// What outlives `run` works where it is, too; a restart of the unit then speaks of left-over processes.
+/// Leaves the agent's systemd unit. A failure is harmless, but systemd then reports left-over processes when it restarts the
+/// unit.
 fn leave_agent_unit() {
     if let Err(error) = fairlead_base::cgroup::leave_agent_unit() {
         eprintln!("fairlead-agent: still in the agent's own unit: {error}");
@@ -77,7 +78,7 @@ fn log_to_stderr() {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
-        // The proxy outlives whoever reads its log: a closed pipe must not become a panic.
+        // The proxy outlives the reader of its log: a closed pipe must not become a panic.
         .log_internal_errors(false)
         .init();
 }

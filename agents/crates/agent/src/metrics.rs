@@ -1,5 +1,4 @@
-//! The Prometheus endpoint: totals since this process began, in the text format 0.0.4, on an address of this machine.
-//! Owns the sums; what is counted is the proxy's. Never answers anything but `GET /metrics`.
+//! Prometheus endpoint: serves totals since the start of this process in text format 0.0.4. Answers only `GET /metrics`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// For a whole question and its answer.
+/// Limit for one request and its response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// Upper bounds of the latency buckets, in microseconds.
@@ -25,17 +24,17 @@ const BOUNDS_US: [u64; 14] = [
     10_000_000,
 ];
 
-/// Why requests are answered in place of their app.
+/// Label values of the reasons for which the proxy answers a request instead of the app.
 const REASONS: [&str; 6] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance", "body_too_large"];
 
-/// Totals, shared by whoever adds to them and the endpoint.
+/// Totals since the start of this process, shared by the reconciler and the endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics(Arc<Mutex<Totals>>);
 
 #[derive(Debug, Default)]
 struct Totals {
     apps: BTreeMap<String, AppTotals>,
-    /// By route, then in the order of `REASONS`.
+    /// Counts per route, in the order of `REASONS`.
     routes: BTreeMap<String, [u64; 6]>,
     instances: BTreeMap<String, u32>,
     wakes: BTreeMap<String, Wakes>,
@@ -59,7 +58,7 @@ struct AppTotals {
     in_flight: u32,
     latency: Histogram,
     queued: u64,
-    refused: Refused,
+    refused: RejectedRequests,
     retries: u64,
     ejections: u64,
     waiting: u32,
@@ -67,16 +66,16 @@ struct AppTotals {
     unhealthy: u32,
 }
 
-/// Requests of an app that were refused for want of room, by why.
+/// Requests that the proxy rejected because an app had no capacity, by reason.
 #[derive(Debug, Default)]
-struct Refused {
+struct RejectedRequests {
     timeout: u64,
     full: u64,
     shed: u64,
 }
 
 impl Metrics {
-    /// Adds what the proxy counted since it last said.
+    /// Adds the counts of one report of the proxy.
     pub(crate) fn add(&self, stats: &ProxyStats) {
         let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         totals.open_connections = stats.open_connections;
@@ -104,7 +103,7 @@ impl Metrics {
         }
     }
 
-    /// Takes over how often apps were woken.
+    /// Sets the wake counts of apps.
     pub(crate) fn wakes(&self, wakes: &BTreeMap<AppKey, Wakes>) {
         let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         totals.wakes = wakes.iter().map(|(key, wakes)| (fairlead_wire::app_key(key), *wakes)).collect();
@@ -116,7 +115,7 @@ impl Metrics {
         (totals.trash_folders, totals.trash_stuck) = (folders, stuck);
     }
 
-    /// Answers on `address` for as long as the runtime lives; tells the address as bound.
+    /// Serves on `address` until the runtime ends. Returns the bound address.
     pub(crate) async fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address).await?;
         let bound = listener.local_addr()?;
@@ -124,7 +123,7 @@ impl Metrics {
         tokio::spawn(async move {
             loop {
                 match listener.accept().await {
-                    // One question at a time: whoever asks is a scraper or a person.
+                    // Serves one request at a time: its only clients are scrapers and people.
                     Ok((stream, _)) => match timeout(ANSWER_TIMEOUT, metrics.answer(stream)).await {
                         Ok(Ok(())) => {}
                         Ok(Err(error)) => tracing::debug!(%error, "a question for metrics broke off"),
@@ -161,7 +160,7 @@ impl Metrics {
 
     fn text(&self) -> String {
         let totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         text.family("fairlead_open_connections", "gauge", "Clients connected.");
         text.sample("fairlead_open_connections", &[], totals.open_connections);
         text.family("fairlead_malformed_requests_total", "counter", "Requests that were not valid HTTP.");
@@ -273,11 +272,11 @@ impl AppTotals {
     }
 }
 
-/// Lines of the text format.
+/// Encoder of the Prometheus text format.
 #[derive(Default)]
-struct Text(String);
+struct MetricsText(String);
 
-impl Text {
+impl MetricsText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
@@ -294,7 +293,7 @@ impl Text {
     fn histogram(&mut self, name: &str, app: &str, latency: &Histogram) {
         let (bucket, seconds) = (format!("{name}_bucket"), |us: u64| us as f64 / 1e6);
         for bound in BOUNDS_US {
-            // A bucket counts below a bound when all of it is.
+            // Counts a bucket below a bound only if the whole bucket lies below it.
             let below: u64 =
                 latency.sparse().filter(|(index, _)| bucket_upper_us(*index) <= bound).map(|(_, count)| count).sum();
             self.sample(&bucket, &[("app", app), ("le", &seconds(bound).to_string())], below);

@@ -1,7 +1,8 @@
-//! `run`: wires link, runtime, builds, benchmarks, proxy and samples together, and ends them in order.
-//! What follows from what is the reconciler's; this file only composes.
+//! `run`: starts link, runtime, builds, benchmarks, proxy and samples, and stops them in order. The reconciler decides; this file
+//! only composes.
 
 mod app_logs;
+mod autoscale_input;
 mod benchmarks;
 mod builds;
 mod certificates;
@@ -10,7 +11,6 @@ mod engine;
 mod frame;
 mod images;
 mod inspections;
-mod loads;
 mod local_state;
 mod logs;
 mod network;
@@ -20,8 +20,8 @@ mod router;
 mod routes;
 mod samples;
 mod trash;
-mod unsent;
 mod upgrades;
+mod upload_retry;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_network::AppNetwork;
-use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use fairlead_runtime::{Identities, Isolation, LayerBounds, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
@@ -54,30 +54,30 @@ use app_logs::AppLogs;
 use benchmarks::Benchmarks;
 use builds::Builds;
 use certificates::Certificates;
-use disk::Disk;
+use disk::DiskMonitor;
 use inspections::{Inspections, cleared_after};
 pub(crate) use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
 use release::ArtifactReleases;
-use router::{Routed, Router};
+use router::{Router, ServedTable};
 use samples::Samples;
 use trash::TrashEmptier;
 use upgrades::Upgrades;
 
-/// Ports given to instances; below the kernel's own range for outgoing connections.
+/// Ports of instances; below the kernel's default range for outgoing connections.
 const INSTANCE_PORTS: std::ops::RangeInclusive<u16> = 20_000..=29_999;
-/// Cores that serve; more would only split connections to apps and what is known of them into smaller parts.
+/// Maximum number of proxy cores; more would split upstream connections and load statistics into parts that are too small.
 const WORKERS_MAX: usize = 64;
-/// Lines waiting to be numbered and sent.
+/// Capacity of the queue of lines that wait for their numbers.
 const LOG_QUEUE: usize = 8_192;
-/// With `--stop-apps-on-exit`: how long requests in flight may take.
+/// Drain timeout with `--stop-apps-on-exit`.
 const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the link may take to put its queue on disk.
+/// Maximum time for the link to save its queue to disk.
 const LINK_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const PATH_FALLBACK: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// One thread and one event loop: `run` decides little and rarely, and must cost next to nothing when idle.
+/// Runs on one thread and one event loop: `run` decides rarely and must cost next to nothing when idle.
 pub(crate) fn main(args: RunArgs) -> Outcome {
     let folders = Folders::new(&args.data)?;
     if !folders.config().exists() {
@@ -89,30 +89,30 @@ pub(crate) fn main(args: RunArgs) -> Outcome {
     }
     folders.create()?;
     let lock = lock(&folders)?;
-    upgrade::lead(&folders);
+    upgrade::exec_selected(&folders);
     end_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
     let ended = runtime.block_on(run(args, folders.clone()));
-    // An unpacking under way must not hold the exit back; it starts anew after a restart.
+    // A running unpack must not delay the exit; it starts anew after a restart.
     runtime.shutdown_timeout(Duration::from_secs(1));
     match ended? {
-        Ended::Stopped => Ok(ExitCode::SUCCESS),
-        Ended::HandsOver => {
+        ExitReason::Stopped => Ok(ExitCode::SUCCESS),
+        ExitReason::HandOver => {
             drop(lock);
-            Err(upgrade::start_over(&folders))
+            Err(upgrade::exec_installed(&folders))
         }
     }
 }
 
-/// Why `run` ended.
-enum Ended {
-    /// It was asked to.
+/// Reason for the end of `run`.
+enum ExitReason {
+    /// A signal asked it to stop.
     Stopped,
-    /// Another program takes the process over; apps and proxy go on.
-    HandsOver,
+    /// Another program takes over the process; apps and proxy keep running.
+    HandOver,
 }
 
-async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
+async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Error>> {
     let shutdown = shutdown::on_signal()?;
     let config: AgentConfig = config::read(&folders.config())?;
     let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
@@ -126,19 +126,20 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
             Network::Shared => Err("the agent was started with --network shared".to_owned()),
         },
     );
-    // Without root each shim keeps its own rules, which no other user can change.
+    // Without root, each shim enforces its own firewall rules, which no other user can change.
     let kept_by_shims = isolation.has_networks() && isolation.network().is_none();
     let (network_end, network_report) =
         watch::channel(kept_by_shims.then(fairlead_wire::agent::NetworkStatus::default));
-    let firewall =
-        isolation.network().map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports, network_end)));
+    let firewall = isolation
+        .network()
+        .map(|network| tokio::spawn(network::watch_firewall(network.firewall().clone(), ports, network_end)));
     let host = host_info::read(&folders, &isolation)?;
     let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
     let build_network = isolation.network().map(|network| (network.clone(), args.builds_reach_private_networks));
     for off in &host.isolation_off {
         tracing::warn!("isolation is reduced: {off}");
     }
-    // Made here as well: an agent of an older version has none yet.
+    // Enrolment creates the key too, but agents of older versions have none yet.
     let sealing = Arc::new(open_sealing_key(&folders)?);
     let engine = Engine::usual();
     let (capabilities, engine_watch) = engine::watch(engine.clone(), upgrade::is_possible()).await;
@@ -157,7 +158,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let mirrors = args.mirrors.or_of_variables(|name| std::env::var(name).ok());
     let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), mirrors);
     let store = Store::new(fetching, &control_url, ends.transfer_token.clone());
-    let unsent = tokio::spawn(unsent::send_all(folders.artifacts(), store.clone()));
+    let upload_retry = tokio::spawn(upload_retry::run(folders.artifacts(), store.clone()));
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
     let trash = Trash::new(&folders);
@@ -181,7 +182,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     })
     .await?;
     let RuntimeOutput { view, log } = output;
-    // At once, before anything else may run: what the runtime shows before it knows the apps would lead routes nowhere.
+    // Applies the saved state before anything else runs: the runtime's view without apps would remove their routes.
     let saved = ends.desired.borrow().state.clone();
     if let Some(state) = &saved {
         apps.apply(state.apps.clone());
@@ -199,13 +200,13 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         proof: Duration::from_secs(args.proof_seconds),
         hand_over: hand_over.clone(),
     };
-    let (keeper, stats) = ProxyKeeper::start(KeeperOptions {
+    let (keeper, stats) = ProxySupervisor::start(SupervisorOptions {
         program: program.clone(),
         control_path: folders.proxy_socket(),
         https: args.listen.https,
         http: args.listen.http,
         workers: std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
-        retirement: DrainOrder::default(),
+        retirement: DrainOptions::default(),
     })
     .await?;
     let wakes = keeper.wakes();
@@ -226,7 +227,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         caches: folders.caches(),
         trash: trash.clone(),
         user: None,
-        // An agent that was replaced on the disk still starts its own kind.
+        // Runs this same program even if its file was replaced.
         program: "/proc/self/exe".into(),
         path,
         environment,
@@ -246,9 +247,10 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
-    let (disk, disk_report) = Disk::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);
+    let (disk, disk_report) =
+        DiskMonitor::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);
     let disk = tokio::spawn(disk.run());
-    let (routed_end, routed) = watch::channel(Routed::default());
+    let (routed_end, routed) = watch::channel(ServedTable::default());
     let router = Router {
         keeper: keeper.clone(),
         authority: authority.clone(),
@@ -261,7 +263,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         control_sockets: folders.control(),
     };
     let router = tokio::spawn(router.run());
-    // An agent on trial proves itself only from here on, where a proxy and all apps are its own.
+    // Starts only here: an agent on trial must first own a proxy and all apps.
     let upgrades = tokio::spawn(upgrades.run(program.clone()));
     let link_shutdown = fairlead_base::CancellationToken::new();
     let mut link = tokio::spawn(link.run(link_shutdown.clone()));
@@ -300,7 +302,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     reconciler.run(sources, shutdown.clone(), hand_over.clone()).await;
     let hands_over = hand_over.is_cancelled() && !shutdown.is_cancelled();
 
-    unsent.abort();
+    upload_retry.abort();
     if let Some(firewall) = firewall {
         firewall.abort();
     }
@@ -316,27 +318,27 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         tracing::error!(%error, "the router did not end in order");
     }
     if args.stop_apps_on_exit && !hands_over {
-        // The reconciler and the router held the others.
+        // The other references were in the reconciler and the router.
         if let Some(keeper) = Arc::into_inner(keeper) {
             keeper.stop(EXIT_DRAIN_TIMEOUT).await;
         }
         apps.stop_all().await;
     }
     drop(apps);
-    // Lines of the last second first, then the link, which puts them on disk.
+    // The log collector stops before the link, which then saves its last lines to disk.
     stopped("log collector", tokio::time::timeout(LINK_STOP_TIMEOUT, collector).await);
     link_shutdown.cancel();
     stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
-    // The link's end cancels them.
+    // The end of the link cancels inspections.
     stopped("inspections", tokio::time::timeout(LINK_STOP_TIMEOUT, inspections).await);
-    // Asked to stop meanwhile, it must not go on as another program that never heard of it.
+    // A stop signal during shutdown wins: the next program would never receive it.
     let hands_over = hands_over && !shutdown.is_cancelled();
     tracing::info!(hands_over, "stopped");
-    Ok(if hands_over { Ended::HandsOver } else { Ended::Stopped })
+    Ok(if hands_over { ExitReason::HandOver } else { ExitReason::Stopped })
 }
 
-/// Ends builds that a killed `run` left and that are no longer wanted. The first build waits for it, as it knows them by their
-/// folders; the link does not wait.
+/// Ends unwanted builds that a killed `run` left. The first build waits for it, since it identifies builds by their folders; the
+/// link does not wait.
 async fn clear_abandoned_builds(options: BuildOptions, saved: Option<Arc<DesiredState>>) {
     let keep: Vec<DeploymentId> = saved.map(|state| state.builds.keys().cloned().collect()).unwrap_or_default();
     let cleared = tokio::task::spawn_blocking(move || fairlead_build::clear_abandoned(&options, &keep)).await;
@@ -345,7 +347,7 @@ async fn clear_abandoned_builds(options: BuildOptions, saved: Option<Arc<Desired
     }
 }
 
-/// Opens the key that secrets are sealed to, or makes it.
+/// Opens the key that secrets are sealed to, or creates it.
 pub(crate) fn open_sealing_key(folders: &Folders) -> Result<SealingKey, StateFileError> {
     let path = folders.sealing_key();
     SealingKey::open_or_create(&path).map_err(|error| match error {
@@ -354,8 +356,8 @@ pub(crate) fn open_sealing_key(folders: &Folders) -> Result<SealingKey, StateFil
     })
 }
 
-/// A `run` that lost one of its tasks would look alive and do half its work. Ended whole, it is started again and adopts
-/// what runs; apps and proxy never notice.
+/// Exits the process on any panic: without one of its tasks, `run` would seem alive and do half its work. The restarted `run`
+/// adopts running apps and the proxy, which do not notice.
 fn end_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -364,7 +366,7 @@ fn end_on_panic() {
     }));
 }
 
-/// Two `run`s of one folder would fight over its apps: the second one is told so and ends.
+/// Locks the data folder. A second `run` of the same folder fails, as both would manage the same apps.
 pub(crate) fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
     let file = File::create(folders.run_lock())?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {

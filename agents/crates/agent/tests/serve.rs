@@ -1,4 +1,4 @@
-//! The real binary with a saved state and no control plane: it serves, and goes on serving when parts of it are killed.
+//! Tests the real binary with a saved state and without a control plane: it serves, also when parts of it are killed.
 
 #![cfg(test)]
 
@@ -59,7 +59,7 @@ fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after
     assert!(server.processes().is_empty(), "processes are left: {:?}", server.processes());
 }
 
-/// Sealed by the control plane's own library (the contract's fixture) to the key that this server has.
+/// The control plane's library sealed the secrets (the contract's fixture) to this server's key.
 #[test]
 fn an_app_comes_back_with_its_secrets_after_a_power_cut_without_a_control_plane() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! The real binary as the server of a static site: its fallback page, its rules and its compressed files.
+//! Tests the real binary as a static site server: fallback page, rules and compressed files.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! The real binary under requests: a share of them tries a release first, and an app that nobody asks sleeps until somebody does.
+//! Tests the real binary under requests: canaries receive a share of them, and an idle app sleeps until a request wakes it.
 
 #![cfg(test)]
 
@@ -39,7 +39,7 @@ fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32, p99_per
     });
 }
 
-/// How long the deployment's switch took, as its steps tell.
+/// Returns the duration of the deployment's switch from its steps.
 fn switch_ms(server: &Server, deployment: &str) -> u64 {
     let record = std::fs::read(server.folders.state().join("apps.json")).unwrap();
     let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
@@ -49,7 +49,7 @@ fn switch_ms(server: &Server, deployment: &str) -> u64 {
     step["finished_unix_ms"].as_u64().unwrap() - step["started_unix_ms"].as_u64().unwrap()
 }
 
-/// The failure of a deployment once it has ended, as the record tells; empty when it went live.
+/// Returns the failure code of an ended deployment; empty when it went live.
 fn outcome(server: &Server, deployment: &str) -> String {
     let began = Instant::now();
     loop {
@@ -124,7 +124,7 @@ fn until_asleep(server: &Server) {
     }
 }
 
-/// How long the request took.
+/// Returns the duration of the request that wakes the app.
 fn wakes(client: &Client, pids: &mut Vec<u32>) -> Duration {
     let began = Instant::now();
     let answer = client.get("/").expect("the request that wakes it is answered");

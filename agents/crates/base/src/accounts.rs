@@ -40,7 +40,7 @@ fn read_passwd() -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Names and numbers (passwd(5)).
+/// Parses names and numbers (passwd(5)).
 fn entries(passwd: &str) -> impl Iterator<Item = (&str, User)> {
     passwd.lines().filter_map(|line| {
         let mut fields = line.split(':');

@@ -1,11 +1,10 @@
-//! Pauses between attempts: exponential, bounded, with full jitter so that agents don't return in step.
-//! Never sleeps itself.
+//! Exponential back-off: bounded pauses with jitter, so that agents do not retry in step. Never sleeps itself.
 
 use std::time::Duration;
 
 use crate::random;
 
-/// Grows from `first` to `most`; `reset` after success.
+/// Back-off from `first` to `most`; `reset` restarts it after success.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     first: Duration,
@@ -14,24 +13,24 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// A back-off whose pauses are at most `first`, then twice that, up to `most`.
+    /// Creates a back-off with pauses of at most `first`, then twice that, up to `most`.
     pub fn new(first: Duration, most: Duration) -> Self {
         Self { first, most, attempt: 0 }
     }
 
-    /// The next pause: between half and the whole of the current bound.
+    /// Returns the next pause: between half and the whole of the current bound.
     pub fn pause(&mut self) -> Duration {
         self.pause_with(random::fraction())
     }
 
-    /// As `pause`, with the random fraction (`0.0..1.0`) given.
+    /// Returns the next pause for a given random fraction (`0.0..1.0`).
     pub fn pause_with(&mut self, fraction: f64) -> Duration {
         let bound = self.first.saturating_mul(1u32 << self.attempt.min(20)).min(self.most);
         self.attempt = self.attempt.saturating_add(1);
         bound.mul_f64(0.5 + fraction / 2.0)
     }
 
-    /// Starts again from the shortest pause.
+    /// Restarts from the shortest pause.
     pub fn reset(&mut self) {
         self.attempt = 0;
     }

@@ -1,5 +1,5 @@
-//! One control group an instance or a build, by whichever version the kernel offers: v2, v1, or none.
-//! Owns limits, accounting folders and the killing of everything inside. Never touches a group that it didn't make.
+//! Control groups, one for each instance and build, by the kernel's version: v2, v1 or none. Invariant: never changes a group
+//! that it did not create.
 
 use std::fs;
 use std::io;
@@ -10,36 +10,36 @@ use rustix::fs::Access;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-/// The unit whose group holds everything that outlives `run`. Once a group has controllers for those below it, the kernel
-/// takes no process into it, and systemd (before 254) puts a unit's process there and nowhere else: a unit with apps below it
-/// can't be started again. So apps have a unit of their own, which nobody restarts (docs/running.md).
+/// Systemd unit of every process that outlives `run`. The kernel moves no process into a group with controllers for child groups,
+/// and systemd (before 254) starts a unit's process only there. A unit with apps below it can therefore not be restarted, so apps
+/// have a separate unit that is never restarted (docs/running.md).
 pub const APPS_UNIT: &str = "fairlead-apps.service";
-/// The unit of `run`.
+/// Systemd unit of `run`.
 const AGENT_UNIT: &str = "fairlead-agent.service";
-/// Where systemd keeps both.
+/// Systemd slice of both units.
 const SLICE: &str = "system.slice";
-/// The group beside those of apps that the agent's own processes live in.
+/// Group of the agent's own processes, beside those of apps.
 const OWN_LEAF: &str = "agent";
 
-/// Processes and threads a group may have: far above any sane app, far below what a fork bomb needs.
+/// Default maximum of processes and threads in a group: far above any sane app, far below what a fork bomb needs.
 const PIDS_MAX: u32 = 4096;
-/// Over which CPU time is shared out: the kernel's own default.
+/// CPU quota period: the kernel's default.
 const CPU_PERIOD_US: u64 = 100_000;
-/// The kernel takes no less.
+/// Minimum CPU quota that the kernel accepts.
 const CPU_QUOTA_US_MIN: u64 = 1_000;
 
-/// What all processes of a group may use together; zero each: no limit, but `processes`, which has one of its own.
+/// Limits of a group. Zero means no limit, except for `processes`, which has a default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupLimits {
     /// Memory in bytes, without swap.
     pub memory_bytes: u64,
     /// 1000 = one core.
     pub cpu_millis: u32,
-    /// Processes and threads.
+    /// Maximum number of processes and threads; zero: `PIDS_MAX`.
     pub processes: u32,
 }
 
-/// Where groups are made; found once at start.
+/// Parent groups for new groups; detected once at start.
 #[derive(Debug, Clone)]
 pub struct Cgroups {
     parents: Parents,
@@ -52,7 +52,7 @@ enum Parents {
     Off(String),
 }
 
-/// One folder a controller; none: this kernel, or this user, has not that controller.
+/// Folder of each controller of version 1; `None` if the kernel or this user lacks the controller.
 #[derive(Debug, Clone, Default)]
 struct V1 {
     memory: Option<PathBuf>,
@@ -67,12 +67,12 @@ impl V1 {
     }
 }
 
-/// The folders of one instance's group.
+/// Folders of one instance's group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cgroup {
-    /// Of the one hierarchy of version 2.
+    /// Folder in the hierarchy of version 2.
     v2: Option<PathBuf>,
-    /// Of version 1, by controller.
+    /// Folders of version 1, by controller.
     memory: Option<PathBuf>,
     cpuacct: Option<PathBuf>,
     pids: Option<PathBuf>,
@@ -80,12 +80,12 @@ pub struct Cgroup {
     cpu: Option<PathBuf>,
 }
 
-/// Where to read an instance's CPU time and memory.
+/// Folders with an instance's CPU time and memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CgroupFolders {
-    /// One folder for all.
+    /// Version 2: one folder for all controllers.
     V2(PathBuf),
-    /// One a controller.
+    /// Version 1: one folder for each controller.
     V1 {
         /// `cpuacct`.
         cpuacct: PathBuf,
@@ -95,7 +95,7 @@ pub enum CgroupFolders {
 }
 
 impl CgroupFolders {
-    /// Those of the group that a process is in, whoever made it; `None` when it has gone or the kernel counts nothing.
+    /// Returns the folders of a process's group; `None` if the process is gone or the kernel counts nothing.
     pub fn of(pid: u32) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
         let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
@@ -113,7 +113,7 @@ impl CgroupFolders {
 }
 
 impl Cgroups {
-    /// Finds out what this process may make. `name` keeps two agents on one server apart.
+    /// Detects the groups that this process may create. `name` separates two agents on one server.
     pub fn detect(name: &str) -> Self {
         let parents = match hierarchies() {
             Ok(found) => parents(&found, name),
@@ -122,12 +122,12 @@ impl Cgroups {
         Self { parents }
     }
 
-    /// Without groups: limits and accounting are off.
+    /// Disables groups, limits and accounting for `reason`.
     pub fn off(reason: &str) -> Self {
         Self { parents: Parents::Off(reason.to_owned()) }
     }
 
-    /// Why there is no group, in words a person reads; `None` when there is one.
+    /// Returns the reason, as a sentence, for which there are no groups.
     pub fn off_reason(&self) -> Option<&str> {
         match &self.parents {
             Parents::Off(reason) => Some(reason),
@@ -136,7 +136,7 @@ impl Cgroups {
         }
     }
 
-    /// Which of the kernel's two kinds these are; `None`: there are none.
+    /// Returns the version of the kernel's control groups; `None` without groups.
     pub fn version(&self) -> Option<u8> {
         match &self.parents {
             Parents::Off(_) => None,
@@ -145,7 +145,7 @@ impl Cgroups {
         }
     }
 
-    /// Whether this is a server where systemd runs the agent and yet there is no group outside of the agent's own unit.
+    /// True if systemd runs the agent, but no group outside of the agent's own unit can be used.
     pub fn lacks_apps_unit(&self) -> bool {
         hierarchies().is_ok_and(|found| v2(&found).is_some_and(|hierarchy| self.lacks_apps_unit_in(hierarchy)))
     }
@@ -155,7 +155,7 @@ impl Cgroups {
         !parent.starts_with(hierarchy.unit(APPS_UNIT)) && hierarchy.unit(AGENT_UNIT).is_dir()
     }
 
-    /// Limits that can't be set though there are groups, in words a person reads.
+    /// Lists limits that can't be set although there are groups, as sentences.
     pub fn missing(&self) -> Vec<&'static str> {
         let (cpu, pids) = match &self.parents {
             Parents::Off(_) => return Vec::new(),
@@ -172,7 +172,7 @@ impl Cgroups {
         lacks.into_iter().filter(|(has, _)| !has).map(|(_, words)| words).collect()
     }
 
-    /// Removes what `detect` made, once no instance is left in it.
+    /// Removes the groups that `detect` created, once no instance is left in them.
     pub fn remove(&self) -> io::Result<()> {
         let parents: Vec<&PathBuf> = match &self.parents {
             Parents::Off(_) => Vec::new(),
@@ -182,11 +182,11 @@ impl Cgroups {
         parents.into_iter().try_for_each(|parent| remove_if_present(parent))
     }
 
-    /// Makes a group with its limits.
+    /// Creates a group with its limits.
     pub fn create(&self, name: &str, limits: GroupLimits) -> io::Result<Option<Cgroup>> {
         let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
             let Some(path) = parent.as_ref().map(|parent| parent.join(name)) else { return Ok(None) };
-            // The parent too: another run of the same data folder may have cleared it away.
+            // Creates the parent too: another run of the same data folder may have removed it.
             fs::create_dir_all(&path)?;
             Ok(Some(path))
         };
@@ -215,7 +215,8 @@ impl Cgroup {
             .then(|| (u64::from(limits.cpu_millis) * CPU_PERIOD_US / 1000).max(CPU_QUOTA_US_MIN).to_string());
         let memory = (limits.memory_bytes > 0).then(|| limits.memory_bytes.to_string());
         let pids = self.v2.as_ref().or(self.pids.as_ref()).map(|path| path.join("pids.max"));
-        // A delegated v2 group may lack a controller; what is there is used, and what was asked for must be there.
+        // A delegated v2 group may lack a controller. Defaults are set only where the controller exists; requested limits must be
+        // set.
         if let Some(pids) = pids.filter(|path| path.exists()) {
             fs::write(pids, if limits.processes == 0 { PIDS_MAX } else { limits.processes }.to_string())?;
         }
@@ -228,7 +229,7 @@ impl Cgroup {
                 fs::write(path, value.as_deref().unwrap_or("max"))
             };
             set("memory.max", &memory)?;
-            // Else what may not stay in memory would fill the disk instead.
+            // Without this limit, memory beyond the limit would go to swap and fill the disk.
             if memory.is_some() && folder.join("memory.swap.max").exists() {
                 fs::write(folder.join("memory.swap.max"), "0")?;
             }
@@ -248,7 +249,7 @@ impl Cgroup {
         [&self.v2, &self.memory, &self.cpuacct, &self.pids, &self.cpu].into_iter().flatten()
     }
 
-    /// Puts the calling process, and so all its children, into the group.
+    /// Moves the calling process, and so all its children, into the group.
     pub fn join(&self) -> io::Result<()> {
         for folder in self.folders() {
             fs::write(folder.join("cgroup.procs"), "0")?;
@@ -256,13 +257,13 @@ impl Cgroup {
         Ok(())
     }
 
-    /// Files through which a process enters by writing `0`, for one that may open none itself any more.
+    /// Opens the files by which a process joins: it writes `0`. For a process that may no longer open files itself.
     pub fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
         let open = |folder: &PathBuf| fs::OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
         self.folders().map(|folder| open(folder).map(OwnedFd::from)).collect()
     }
 
-    /// Sends SIGKILL to everything inside. What forks meanwhile is met by the next call.
+    /// Sends SIGKILL to all processes in the group; the next call kills processes that were forked meanwhile.
     pub fn kill(&self) -> io::Result<()> {
         if let Some(v2) = &self.v2 {
             let kill = v2.join("cgroup.kill");
@@ -281,7 +282,7 @@ impl Cgroup {
         Ok(())
     }
 
-    /// Processes inside.
+    /// Returns the pids in the group.
     pub fn pids(&self) -> io::Result<Vec<i32>> {
         let Some(folder) = self.folders().next() else { return Ok(Vec::new()) };
         let text = match fs::read_to_string(folder.join("cgroup.procs")) {
@@ -291,7 +292,7 @@ impl Cgroup {
         Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
     }
 
-    /// Whether the kernel has ended a process of it for its memory limit.
+    /// True if the kernel has killed a process of the group for its memory limit.
     pub fn out_of_memory(&self) -> bool {
         let events = match (&self.v2, &self.memory) {
             (Some(v2), _) => v2.join("memory.events"),
@@ -308,7 +309,7 @@ impl Cgroup {
         self.folders().try_for_each(|folder| remove_if_present(folder))
     }
 
-    /// Where CPU time and memory are counted; `None` when a controller for it is missing.
+    /// Returns the folders with CPU time and memory; `None` if a controller for them is missing.
     pub fn accounting(&self) -> Option<CgroupFolders> {
         match self {
             Self { v2: Some(v2), .. } if v2.join("memory.current").exists() => Some(CgroupFolders::V2(v2.clone())),
@@ -319,13 +320,13 @@ impl Cgroup {
         }
     }
 
-    /// For people and for `ShimStatus`.
+    /// Returns the path of the group, for people and for `ShimStatus`.
     pub fn describe(&self) -> String {
         self.folders().next().map(|path| path.display().to_string()).unwrap_or_default()
     }
 }
 
-/// A mounted hierarchy and where this process is in it.
+/// Mounted hierarchy and this process's group in it.
 #[derive(Debug, PartialEq, Eq)]
 struct Hierarchy {
     /// `None` for version 2, else a controller.
@@ -340,8 +341,8 @@ impl Hierarchy {
     }
 }
 
-/// Takes the calling process out of the agent's unit, for one that outlives `run`: what systemd finds left there when it
-/// starts the unit, it takes for remains. Does nothing where systemd has no such units.
+/// Moves the calling process out of the agent's unit: systemd treats processes left there as remains when it starts the unit.
+/// Does nothing without systemd's units.
 pub fn leave_agent_unit() -> io::Result<()> {
     let found = hierarchies()?;
     let Some(hierarchy) = v2(&found) else { return Ok(()) };
@@ -425,13 +426,13 @@ fn v1_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
     Ok(parent)
 }
 
-/// Inside the unit for apps, else inside the own one when systemd has delegated it, else at the top, which only root may do.
+/// Chooses the parent group: the apps' unit, else the own group if systemd delegated it, else the root group, which needs root.
 fn v2_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
     let (apps, own) = (hierarchy.unit(APPS_UNIT), own_folder(hierarchy));
     let given = |folder: &PathBuf| delegated(folder) && rustix::fs::access(folder, Access::WRITE_OK).is_ok();
     let at = match [apps, own].into_iter().find(given) {
         Some(unit) => {
-            // No process may stay in a group whose children have controllers (cgroup-v2, "no internal processes").
+            // Child groups with controllers allow no process in the parent (cgroup-v2, "no internal processes").
             let leaf = unit.join(OWN_LEAF);
             create_if_missing(&leaf)?;
             for pid in fs::read_to_string(unit.join("cgroup.procs"))?.lines() {
@@ -456,7 +457,7 @@ fn v2_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
 
 fn own_folder(hierarchy: &Hierarchy) -> PathBuf {
     let own = hierarchy.mount.join(hierarchy.own.strip_prefix("/").unwrap_or(&hierarchy.own));
-    // In a container the path may be of a namespace that isn't ours.
+    // In a container the path may belong to another namespace.
     if own.is_dir() { own } else { hierarchy.mount.clone() }
 }
 

@@ -1,8 +1,8 @@
-//! The wall clock as the wire has it. Durations are measured with `Instant`, never with this.
+//! Wall clock in the wire format. Durations use `Instant`, never this.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Unix time in milliseconds; zero on a clock set before 1970.
+/// Returns the Unix time in milliseconds; zero for a clock set before 1970.
 pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

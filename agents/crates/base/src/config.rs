@@ -1,4 +1,4 @@
-//! Reading and writing TOML configuration. What a file may hold is its owner's type, with `deny_unknown_fields`.
+//! Reads and writes TOML configuration. The owner's type defines the contents, with `deny_unknown_fields`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,35 +8,28 @@ use serde::de::DeserializeOwned;
 
 use crate::file;
 
-/// Why a configuration file can't be used.
+/// Reason for which a configuration file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It can't be read or written.
+    /// The file can't be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It isn't what it should be; the message names line and field.
+    /// The contents are invalid; the message names line and field.
     #[error("{path} is not a valid configuration: {message}")]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        message: String,
-    },
+    Invalid { path: PathBuf, message: String },
 }
 
-/// Reads a file whole and parses it.
+/// Reads and parses a file.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.into(), source })?;
     toml::from_str(&text).map_err(|error| ConfigError::Invalid { path: path.into(), message: error.to_string() })
 }
 
-/// Replaces a file with the value; the old one stays whole if anything fails.
+/// Replaces a file with the value; on failure the old file stays intact.
 pub fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), ConfigError> {
     let text = toml::to_string(value)
         .map_err(|error| ConfigError::Invalid { path: path.into(), message: error.to_string() })?;

@@ -16,7 +16,7 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Most descriptors that travel with one piece of bytes; the kernel's own bound is 253 (unix(7), SCM_MAX_FD).
+/// Maximum number of descriptors in one message; the kernel's limit is 253 (unix(7), SCM_MAX_FD).
 const BATCH_MAX: usize = 32;
 
 /// Writes all of `bytes`. Descriptors travel with the first of them, a batch a byte, so there must be a byte for each batch.

@@ -126,7 +126,7 @@ pub fn missing_variable(lines: &[impl AsRef<str>]) -> Option<(usize, String)> {
         ]
         .iter()
         .any(|words| lower.contains(words));
-        // cargo's advice to whoever builds again.
+        // This line is cargo's advice for the next build.
         let is_missing = is_missing && !lower.contains("to reuse those artifacts");
         let is_key = line.contains("KeyError: '") || line.contains("UndefinedValueError: ");
         // Node prints the line of code above the error.
@@ -157,7 +157,7 @@ fn is_frame(line: &str) -> bool {
     line.trim_start().starts_with("at ")
 }
 
-/// The first word such as `DATABASE_URL`.
+/// Returns the first word such as `DATABASE_URL`.
 fn variable_name(line: &str) -> Option<String> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let is_name = |word: &&str| {

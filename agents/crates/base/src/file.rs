@@ -1,19 +1,19 @@
-//! Files that are whole or absent: written beside, flushed, renamed, and the folder flushed too.
+//! Atomic file writes: written beside, fsynced and renamed, then the folder is fsynced. Invariant: a file is complete or absent.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Replaces `path` with `bytes`; after a crash at any point it holds the old bytes or the new ones.
-/// Two writers of one path must take turns: they would share the file beside it.
+/// Replaces `path` with `bytes`; after a crash at any point it holds the old bytes or the new ones. Two writers of one path must
+/// take turns, as they share the temporary file.
 pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let beside = write_beside(path, bytes, mode)?;
     fs::rename(&beside, path)?;
     sync_folder(path)
 }
 
-/// Makes `path` with `bytes`, never over a file that is there; after a crash at any point it is whole or absent.
+/// Creates `path` with `bytes` and never replaces a file; after a crash at any point it is complete or absent.
 pub fn create(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let beside = write_beside(path, bytes, mode)?;
     // Unlike a rename, a link never replaces what appeared meanwhile.
@@ -23,7 +23,7 @@ pub fn create(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// The bytes of a file, or `None` when there is none.
+/// Returns the bytes of a file, or `None` if it does not exist.
 pub fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -32,13 +32,13 @@ pub fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Flushes the folder that holds `path`, so that a rename or removal in it lasts.
+/// Fsyncs the folder of `path`, so that a rename or removal in it lasts.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent)?.sync_all()
 }
 
-/// Writes and flushes the file that becomes `path`.
+/// Writes and fsyncs the temporary file that becomes `path`.
 fn write_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
     let beside = beside(path)?;
     // A file left by a crash may have another mode.
@@ -83,7 +83,7 @@ mod tests {
     fn a_file_that_is_made_is_whole_and_never_replaces_another() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
-        // What a power cut left of an earlier attempt.
+        // Simulates the remains of an attempt that a power cut ended.
         fs::write(dir.path().join("key.new"), b"half").unwrap();
         create(&path, b"one", 0o600).unwrap();
         assert_eq!(create(&path, b"two", 0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);

@@ -1,4 +1,4 @@
-//! The layout of the agent's data folder. Every path inside it is made here and nowhere else.
+//! Layout of the agent's data folder. Invariant: every path inside it is built here.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -13,19 +13,19 @@ pub fn fingerprint(root: &Path) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The data folder and what lies where in it.
+/// Data folder and the paths in it.
 #[derive(Debug, Clone)]
 pub struct Folders {
     root: PathBuf,
 }
 
 impl Folders {
-    /// Names the folder; makes nothing. The path is made absolute, as children may run in other folders.
+    /// Stores the path without creating anything. The path becomes absolute, as children may run in other folders.
     pub fn new(root: &Path) -> io::Result<Self> {
         Ok(Self { root: std::path::absolute(root)? })
     }
 
-    /// Makes the folders that are missing. Those an app's user must pass are 0711, the rest 0700.
+    /// Creates missing folders. Those that an app's user must traverse are 0711, the others 0700.
     pub fn create(&self) -> io::Result<()> {
         for (path, mode) in [
             (self.root.clone(), 0o711),
@@ -53,37 +53,37 @@ impl Folders {
         Ok(())
     }
 
-    /// The data folder itself.
+    /// Returns the data folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// `agent.toml`: which server this is and whom it obeys; made by enrolment.
+    /// `agent.toml`: identity of the server and its control plane; created by enrolment.
     pub fn config(&self) -> PathBuf {
         self.root.join("agent.toml")
     }
 
-    /// The agent's Ed25519 seed, 32 bytes, 0600.
+    /// Ed25519 seed of the agent, 32 bytes, 0600.
     pub fn key(&self) -> PathBuf {
         self.root.join("key.ed25519")
     }
 
-    /// The key that secrets are sealed to, 32 bytes, 0600.
+    /// Key that secrets are sealed to, 32 bytes, 0600.
     pub fn sealing_key(&self) -> PathBuf {
         self.root.join("key.age")
     }
 
-    /// What must survive a restart of the agent.
+    /// State that must survive a restart of the agent.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// The last accepted desired state, exactly as it was signed.
+    /// Last accepted desired state, exactly as it was signed.
     pub fn desired_state(&self) -> PathBuf {
         self.state().join("desired.bin")
     }
 
-    /// What this agent did with it: promotions, finished builds and benchmarks.
+    /// Outcomes of builds and benchmarks.
     pub fn local_state(&self) -> PathBuf {
         self.state().join("local.json")
     }
@@ -108,12 +108,12 @@ impl Folders {
         self.root.join("releases")
     }
 
-    /// One folder an instance: `spec.json` and `log/`.
+    /// Folders of instances, each with `spec.json` and `log/`.
     pub fn instances(&self) -> PathBuf {
         self.root.join("instances")
     }
 
-    /// One home folder an app, which outlives its instances.
+    /// Home folders of apps, which outlive their instances.
     pub fn homes(&self) -> PathBuf {
         self.root.join("homes")
     }
@@ -123,22 +123,22 @@ impl Folders {
         self.root.join("volumes")
     }
 
-    /// What builds keep for the next one, a folder an app.
+    /// Build caches, one folder for each app.
     pub fn caches(&self) -> PathBuf {
         self.root.join("caches")
     }
 
-    /// Trees that nothing uses any more, until they are removed.
+    /// Unused trees that wait for removal.
     pub fn trash(&self) -> PathBuf {
         self.root.join("trash")
     }
 
-    /// Runtimes and tools by name and version, for all builds and apps to read.
+    /// Runtimes and tools by name and version, readable by all builds and apps.
     pub fn toolchains(&self) -> PathBuf {
         self.root.join("toolchains")
     }
 
-    /// Where the programs of one of them lie, by a name like `node@24.4.1`; `None` when that is no such name.
+    /// Returns the folder of a toolchain's programs by a name like `node@24.4.1`; `None` if the name is invalid.
     pub fn toolchain_programs(&self, name: &str) -> Option<PathBuf> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte);
         let valid = name.len() <= 100 && name.contains('@') && !name.starts_with('.') && name.bytes().all(plain);
@@ -150,12 +150,12 @@ impl Folders {
         self.root.join("agents")
     }
 
-    /// Which of them runs, and which is on trial.
+    /// Record of the agent's current program and the one on trial.
     pub fn agent_record(&self) -> PathBuf {
         self.state().join("agent.json")
     }
 
-    /// The local certificate authority: `ca.pem` and `ca.key`.
+    /// Local certificate authority: `ca.pem` and `ca.key`.
     pub fn authority(&self) -> PathBuf {
         self.root.join("ca")
     }
@@ -165,7 +165,7 @@ impl Folders {
         self.root.join("run")
     }
 
-    /// Unix sockets of a control plane on this server, `web.sock` and `gateway.sock`: the proxy serves it by them.
+    /// Unix sockets of a control plane on this server, `web.sock` and `gateway.sock`; the proxy routes to them.
     pub fn control(&self) -> PathBuf {
         self.root.join("control")
     }
@@ -175,7 +175,7 @@ impl Folders {
         vec![self.instances(), self.run(), self.control()]
     }
 
-    /// Lets the proxy's user enter the folder of the control plane's sockets, which no other user may. Without root all is one user.
+    /// Grants only the proxy's user access to the folder of the control plane's sockets. Without root all run as one user.
     pub fn let_proxy_enter_control(&self) -> io::Result<()> {
         if rustix::process::geteuid().is_root() {
             chown(self.control(), Some(0), Some(accounts::proxy_user()?.gid))?;
@@ -183,32 +183,32 @@ impl Folders {
         Ok(())
     }
 
-    /// The proxy's access log and its closed segments.
+    /// Access log of the proxy and its closed segments.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
 
-    /// What apps wrote, by app and environment, process and instance.
+    /// Logs of apps, by app and environment, process and instance.
     pub fn app_logs(&self) -> PathBuf {
         self.logs().join("apps")
     }
 
-    /// How full the disk was in the last day.
+    /// Free disk space in the last day.
     pub fn disk_history(&self) -> PathBuf {
         self.state().join("disk.json")
     }
 
-    /// Held locked by the one `run` of this folder.
+    /// Lock file that the `run` of this folder holds.
     pub fn run_lock(&self) -> PathBuf {
         self.run().join("run.lock")
     }
 
-    /// Numbers of the log lines sent so far, by deployment.
+    /// Next log line numbers, by deployment.
     pub fn log_lines(&self) -> PathBuf {
         self.state().join("log-lines.json")
     }
 
-    /// The proxy's control socket.
+    /// Control socket of the proxy.
     pub fn proxy_socket(&self) -> PathBuf {
         self.run().join("proxy.sock")
     }

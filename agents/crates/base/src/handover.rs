@@ -34,7 +34,7 @@ pub enum Request {
     Ipv6(u8),
     /// One connection to the app's Unix socket.
     Unix,
-    /// The namespace itself; for the agent only.
+    /// The network namespace itself; for the agent only.
     Namespace,
 }
 
@@ -44,7 +44,6 @@ impl Request {
         if address.is_ipv4() { Self::Ipv4(count) } else { Self::Ipv6(count) }
     }
 
-    /// Encodes it.
     pub fn bytes(self) -> [u8; REQUEST_BYTES] {
         match self {
             Self::Ipv4(count) => [b'4', count],

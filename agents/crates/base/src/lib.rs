@@ -1,6 +1,5 @@
-//! Foundations of every crate of the agent: clock, folders, files that are whole or absent, walks of hostile folder trees,
-//! back-off, shutdown, descriptors, control groups, sandboxes, root file systems of confined programs.
-//! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
+//! Operating-system mechanisms for every crate of the agent: files, processes, cgroups, sandboxes and sockets. Invariant: knows
+//! no ids, no messages and no desired state.
 
 pub mod accounts;
 pub mod backoff;

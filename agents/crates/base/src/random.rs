@@ -1,19 +1,19 @@
-//! Randomness for jitter and for ids that only have to be unique. Never for keys, nonces or tokens.
+//! Random numbers for jitter and unique ids. Never for keys, nonces or tokens.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// A number that differs on every call and in every process (SipHash under keys of the operating system).
+/// Returns a number that differs on every call and in every process (SipHash under keys of the operating system).
 pub fn number() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// A fraction in `0.0..1.0`.
+/// Returns a fraction in `0.0..1.0`.
 pub fn fraction() -> f64 {
-    // 53 bits are what an f64 holds exactly.
+    // An f64 holds exactly 53 bits.
     (number() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// `length` letters and digits, for ids.
+/// Returns `length` letters and digits, for ids.
 pub fn alphanumeric(length: usize) -> String {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     (0..length).map(|_| char::from(ALPHABET[usize::try_from(number() % 62).unwrap_or_default()])).collect()

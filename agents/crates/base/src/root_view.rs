@@ -21,7 +21,7 @@ pub const PROGRAMS: [&str; 3] = [".fairlead/bin", ".venv/bin", "node_modules/.bi
 /// Targets of links that lead to the same files in each app's view, on each server with the same system.
 const SHARED: [&str; 2] = ["usr", "runtimes"];
 
-/// Reports whether an absolute link leads to the system's programs, to a runtime, or into the app itself.
+/// True if an absolute link leads to the system's programs, to a runtime, or into the app itself.
 pub fn leads_inside(target: &Path) -> bool {
     let mut parts = target.components();
     let first = match (parts.next(), parts.next()) {
@@ -113,7 +113,7 @@ impl RootView {
     }
 }
 
-/// Reports whether this process can give its children a root of their own; asked once.
+/// True if this process can give its children a separate root; checked once.
 pub fn is_possible() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -133,7 +133,7 @@ pub fn is_possible() -> bool {
     })
 }
 
-/// Has a command enter the view in mounts of its own.
+/// Makes a command enter the view in its own mount namespace.
 #[allow(unsafe_code)]
 fn enter_on_start(command: &mut Command, view: RootView) {
     let enter = move || {
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(run("touch /app/new && echo written"), "written\n");
         assert!(app.join("new").exists());
         assert_eq!(fs::read_dir(&staging).unwrap().count(), 0);
-        // Folders that the view is put together in are no part of it, so mounts don't pile up.
+        // The staging folders are not part of the view, so mounts don't pile up.
         let twice = run("grep -c '/root/' /proc/self/mountinfo");
         assert_eq!(twice.trim(), "0");
     }

@@ -121,7 +121,7 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Sockets that lead to the kernel's cryptography or out of the machine.
 const FAMILIES: [libc::c_int; 2] = [libc::AF_ALG, libc::AF_VSOCK];
 
-/// Protocols beside TCP whose stream sockets listen on TCP ports, and which Landlock does not check: MPTCP and SMC.
+/// Protocols other than TCP that can listen on TCP ports and that Landlock does not check: MPTCP and SMC.
 const TCP_TWINS: [libc::c_int; 2] = [libc::IPPROTO_MPTCP, 256];
 /// SMC's own family of sockets.
 const AF_SMC: libc::c_int = 43;
@@ -133,9 +133,9 @@ const X32_BIT: u32 = 0x4000_0000;
 /// Files that a confined process may open. Each path includes everything below it; `/proc` is always readable.
 #[derive(Debug, Clone, Copy)]
 pub struct FileRules<'a> {
-    /// Read and run.
+    /// Paths that may be read and executed.
     pub readable: &'a [PathBuf],
-    /// Read, run and change.
+    /// Paths that may be read, executed and changed.
     pub writable: &'a [PathBuf],
 }
 
@@ -156,7 +156,7 @@ pub struct Limits<'a> {
 pub struct Sandbox {
     /// None if neither files nor ports are restricted, or the kernel has no Landlock.
     rules: Option<OwnedFd>,
-    /// Files are restricted.
+    /// True if file access is restricted.
     files: bool,
     programs: Vec<BpfProgram>,
 }
@@ -198,7 +198,7 @@ pub fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or_default()
 }
 
-/// Reports whether the kernel has seccomp filters.
+/// True if the kernel has seccomp filters.
 pub fn seccomp_known() -> bool {
     Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
 }

@@ -1,4 +1,4 @@
-//! One token that ends a process in order: cancelled by SIGTERM or SIGINT, watched by everything that runs.
+//! Cancellation token of the process: SIGTERM and SIGINT cancel it, and every task watches it.
 
 use std::io;
 

@@ -41,12 +41,12 @@ pub struct SocketDiagnostics {
     sequence: AtomicU32,
 }
 
-/// One TCP socket.
+/// TCP socket in the kernel's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSocket {
     /// State, as in `net/tcp_states.h`.
     state: u8,
-    /// Its own address.
+    /// Local address of the socket.
     pub local: SocketAddr,
     /// User of its process.
     pub user: u32,
@@ -56,7 +56,7 @@ pub struct TcpSocket {
 }
 
 impl TcpSocket {
-    /// Reports whether a listener takes connections to `address`.
+    /// True if a listener accepts connections to `address`.
     pub fn covers(&self, address: IpAddr) -> bool {
         match (self.local.ip().to_canonical(), address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(address)) => own.is_unspecified() || own == address,
@@ -88,7 +88,7 @@ impl SocketDiagnostics {
         Ok(Self { socket, sequence: AtomicU32::new(0) })
     }
 
-    /// Reports whether the kernel answers: some are built without these queries.
+    /// True if the kernel supports these queries; some are built without them.
     pub fn is_available() -> bool {
         let found = || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -161,7 +161,7 @@ impl SocketDiagnostics {
             let mut rest = bytes.get(..count).unwrap_or_default();
             while let Some((kind, number, message, next)) = message(rest) {
                 rest = next;
-                // The rest of an answer whose reading failed.
+                // Skips the rest of an earlier answer that was not read completely.
                 if number != sequence {
                     continue;
                 }

@@ -14,18 +14,15 @@ pub enum StateFileError {
     /// Can't be read or written.
     #[error("{path} can't be read or written: {source}")]
     Io {
-        /// The file.
         path: PathBuf,
-        /// Error of the system.
         #[source]
         source: io::Error,
     },
     /// Does not hold what the agent writes.
     #[error("{path} is damaged ({reason}): stop the agent and run `fairlead-agent check --repair --data DIR`")]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// Position and reason.
+        /// Position and reason of the error, as the parser reports them.
         reason: String,
     },
 }
@@ -36,7 +33,6 @@ impl StateFileError {
         Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         let (Self::Io { path, .. } | Self::Damaged { path, .. }) = self;
         path

@@ -26,9 +26,7 @@ pub struct Campaign {
     /// What clients do with their connections.
     #[serde(default)]
     pub mode: Mode,
-    /// Clients at once.
     pub concurrency: Vec<u32>,
-    /// Rounds.
     #[serde(default = "one")]
     pub repeats: u32,
     /// Measured time of one row, milliseconds.
@@ -68,7 +66,6 @@ pub struct CampaignRow {
     pub name: String,
     /// Round, from 0.
     pub round: u32,
-    /// Clients at once.
     pub concurrency: u32,
     /// Network path of its connections. Rows of different paths can't be compared.
     pub network_path: NetworkPath,

@@ -1,4 +1,5 @@
-//! `agent.toml`: which server this is, whom it dials and whose signature it obeys. Written by enrolment, read at start.
+//! `agent.toml`: the server's id, the control plane's address and the trusted signing keys. Enrolment writes it; the agent reads
+//! it at start.
 
 use std::path::PathBuf;
 
@@ -7,28 +8,28 @@ use base64::engine::general_purpose::STANDARD;
 use fairlead_model::ServerId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The configuration of an enrolled agent.
+/// Configuration of an enrolled agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// This server.
+    /// Id of this server.
     pub server_id: ServerId,
-    /// Its name when it was enrolled, for people.
+    /// Name of the server at enrolment, for people.
     pub server_name: String,
-    /// Where the control plane is, `https://…`, or `http://…` on loopback.
+    /// Address of the control plane: `https://…`, or `http://…` on loopback.
     pub control_url: String,
-    /// Authorities to trust beside the system's, as a PEM file.
+    /// Path of a PEM file of authorities that are trusted in addition to the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_ca_file: Option<PathBuf>,
-    /// Keys pinned at enrolment.
+    /// Signing keys pinned at enrolment.
     pub signing_keys: Vec<SigningKey>,
 }
 
-/// A key of the control plane whose signature makes a desired state valid.
+/// Public key of the control plane that verifies desired states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SigningKey {
-    /// Its id.
+    /// Id of the key.
     pub key_id: String,
     /// Raw Ed25519 public key; base64 in files.
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]

@@ -1,5 +1,4 @@
-//! Reaching the control plane: TCP, TLS, WebSocket. Owns which addresses are allowed and whom TLS trusts.
-//! Never speaks the protocol inside.
+//! Connects to the control plane by TCP, TLS and WebSocket. Owns the allowed addresses and the trusted authorities.
 
 use std::io;
 use std::net::IpAddr;
@@ -19,19 +18,18 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// A desired state of a big server with room to spare.
+/// Maximum size of a message: a large server's desired state with room to spare.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The open connection.
+/// WebSocket connection to the control plane.
 pub(crate) type Socket = WebSocketStream<Box<dyn Transport>>;
 
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// Why the control plane can't be dialled.
+/// Reason for which the control plane can't be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The address isn't one.
     #[error(
         "`{0}` is not the address of a control plane: write https://host, or http://127.0.0.1:port on this machine"
     )]
@@ -41,53 +39,37 @@ pub enum DialError {
     Insecure(String),
     /// The file of authorities can't be used.
     #[error("the authorities in {path} can't be used: {reason}")]
-    Authorities {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// No TCP connection.
+    Authorities { path: PathBuf, reason: String },
     #[error("can't connect to {host}:{port}")]
     Connect {
-        /// The host dialled.
         host: String,
-        /// The port dialled.
         port: u16,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// TLS failed.
     #[error("no trusted TLS connection with {host}")]
     Tls {
-        /// The host dialled.
         host: String,
-        /// What failed.
         #[source]
         source: io::Error,
     },
-    /// TLS could not be set up.
+    /// TLS client could not be configured.
     #[error("TLS can't be set up")]
     TlsSetup(#[from] rustls::Error),
-    /// The other side speaks no WebSocket.
+    /// The host is not a WebSocket server.
     #[error("{host} did not answer as a control plane")]
     Handshake {
-        /// The host dialled.
         host: String,
-        /// What it answered.
+        /// Handshake error, with the response.
         #[source]
         source: Box<tokio_tungstenite::tungstenite::Error>,
     },
-    /// It took too long.
+    /// Connecting took too long.
     #[error("{host} did not answer within {} s", CONNECT_TIMEOUT.as_secs())]
-    Timeout {
-        /// The host dialled.
-        host: String,
-    },
+    Timeout { host: String },
 }
 
-/// A control plane's address, checked, with the TLS it needs.
+/// Validated address of a control plane, with the TLS configuration for it.
 #[derive(Clone)]
 pub struct Endpoint {
     host: String,
@@ -132,13 +114,13 @@ impl Endpoint {
         Ok(Self { host, port, url, tls })
     }
 
-    /// Dials once; bounded in time.
+    /// Connects once, within `CONNECT_TIMEOUT`.
     pub(crate) async fn connect(&self) -> Result<Socket, DialError> {
         let late = |_| DialError::Timeout { host: self.host.clone() };
         timeout(CONNECT_TIMEOUT, self.dial()).await.map_err(late)?
     }
 
-    /// Dials once and hangs up: tells whether name, port, TLS and WebSocket work, without touching a running session.
+    /// Connects once and closes: checks name, port, TLS and WebSocket without affecting a running session.
     pub async fn probe(&self) -> Result<(), DialError> {
         let mut socket = self.connect().await?;
         if let Err(error) = socket.close(None).await {
@@ -149,7 +131,7 @@ impl Endpoint {
 
     async fn dial(&self) -> Result<Socket, DialError> {
         let failed = |source| DialError::Connect { host: self.host.clone(), port: self.port, source };
-        // `*.localhost` is this machine by RFC 6761, section 6.3; not every resolver knows.
+        // `*.localhost` is this machine by RFC 6761, section 6.3; not every resolver implements it.
         let name =
             if is_loopback(&self.host) && self.host.parse::<IpAddr>().is_err() { "localhost" } else { &self.host };
         let stream = TcpStream::connect((name, self.port)).await.map_err(failed)?;

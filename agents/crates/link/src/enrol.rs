@@ -1,5 +1,5 @@
-//! Becoming a server of a control plane: a single-use token and the agent's own new key, once. Owns `agent.toml`.
-//! The token is never written, logged or kept.
+//! Enrolment: registers this machine as a server by a single-use token and a new key, and writes `agent.toml`. Invariant: the
+//! token is never written, logged or stored.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,24 +18,24 @@ use crate::socket::{self, SocketError};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What enrolment needs.
+/// Input of an enrolment.
 #[derive(Debug)]
 pub struct Enrolment {
-    /// The control plane's address.
+    /// Address of the control plane.
     pub control_url: String,
-    /// Authorities beside the system's.
+    /// Path of a PEM file of authorities that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// The single-use token.
+    /// Enrolment token, valid for one use.
     pub token: String,
-    /// This host, for people.
+    /// Description of this host, for people.
     pub host: agent::HostInfo,
-    /// This agent's version.
+    /// Version of this agent.
     pub agent_version: String,
-    /// Whom to seal this server's secrets to, `age1…`.
+    /// Recipient that this server's secrets are sealed to, `age1…`.
     pub sealing_recipient: String,
 }
 
-/// Why enrolment failed.
+/// Reason for a failed enrolment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
     /// This data folder belongs to an enrolled agent.
@@ -47,27 +47,26 @@ pub enum EnrolError {
     /// The configuration can't be read or written.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The key can't be made.
+    /// The key can't be created.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The control plane can't be reached.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The connection broke.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// The control plane said no.
+    /// The control plane refused.
     #[error("{message} ({code})")]
     Refused {
-        /// Its code.
+        /// Code of the contract's error table.
         code: String,
-        /// Its words.
+        /// Message of the control plane.
         message: String,
     },
     /// The control plane did not answer.
     #[error("the control plane did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
     Timeout,
-    /// Its answer can't be used.
+    /// The answer of the control plane is invalid.
     #[error("the control plane's answer can't be used: {0}")]
     Answer(String),
 }
@@ -78,7 +77,7 @@ impl From<IdError> for EnrolError {
     }
 }
 
-/// Enrols this data folder. A failed try leaves at most a key behind, which the next one uses.
+/// Enrols this data folder. A failed attempt leaves at most a key, which the next one uses.
 pub async fn enrol(folders: &Folders, enrolment: Enrolment) -> Result<AgentConfig, EnrolError> {
     folders.create()?;
     if folders.config().exists() {

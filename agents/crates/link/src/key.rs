@@ -1,4 +1,4 @@
-//! The agent's own key and every signature on the link. The seed never leaves this file's owner: no accessor, no Debug.
+//! The agent's key and every signature on the link. Invariant: the seed never leaves this type: no accessor, no Debug.
 
 use std::fmt;
 use std::io;
@@ -12,13 +12,13 @@ use fairlead_model::ServerId;
 /// Bytes of a public key and of a seed.
 pub(crate) const KEY_BYTES: usize = 32;
 
-/// Why the agent's key can't be used.
+/// Reason for which the agent's key can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file can't be read or written.
     #[error("the key file can't be read or written")]
     Io(#[from] io::Error),
-    /// The file isn't a seed of 32 bytes.
+    /// The file does not hold a 32-byte seed.
     #[error("the key file is damaged: enrol this server again")]
     Damaged,
     /// The system gave no randomness.
@@ -26,48 +26,48 @@ pub enum KeyError {
     NoRandomness,
 }
 
-/// The key this agent proves itself with.
+/// Key by which this agent authenticates.
 pub struct AgentKey(Ed25519KeyPair);
 
 impl AgentKey {
-    /// Opens the key, or makes it with mode 0600 when there is none.
+    /// Opens the key, or creates it with mode 0600 when it is missing.
     pub fn open_or_create(path: &Path) -> Result<Self, KeyError> {
         if let Some(seed) = file::read_if_present(path)? {
             return Self::from_seed(&seed);
         }
         let mut seed = [0u8; KEY_BYTES];
         SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
-        // Never over a key that appeared meanwhile: the control plane may know it already.
+        // Never replaces a key that appeared meanwhile: the control plane may know it already.
         file::create(path, &seed, 0o600)?;
         Self::from_seed(&seed)
     }
 
-    /// Opens the key that enrolment made.
+    /// Opens the key that enrolment created.
     pub fn open(path: &Path) -> Result<Self, KeyError> {
         Self::from_seed(&std::fs::read(path)?)
     }
 
-    /// A key from its 32-byte seed (RFC 8032, section 5.1.5).
+    /// Creates a key from its 32-byte seed (RFC 8032, section 5.1.5).
     pub fn from_seed(seed: &[u8]) -> Result<Self, KeyError> {
         Ed25519KeyPair::from_seed_unchecked(seed).map(Self).map_err(|_| KeyError::Damaged)
     }
 
-    /// The raw public key.
+    /// Returns the raw public key.
     pub fn public(&self) -> &[u8] {
         self.0.public_key().as_ref()
     }
 
-    /// Proof, at enrolment, that this agent holds the key it presents.
+    /// Signs the enrolment token, which proves that this agent holds the key.
     pub fn sign_enrolment(&self, token: &str) -> Vec<u8> {
         self.sign(&[b"fairlead-enrol-v1\n", token.as_bytes(), b"\n", self.public()])
     }
 
-    /// Proof, on every connection, over the nonce of the challenge.
+    /// Signs the nonce of a connection's challenge.
     pub fn sign_hello(&self, server: &ServerId, nonce: &[u8]) -> Vec<u8> {
         self.sign(&[b"fairlead-hello-v1\n", server.as_str().as_bytes(), b"\n", nonce])
     }
 
-    /// The key that secrets for this agent may be sealed to, with proof that it is this agent's.
+    /// Signs the sealing recipient, which proves that it belongs to this agent.
     pub fn sign_sealing(&self, recipient: &str) -> fairlead_wire::agent::SealingKey {
         let signature = self.sign(&[b"fairlead-sealing-v1\n", recipient.as_bytes()]);
         fairlead_wire::agent::SealingKey { recipient: recipient.to_owned(), signature }
@@ -84,7 +84,7 @@ impl fmt::Debug for AgentKey {
     }
 }
 
-/// Whether a desired state was signed by the holder of `public`.
+/// True if the holder of `public` signed the desired state.
 pub fn state_signature_valid(public: &[u8], state: &[u8], signature: &[u8]) -> bool {
     let message = [b"fairlead-state-v1\n".as_slice(), state].concat();
     UnparsedPublicKey::new(&ED25519, public).verify(&message, signature).is_ok()

@@ -1,5 +1,5 @@
-//! Keeps the one connection: dials, drives the session machine, spools while it is down. Owns reconnection.
-//! Never applies a state and never waits for whoever does.
+//! Maintains the connection to the control plane: connects, drives the session state machine, reconnects, and spools pushes
+//! during outages. Never applies a state and never waits for it to be applied.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,40 +16,40 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::config::AgentConfig;
 use crate::dial::{DialError, Endpoint, Socket};
 use crate::key::{AgentKey, KeyError};
-use crate::session::{Action, Closed, Event, InspectRequest, LogRequest, Session};
+use crate::session::{Action, CloseReason, Event, InspectRequest, LogRequest, Session};
 use crate::socket::{self, SocketError};
 use crate::spool::{Spool, SpoolLimits};
-use crate::trust::{Trust, TrustError, Verdict};
+use crate::trust::{StateDecision, Trust, TrustError};
 
-/// Pushes waiting for the spool; a full queue holds log readers back and drops frames.
+/// Capacity of the queue of pushes for the spool. A full queue blocks log readers and drops frames.
 const PUSH_QUEUE: usize = 256;
-/// Answers of logs on their way; each holds a few hundred KiB at most.
+/// Capacity of the queues of log and inspection answers; each holds a few hundred KiB at most.
 const ANSWER_QUEUE: usize = 4;
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MOST: Duration = Duration::from_secs(15);
-/// After an answer that trying again will not change, like a server that was deleted.
+/// Pause after an error that a retry will not change, such as a deleted server.
 const PAUSE_REFUSED: Duration = Duration::from_secs(60);
 
-/// What the link needs to know.
+/// Configuration of the link.
 #[derive(Debug)]
 pub struct LinkOptions {
-    /// Who this is and whom it dials.
+    /// Configuration of the enrolled agent.
     pub config: AgentConfig,
-    /// The data folder.
+    /// Layout of the data folder.
     pub folders: Folders,
-    /// This agent's version.
+    /// Version of this agent.
     pub agent_version: String,
-    /// This host, for people.
+    /// Description of this host, for people.
     pub host: agent::HostInfo,
-    /// What this server can do, told when a connection begins; a change makes a new one.
+    /// Capabilities of this server, sent in each hello. A change reconnects.
     pub capabilities: watch::Receiver<Vec<String>>,
-    /// Whom to seal this server's secrets to, `age1…`.
+    /// Recipient that this server's secrets are sealed to, `age1…`.
     pub sealing_recipient: String,
     /// Bounds of the spool.
     pub spool: SpoolLimits,
 }
 
-/// Why the link can't start.
+/// Reason for which the link can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The key is missing or damaged.
@@ -57,7 +57,6 @@ pub enum LinkError {
     Key {
         /// File of the key.
         path: PathBuf,
-        /// Reason.
         #[source]
         source: KeyError,
     },
@@ -72,61 +71,61 @@ pub enum LinkError {
     Spool(#[from] io::Error),
 }
 
-/// What the control plane wants, as far as it was accepted.
+/// Desired state of the control plane, as accepted.
 #[derive(Debug, Clone, Default)]
 pub struct Desired {
-    /// The newest state accepted, also from before a restart.
+    /// Newest accepted state, also from before a restart.
     pub state: Option<Arc<DesiredState>>,
-    /// Why the newest one offered was refused: a code and a sentence.
+    /// Reason for which the newest received state was refused: code and message.
     pub refused: Option<(&'static str, String)>,
 }
 
-/// Hands samples and log lines to the spool.
+/// Sends samples and log lines to the spool.
 #[derive(Debug, Clone)]
 pub struct PushSender(mpsc::Sender<push::Body>);
 
 impl PushSender {
-    /// A sender and what it is emptied by; the link makes its own.
+    /// Creates a sender and its receiver; the link creates its own pair.
     pub fn channel(capacity: usize) -> (Self, mpsc::Receiver<push::Body>) {
         let (sender, receiver) = mpsc::channel(capacity);
         (Self(sender), receiver)
     }
 
-    /// Hands over one frame; `false` when the disk can't follow and it was dropped.
+    /// Queues one frame. Returns false if it was dropped because the disk is too slow.
     pub fn frame(&self, frame: agent::Frame) -> bool {
         self.0.try_send(push::Body::Frame(frame)).is_ok()
     }
 
-    /// Hands over log lines, waiting for room: a log has no gaps. `false` when the link has ended.
+    /// Queues log lines and waits for capacity, since a log has no gaps. Returns false when the link has ended.
     pub async fn log(&self, chunk: agent::LogChunk) -> bool {
         self.0.send(push::Body::Log(chunk)).await.is_ok()
     }
 }
 
-/// The agent's ends of the link.
+/// Channels between the link and the agent.
 #[derive(Debug)]
 pub struct LinkEnds {
-    /// What to do; the saved state is there from the start.
+    /// Desired state, which starts with the saved one.
     pub desired: watch::Receiver<Desired>,
-    /// What is true: every new value is sent at once, and the last one every 30 s.
+    /// Report of the actual state. The link sends every new value at once, and repeats the last one every 30 s.
     pub report: watch::Sender<Option<agent::Report>>,
-    /// Samples and logs.
+    /// Queue of samples and log lines.
     pub pushes: PushSender,
-    /// Whether a session is open.
+    /// True while a session is open.
     pub connected: watch::Receiver<bool>,
-    /// What is asked of the apps' logs.
+    /// Log queries of the control plane.
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
-    /// The answers; whoever answers waits while the connection is slow. What nobody waits for any more is dropped.
+    /// Log answers. The channel blocks while the connection is slow; answers to cancelled queries are dropped.
     pub log_answers: mpsc::Sender<agent::LogLines>,
-    /// Sources to inspect.
+    /// Inspection queries of the control plane.
     pub inspect_requests: mpsc::UnboundedReceiver<InspectRequest>,
-    /// Plans of sources; the same holds as for `log_answers`.
+    /// Inspection answers, with the same backpressure as `log_answers`.
     pub inspections: mpsc::Sender<agent::Inspection>,
-    /// Opens the artifact store while a session is; empty without one.
+    /// Token for the artifact store during a session; empty without one.
     pub transfer_token: watch::Receiver<String>,
 }
 
-/// The link of an enrolled agent.
+/// Connection of an enrolled agent to its control plane.
 #[derive(Debug)]
 pub struct Link {
     endpoint: Endpoint,
@@ -147,23 +146,23 @@ pub struct Link {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Ended {
+enum DisconnectReason {
     #[error(transparent)]
     Dial(#[from] DialError),
     #[error(transparent)]
     Socket(#[from] SocketError),
     #[error("the spool can't be read")]
     Spool(#[from] io::Error),
-    #[error("{}", closed(.0))]
-    Closed(Closed),
+    #[error("{}", close_message(.0))]
+    Closed(CloseReason),
     #[error("what this server can do has changed")]
-    Changed,
+    CapabilitiesChanged,
     #[error("the agent stops")]
     Shutdown,
 }
 
 impl Link {
-    /// Reads key, saved state and spool. Dials nothing yet.
+    /// Reads key, saved state and spool without connecting.
     pub fn open(options: LinkOptions) -> Result<(Self, LinkEnds), LinkError> {
         let endpoint = Endpoint::new(&options.config.control_url, options.config.control_ca_file.as_deref())?;
         let path = options.folders.key();
@@ -210,37 +209,39 @@ impl Link {
         Ok((link, ends))
     }
 
-    /// Dials, serves and dials again until `shutdown`.
+    /// Connects, serves and reconnects until `shutdown`.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_MOST);
-        let mut told = None;
+        let mut last_reason = None;
         loop {
             let began = Instant::now();
             let ended = self.connection(&shutdown).await;
             let was_open = self.connected.send_replace(false);
-            self.ask(LogRequest::CancelAll);
+            self.query_logs(LogRequest::CancelAll);
             self.inspect(InspectRequest::CancelAll);
             while self.log_answers.try_recv().is_ok() {}
             while self.inspections.try_recv().is_ok() {}
             self.transfer_token.send_replace(String::new());
             if was_open {
-                told = None;
+                last_reason = None;
             }
             if was_open && began.elapsed() > BACKOFF_MOST {
                 backoff.reset();
             }
             let pause = match &ended {
-                Ended::Shutdown => break,
-                Ended::Closed(Closed::ByGateway { retryable: false, .. }) => PAUSE_REFUSED.max(backoff.pause()),
+                DisconnectReason::Shutdown => break,
+                DisconnectReason::Closed(CloseReason::ByGateway { retryable: false, .. }) => {
+                    PAUSE_REFUSED.max(backoff.pause())
+                }
                 _ => backoff.pause(),
             };
             let reason = chain(&ended);
-            // An outage may last for days: its reason is told once, and again when it changes.
-            if told.as_ref() == Some(&reason) {
+            // Warns once per reason, since an outage may last for days.
+            if last_reason.as_ref() == Some(&reason) {
                 tracing::debug!(reason, again_in_ms = pause.as_millis() as u64, "no link");
             } else {
                 tracing::warn!(reason, again_in_ms = pause.as_millis() as u64, "no link");
-                told = Some(reason);
+                last_reason = Some(reason);
             }
             if self.spooling(&shutdown, sleep(pause)).await.is_none() {
                 break;
@@ -249,10 +250,10 @@ impl Link {
         self.drain_queue();
     }
 
-    async fn connection(&mut self, shutdown: &CancellationToken) -> Ended {
+    async fn connection(&mut self, shutdown: &CancellationToken) -> DisconnectReason {
         let endpoint = self.endpoint.clone();
         let mut socket = match self.spooling(shutdown, endpoint.connect()).await {
-            None => return Ended::Shutdown,
+            None => return DisconnectReason::Shutdown,
             Some(Err(error)) => return error.into(),
             Some(Ok(socket)) => socket,
         };
@@ -263,7 +264,7 @@ impl Link {
         ended
     }
 
-    /// Runs `work` while pushes go on to disk; `None` at shutdown.
+    /// Runs `work` while it spools pushes; `None` at shutdown.
     async fn spooling<F: Future>(&mut self, shutdown: &CancellationToken, work: F) -> Option<F::Output> {
         tokio::pin!(work);
         loop {
@@ -276,7 +277,11 @@ impl Link {
         }
     }
 
-    async fn converse(&mut self, socket: &mut Socket, shutdown: &CancellationToken) -> Result<Ended, Ended> {
+    async fn converse(
+        &mut self,
+        socket: &mut Socket,
+        shutdown: &CancellationToken,
+    ) -> Result<DisconnectReason, DisconnectReason> {
         let now = Instant::now().into_std();
         self.options.capabilities.mark_unchanged();
         let (mut session, actions) = Session::start(self.hello(), self.trust.held(), now, clock::unix_ms);
@@ -290,12 +295,12 @@ impl Link {
             socket::flush(socket).await?;
             let deadline = Instant::from_std(session.deadline());
             let event = tokio::select! {
-                () = shutdown.cancelled() => return Ok(Ended::Shutdown),
-                // It is told when a connection begins.
-                Ok(()) = self.options.capabilities.changed() => return Ok(Ended::Changed),
+                () = shutdown.cancelled() => return Ok(DisconnectReason::Shutdown),
+                // Only a hello carries capabilities, so a change reconnects.
+                Ok(()) = self.options.capabilities.changed() => return Ok(DisconnectReason::CapabilitiesChanged),
                 body = socket::next(socket) => Event::Received(body?),
                 Some(body) = self.pushes.recv() => { self.keep(body); continue }
-                // After `flush`: the next ones are taken once these have gone.
+                // Takes answers only after `flush`, so that at most one waits for the connection.
                 Some(lines) = self.log_answers.recv() => Event::Lines(Box::new(lines)),
                 Some(found) = self.inspections.recv() => Event::Inspection(Box::new(found)),
                 Ok(()) = self.report.changed() => match self.latest_report() { Some(event) => event, None => continue },
@@ -305,13 +310,18 @@ impl Link {
         }
     }
 
-    async fn feed(&mut self, socket: &mut Socket, session: Session, event: Event) -> Result<Session, Ended> {
+    async fn feed(&mut self, socket: &mut Socket, session: Session, event: Event) -> Result<Session, DisconnectReason> {
         let (session, actions) = session.step(event, Instant::now().into_std());
         self.act(socket, session, actions).await
     }
 
-    /// Does what the machine said; the answers it wants go back into it at once.
-    async fn act(&mut self, socket: &mut Socket, mut session: Session, actions: Vec<Action>) -> Result<Session, Ended> {
+    /// Executes the state machine's actions and feeds their results back at once.
+    async fn act(
+        &mut self,
+        socket: &mut Socket,
+        mut session: Session,
+        actions: Vec<Action>,
+    ) -> Result<Session, DisconnectReason> {
         let mut todo = std::collections::VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             let answer = match action {
@@ -329,24 +339,24 @@ impl Link {
                     tracing::info!(control = ?self.endpoint, "linked");
                     None
                 }
-                Action::Judge(signed) => {
-                    self.judge(&signed);
-                    Some(Event::Judged(self.trust.held()))
+                Action::VerifyState(signed) => {
+                    self.verify_state(&signed);
+                    Some(Event::StateVerified(self.trust.held()))
                 }
                 Action::Acknowledged(sequence) => {
                     self.spool.acknowledge(sequence)?;
                     None
                 }
                 Action::WantReport => self.latest_report(),
-                Action::Ask(request) => {
-                    self.ask(request);
+                Action::QueryLogs(request) => {
+                    self.query_logs(request);
                     None
                 }
                 Action::Inspect(request) => {
                     self.inspect(request);
                     None
                 }
-                Action::Close(reason) => return Err(Ended::Closed(reason)),
+                Action::Close(reason) => return Err(DisconnectReason::Closed(reason)),
             };
             if let Some(event) = answer {
                 let (next, more) = session.step(event, Instant::now().into_std());
@@ -357,13 +367,13 @@ impl Link {
         Ok(session)
     }
 
-    fn judge(&mut self, signed: &agent::SignedState) {
+    fn verify_state(&mut self, signed: &agent::SignedState) {
         match self.trust.offer(signed) {
-            Ok(Verdict::Accepted(state)) => {
+            Ok(StateDecision::Accepted(state)) => {
                 tracing::info!(version = %state.version, "desired state accepted");
                 self.desired.send_replace(Desired { state: Some(Arc::from(state)), refused: None });
             }
-            Ok(Verdict::Held) => {
+            Ok(StateDecision::Unchanged) => {
                 self.desired.send_if_modified(|desired| desired.refused.take().is_some());
             }
             Err(refusal) => {
@@ -378,13 +388,13 @@ impl Link {
         }
     }
 
-    fn ask(&self, request: LogRequest) {
-        // Nobody who keeps logs is there only while the agent ends.
+    fn query_logs(&self, request: LogRequest) {
+        // The channel is closed only while the agent shuts down.
         self.log_requests.send(request).ok();
     }
 
     fn inspect(&self, request: InspectRequest) {
-        // Closed only while the agent ends.
+        // The channel is closed only while the agent shuts down.
         self.inspect_requests.send(request).ok();
     }
 
@@ -424,10 +434,10 @@ impl Link {
     }
 }
 
-fn closed(reason: &Closed) -> String {
+fn close_message(reason: &CloseReason) -> String {
     match reason {
-        Closed::ByGateway { code, message, .. } => format!("{message} ({code})"),
-        Closed::OutOfTurn(what) => format!("the control plane broke the protocol: {what}"),
-        Closed::Silent => "the control plane fell silent".into(),
+        CloseReason::ByGateway { code, message, .. } => format!("{message} ({code})"),
+        CloseReason::OutOfTurn(what) => format!("the control plane broke the protocol: {what}"),
+        CloseReason::Silent => "the control plane fell silent".into(),
     }
 }

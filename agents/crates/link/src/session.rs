@@ -1,5 +1,4 @@
-//! One connection of the link as a pure machine: what came in, what is due, and what to do about it.
-//! Owns the order of messages and every deadline. Never touches a socket, a file or a clock.
+//! State machine of one connection: order of messages and deadlines. Pure: it touches no socket, file or clock.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,74 +6,74 @@ use std::time::{Duration, Instant};
 use fairlead_model::Version;
 use fairlead_wire::agent::{self, agent_envelope, gateway_envelope};
 
-/// Pushes sent and not yet acknowledged; the gateway asks for at most 512.
+/// Maximum number of unacknowledged pushes; the gateway requires at most 512.
 pub(crate) const PUSHES_IN_FLIGHT_MAX: usize = 256;
-/// From connecting to the welcome.
+/// Limit from connecting to the welcome.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
-/// A full sync even when nothing seems to have changed: it repairs whatever was lost.
+/// Interval of full syncs, which repair whatever was lost.
 const SYNC_INTERVAL: Duration = Duration::from_secs(300);
-/// A sync that stays unanswered is asked again.
+/// Time after which an unanswered sync is repeated.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
-/// A report is sent at least this often.
+/// Maximum interval between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What happened.
+/// Input of the state machine.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A message came.
+    /// The gateway sent a message.
     Received(gateway_envelope::Body),
     /// The driver signed the challenge.
     Proved(Vec<u8>),
-    /// The driver judged a state; the version held now.
-    Judged(Version),
-    /// What is true changed, or the driver has the report that was asked for.
+    /// The driver verified a state; holds the version that is accepted now.
+    StateVerified(Version),
+    /// The actual state changed, or the driver answers `WantReport`.
     Report(Box<agent::Report>),
-    /// Lines of an app's log that were asked for.
+    /// Answer to a log query.
     Lines(Box<agent::LogLines>),
-    /// Plan of a source that was asked for.
+    /// Answer to an inspection query.
     Inspection(Box<agent::Inspection>),
     /// The driver read this push from the spool.
     Push(Box<agent::Push>),
-    /// Time passed.
+    /// The time of `deadline` has passed.
     Tick,
 }
 
-/// What to do.
+/// Output of the state machine.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Send this message.
+    /// Send a message to the gateway.
     Send(Box<agent_envelope::Body>),
-    /// Sign this nonce and answer with `Proved`.
+    /// Sign the nonce and return `Proved`.
     Prove(Vec<u8>),
-    /// The session is open; read the spool again after this sequence.
+    /// The session is open; rewind the spool to this sequence.
     Open {
-        /// The highest sequence the control plane has.
+        /// Highest sequence that the control plane has stored.
         acked: u64,
-        /// Opens the artifact store as long as this session lasts.
+        /// Token for the artifact store during this session.
         transfer_token: String,
     },
-    /// Check, save and hand out this state; answer with `Judged`.
-    Judge(Box<agent::SignedState>),
+    /// Verify, save and publish this state; return `StateVerified`.
+    VerifyState(Box<agent::SignedState>),
     /// The control plane stored all pushes up to this one.
     Acknowledged(u64),
-    /// A report is due; answer with `Report`.
+    /// A report is due; return `Report`.
     WantReport,
-    /// Hand this to whoever keeps the apps' logs; the answers come as `Lines`.
-    Ask(LogRequest),
-    /// Inspect a source; the answer comes as `Inspection`.
+    /// Forward a log query; answers return as `Lines`.
+    QueryLogs(LogRequest),
+    /// Inspect a source; the answer returns as `Inspection`.
     Inspect(InspectRequest),
-    /// Close the connection; nothing more will be done on it.
-    Close(Closed),
+    /// Close the connection; no further action follows.
+    Close(CloseReason),
 }
 
-/// Request of the control plane that is answered once or more often. Never kept: it ends with its connection.
+/// Request of the control plane with one or more answers. It ends with its connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request<Query> {
-    /// Answer this with messages that carry its id.
+    /// Start a query; every answer carries its id.
     Query(Box<Query>),
-    /// The answer to the query of this id is not needed any more.
+    /// Cancel the query of this id.
     Cancel(String),
-    /// No answer is needed any more: the connection has ended.
+    /// Cancel all queries: the connection has ended.
     CancelAll,
 }
 
@@ -83,21 +82,21 @@ pub type LogRequest = Request<agent::LogQuery>;
 /// Request for the plan of a source.
 pub type InspectRequest = Request<agent::InspectQuery>;
 
-/// Why a session ended.
+/// Reason for the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Closed {
-    /// The gateway said why.
+pub(crate) enum CloseReason {
+    /// The gateway closed it with an error.
     ByGateway {
-        /// Its code.
+        /// Code of the contract's error table.
         code: String,
-        /// Its words.
+        /// Message of the gateway.
         message: String,
-        /// Whether trying again soon makes sense.
+        /// True if an early retry may succeed.
         retryable: bool,
     },
-    /// The gateway sent something that has no place at this point.
+    /// The gateway sent a message that is invalid in this phase.
     OutOfTurn(&'static str),
-    /// Nothing came for too long.
+    /// The gateway sent nothing within the limit.
     Silent,
 }
 
@@ -109,7 +108,7 @@ enum Phase {
     Closed,
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Debug)]
 pub(crate) struct Session {
     phase: Phase,
@@ -126,7 +125,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Begins a connection. `unix_ms` is only read to answer pings.
+    /// Starts a connection. `unix_ms` is only read to answer pings.
     pub(crate) fn start(hello: agent::Hello, held: Version, now: Instant, unix_ms: fn() -> u64) -> (Self, Vec<Action>) {
         let session = Self {
             phase: Phase::AwaitChallenge,
@@ -144,17 +143,17 @@ impl Session {
         (session, vec![send(agent_envelope::Body::Hello(hello))])
     }
 
-    /// Whether the session is open.
+    /// True if the session is open.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.phase, Phase::Open)
     }
 
-    /// Whether another push may be sent now.
+    /// True if another push may be sent now.
     pub(crate) fn wants_push(&self) -> bool {
         self.is_open() && self.in_flight.len() < PUSHES_IN_FLIGHT_MAX
     }
 
-    /// When `Tick` is due next.
+    /// Returns the time of the next `Tick`.
     pub(crate) fn deadline(&self) -> Instant {
         let silence = self.last_received + self.silence_max;
         if !self.is_open() {
@@ -163,7 +162,7 @@ impl Session {
         silence.min(self.report_due).min(self.sync_deadline())
     }
 
-    /// One event, and what follows from it.
+    /// Handles one event and returns the resulting actions.
     pub(crate) fn step(mut self, event: Event, now: Instant) -> (Self, Vec<Action>) {
         let actions = match event {
             _ if matches!(self.phase, Phase::Closed) => Vec::new(),
@@ -172,7 +171,7 @@ impl Session {
                 self.received(body, now)
             }
             Event::Proved(signature) => vec![send(agent_envelope::Body::Proof(agent::Proof { signature }))],
-            Event::Judged(held) => {
+            Event::StateVerified(held) => {
                 self.held = held;
                 Vec::new()
             }
@@ -196,7 +195,7 @@ impl Session {
     fn received(&mut self, body: gateway_envelope::Body, now: Instant) -> Vec<Action> {
         use gateway_envelope::Body;
         match (&self.phase, body) {
-            (_, Body::Error(error)) => self.close(Closed::ByGateway {
+            (_, Body::Error(error)) => self.close(CloseReason::ByGateway {
                 code: error.code.chars().take(80).collect(),
                 message: error.message.chars().take(400).collect(),
                 retryable: error.retryable,
@@ -224,7 +223,7 @@ impl Session {
             (Phase::Open, Body::State(state)) => {
                 self.sync_sent = None;
                 self.synced = now;
-                vec![Action::Judge(Box::new(state))]
+                vec![Action::VerifyState(Box::new(state))]
             }
             (Phase::Open, Body::PushAck(ack)) => {
                 while self.in_flight.front().is_some_and(|sequence| *sequence <= ack.sequence) {
@@ -233,8 +232,8 @@ impl Session {
                 vec![Action::Acknowledged(ack.sequence)]
             }
             (Phase::Open, Body::ReportAck(_)) => Vec::new(),
-            (Phase::Open, Body::LogQuery(query)) => vec![Action::Ask(LogRequest::Query(Box::new(query)))],
-            (Phase::Open, Body::LogCancel(cancel)) => vec![Action::Ask(LogRequest::Cancel(cancel.query_id))],
+            (Phase::Open, Body::LogQuery(query)) => vec![Action::QueryLogs(LogRequest::Query(Box::new(query)))],
+            (Phase::Open, Body::LogCancel(cancel)) => vec![Action::QueryLogs(LogRequest::Cancel(cancel.query_id))],
             (Phase::Open, Body::InspectQuery(query)) => vec![Action::Inspect(InspectRequest::Query(Box::new(query)))],
             (Phase::Open, Body::InspectCancel(cancel)) => {
                 vec![Action::Inspect(InspectRequest::Cancel(cancel.query_id))]
@@ -243,15 +242,15 @@ impl Session {
                 let pong = agent::Pong { ping_sent_unix_ms: ping.sent_unix_ms, agent_unix_ms: (self.clock)() };
                 vec![send(agent_envelope::Body::Pong(pong))]
             }
-            (Phase::AwaitChallenge, _) => self.close(Closed::OutOfTurn("a challenge was due")),
-            (Phase::AwaitWelcome, _) => self.close(Closed::OutOfTurn("a welcome was due")),
-            (Phase::Open | Phase::Closed, _) => self.close(Closed::OutOfTurn("the session was open already")),
+            (Phase::AwaitChallenge, _) => self.close(CloseReason::OutOfTurn("a challenge was due")),
+            (Phase::AwaitWelcome, _) => self.close(CloseReason::OutOfTurn("a welcome was due")),
+            (Phase::Open | Phase::Closed, _) => self.close(CloseReason::OutOfTurn("the session was open already")),
         }
     }
 
     fn tick(&mut self, now: Instant) -> Vec<Action> {
         if now >= self.last_received + self.silence_max {
-            return self.close(Closed::Silent);
+            return self.close(CloseReason::Silent);
         }
         let mut actions = Vec::new();
         if self.is_open() {
@@ -275,7 +274,7 @@ impl Session {
         send(agent_envelope::Body::Sync(agent::SyncRequest { have: Some(fairlead_wire::version(self.held)) }))
     }
 
-    fn close(&mut self, reason: Closed) -> Vec<Action> {
+    fn close(&mut self, reason: CloseReason) -> Vec<Action> {
         self.phase = Phase::Closed;
         vec![Action::Close(reason)]
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fairlead_model::Version;
 use fairlead_wire::agent::{self, agent_envelope, gateway_envelope::Body};
 
-use super::{Action, Closed, Event, InspectRequest, LogRequest, PUSHES_IN_FLIGHT_MAX, Session};
+use super::{Action, CloseReason, Event, InspectRequest, LogRequest, PUSHES_IN_FLIGHT_MAX, Session};
 
 fn start(now: Instant) -> Session {
     let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42);
@@ -60,7 +60,7 @@ fn silence_closes_and_pings_keep_open() {
     let (session, actions) = session.step(Event::Tick, later + Duration::from_secs(59));
     assert!(!actions.iter().any(|action| matches!(action, Action::Close(_))));
     let (_, actions) = session.step(Event::Tick, later + Duration::from_secs(60));
-    assert_eq!(actions, [Action::Close(Closed::Silent)]);
+    assert_eq!(actions, [Action::Close(CloseReason::Silent)]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_gateway_that_never_answers_is_left_after_the_handshake_deadline() {
     let deadline = session.deadline();
     assert!(deadline <= now + Duration::from_secs(15));
     let (_, actions) = session.step(Event::Tick, deadline);
-    assert_eq!(actions, [Action::Close(Closed::Silent)]);
+    assert_eq!(actions, [Action::Close(CloseReason::Silent)]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_unanswered_sync_is_asked_again_and_an_answered_one_only_after_the_interval
 fn a_message_out_of_turn_ends_the_session() {
     let now = Instant::now();
     let (_, actions) = start(now).step(Event::Received(Body::State(agent::SignedState::default())), now);
-    assert!(matches!(actions.as_slice(), [Action::Close(Closed::OutOfTurn(_))]));
+    assert!(matches!(actions.as_slice(), [Action::Close(CloseReason::OutOfTurn(_))]));
 }
 
 #[test]
@@ -120,17 +120,17 @@ fn questions_about_logs_are_handed_on_and_answers_leave_only_while_the_session_i
     let now = Instant::now();
     let query = agent::LogQuery { query_id: "q1".into(), text: "x".into(), ..agent::LogQuery::default() };
     let (session, actions) = open(now).step(Event::Received(Body::LogQuery(query.clone())), now);
-    assert_eq!(actions, [Action::Ask(LogRequest::Query(Box::new(query.clone())))]);
+    assert_eq!(actions, [Action::QueryLogs(LogRequest::Query(Box::new(query.clone())))]);
     let lines = agent::LogLines { query_id: "q1".into(), done: true, ..agent::LogLines::default() };
     let (session, actions) = session.step(Event::Lines(Box::new(lines.clone())), now);
     assert_eq!(actions, [Action::Send(Box::new(agent_envelope::Body::LogLines(lines.clone())))]);
     let cancel = agent::LogCancel { query_id: "q1".into() };
     let (_, actions) = session.step(Event::Received(Body::LogCancel(cancel)), now);
-    assert_eq!(actions, [Action::Ask(LogRequest::Cancel("q1".into()))]);
+    assert_eq!(actions, [Action::QueryLogs(LogRequest::Cancel("q1".into()))]);
     let (session, actions) = start(now).step(Event::Lines(Box::new(lines)), now);
     assert_eq!(actions, [], "an answer to a former connection");
     let (_, actions) = session.step(Event::Received(Body::LogQuery(query)), now);
-    assert_eq!(actions, [Action::Close(Closed::OutOfTurn("a challenge was due"))]);
+    assert_eq!(actions, [Action::Close(CloseReason::OutOfTurn("a challenge was due"))]);
 }
 
 #[test]
@@ -148,5 +148,5 @@ fn sources_to_inspect_are_handed_on_and_plans_leave_only_while_the_session_is_op
     let (session, actions) = start(now).step(Event::Inspection(Box::new(found)), now);
     assert_eq!(actions, [], "an answer to a former connection");
     let (_, actions) = session.step(Event::Received(Body::InspectQuery(query)), now);
-    assert_eq!(actions, [Action::Close(Closed::OutOfTurn("a challenge was due"))]);
+    assert_eq!(actions, [Action::Close(CloseReason::OutOfTurn("a challenge was due"))]);
 }

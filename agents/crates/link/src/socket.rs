@@ -10,39 +10,39 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::dial::Socket;
 
-/// A peer that takes nothing for so long is gone.
+/// Time after which a peer that reads nothing counts as gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Why a connection broke.
+/// Reason for a failed connection.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// The WebSocket failed.
+    /// Error of the WebSocket.
     #[error("the connection failed")]
     Failed(#[source] Box<tungstenite::Error>),
-    /// The gateway closed without a word.
+    /// The gateway closed without an error message.
     #[error("the control plane closed the connection")]
     Closed,
-    /// The gateway sent what is no envelope.
+    /// The gateway sent bytes that are no envelope.
     #[error("the control plane sent what is not a message")]
     Malformed,
-    /// The gateway took nothing for too long.
+    /// The gateway read nothing for too long.
     #[error("the control plane took no data for {} s", SEND_TIMEOUT.as_secs())]
     Stuck,
 }
 
-/// Queues one envelope; it is on its way after `flush`.
+/// Queues one envelope; `flush` sends it.
 pub(crate) async fn feed(socket: &mut Socket, body: agent_envelope::Body) -> Result<(), SocketError> {
     let bytes = AgentEnvelope { body: Some(body) }.encode_to_vec();
     let sent = timeout(SEND_TIMEOUT, socket.feed(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SocketError::Stuck)?.map_err(failed)
 }
 
-/// Sends what is queued.
+/// Sends all envelopes queued by `feed`.
 pub(crate) async fn flush(socket: &mut Socket) -> Result<(), SocketError> {
     timeout(SEND_TIMEOUT, socket.flush()).await.map_err(|_| SocketError::Stuck)?.map_err(failed)
 }
 
-/// The next envelope's body; those of a newer protocol are passed over. Cancel-safe.
+/// Returns the next envelope's body and skips those of a newer protocol. Cancel-safe.
 pub(crate) async fn next(socket: &mut Socket) -> Result<gateway_envelope::Body, SocketError> {
     loop {
         match socket.next().await {
@@ -60,7 +60,7 @@ pub(crate) async fn next(socket: &mut Socket) -> Result<gateway_envelope::Body, 
     }
 }
 
-/// Says goodbye; a peer that does not listen any more is no error.
+/// Closes the connection; ignores errors of the peer.
 pub(crate) async fn close(socket: &mut Socket) {
     match timeout(Duration::from_secs(1), socket.close(None)).await {
         Ok(Ok(())) => {}

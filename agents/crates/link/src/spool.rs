@@ -1,8 +1,8 @@
-//! Pushes on disk until the control plane has stored them. Owns the spool folder; knows nothing of connections.
-//!
-//! Segments are named by the sequence of their first record; a record is a length, a checksum and an encoded `Push`,
-//! whose sequence is its place. Sequences only grow, also over restarts: the newest segment stays even when it is empty.
-//! Writes survive a kill of the process; a power cut may cost the last seconds, never a whole segment.
+//! Spool: stores pushes on disk until the control plane has acknowledged them. Invariant: a kill of the process loses nothing; a
+//! power cut may lose the last seconds, never a whole segment.
+
+// Format: a segment is named by the sequence of its first record. A record is a length, a checksum and an encoded `Push`; its
+// position gives its sequence. Sequences only grow, also across restarts: the newest segment stays even when it is empty.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -13,17 +13,17 @@ use aws_lc_rs::digest;
 use fairlead_wire::agent::{Push, push};
 use prost::Message;
 
-/// Length and checksum, four bytes each.
+/// Bytes of a record's header: length and checksum, four bytes each.
 const HEAD_BYTES: usize = 8;
-/// Longest record; one push must fit the gateway's frame limit with room to spare.
+/// Maximum length of a record; one push must fit the gateway's frame limit with room to spare.
 const RECORD_BYTES_MAX: usize = 960 * 1024;
 
-/// How much the spool may hold.
+/// Size limits of the spool.
 #[derive(Debug, Clone, Copy)]
 pub struct SpoolLimits {
-    /// A segment is closed once it is longer.
+    /// Size after which a segment is closed.
     pub segment_bytes: u64,
-    /// Beyond this the oldest segments go.
+    /// Size beyond which the oldest segments are removed.
     pub total_bytes: u64,
 }
 
@@ -36,12 +36,12 @@ impl Default for SpoolLimits {
 #[derive(Debug)]
 struct Segment {
     first: u64,
-    /// The sequence after its last record.
+    /// Sequence after its last record.
     end: u64,
     bytes: u64,
 }
 
-/// The spool of one agent; one owner at a time.
+/// Spool of one agent; it has one owner at a time.
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
@@ -49,14 +49,14 @@ pub struct Spool {
     segments: VecDeque<Segment>,
     writer: File,
     reader: Option<(u64, File)>,
-    /// The next record to read.
+    /// Sequence of the next record to read.
     cursor: u64,
     acked: u64,
     dropped: u64,
 }
 
 impl Spool {
-    /// Opens the folder, cutting off a torn tail. Everything left in it will be read again.
+    /// Opens the folder and truncates a torn record. All remaining records will be read again.
     pub fn open(folder: &Path, limits: SpoolLimits) -> io::Result<Self> {
         let mut firsts = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -91,7 +91,7 @@ impl Spool {
         })
     }
 
-    /// Appends one push and gives it its sequence.
+    /// Appends one push and returns its sequence.
     pub fn append(&mut self, body: push::Body) -> io::Result<u64> {
         let sequence = self.end();
         let record = Push { sequence, body: Some(body) }.encode_to_vec();
@@ -107,7 +107,7 @@ impl Spool {
         bytes.extend_from_slice(&record);
         let segment = self.segments.back_mut().ok_or_else(|| io::Error::other("the spool has no segment"))?;
         if let Err(error) = self.writer.write_all(&bytes) {
-            // Half a record would hide those after it: cut it off (the disk may be full).
+            // Truncates a partial record, which would hide later ones (the disk may be full).
             self.writer.set_len(segment.bytes)?;
             return Err(error);
         }
@@ -117,7 +117,7 @@ impl Spool {
         Ok(sequence)
     }
 
-    /// The next push that was not read since `rewind`, oldest first.
+    /// Returns the next push since `rewind`, oldest first.
     pub fn read(&mut self) -> io::Result<Option<Push>> {
         while let Some(segment) = self.segments.iter().find(|segment| segment.end > self.cursor) {
             let (first, end) = (segment.first, segment.end);
@@ -142,7 +142,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// Everything up to and including `sequence` is stored elsewhere; its segments go.
+    /// Marks all pushes up to and including `sequence` as stored by the control plane, and removes their segments.
     pub fn acknowledge(&mut self, sequence: u64) -> io::Result<()> {
         self.acked = self.acked.max(sequence.min(self.end() - 1));
         while self.segments.len() > 1 && self.segments.front().is_some_and(|segment| segment.end <= self.acked + 1) {
@@ -151,8 +151,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Starts reading again after `acked`, which is what the control plane has. When it has more than this spool ever
-    /// wrote (the folder was lost), sequences go on after that, or new pushes would be taken for old ones.
+    /// Restarts reading after `acked`, the control plane's last sequence. If it is higher than this spool ever wrote (the folder
+    /// was lost), sequences continue after it: otherwise the control plane would take new pushes for old ones.
     pub fn rewind(&mut self, acked: u64) -> io::Result<()> {
         if acked >= self.end() {
             self.start_segment(acked + 1)?;
@@ -163,7 +163,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Pushes given up because the spool was full, since it was opened.
+    /// Returns the number of pushes dropped since opening because the spool was full.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -210,7 +210,7 @@ fn checksum(record: &[u8]) -> [u8; 4] {
     head
 }
 
-/// The next record; `None` at the end or where the tail is torn.
+/// Reads the next record; `None` at the end or at a torn record.
 fn read_record(file: &mut File) -> io::Result<Option<Vec<u8>>> {
     let mut head = [0u8; HEAD_BYTES];
     if !filled(file, &mut head)? {

@@ -1,4 +1,4 @@
-//! What the spool promises: order, growth, bounds, and what a kill leaves behind.
+//! Tests of the spool: order, growth, limits and recovery after a kill.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

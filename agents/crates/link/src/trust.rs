@@ -1,5 +1,5 @@
-//! Whose desired state is accepted, and which: signed by a trusted key, for this server, never older than what was held.
-//! Owns `desired.bin`, `trust.toml` and `version.toml`. Never applies a state.
+//! Verifies desired states: signed by a trusted key, for this server, never older than an accepted one. Owns `desired.bin`,
+//! `trust.toml` and `version.toml`. Never applies a state.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{AgentConfig, SigningKey};
 use crate::key::{KEY_BYTES, state_signature_valid};
 
-/// Why the saved state can't be used at start.
+/// Reason for which the saved state can't be used at start.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// A file can't be read or written.
@@ -28,28 +28,28 @@ pub enum TrustError {
     Damaged(#[from] StateFileError),
 }
 
-/// What became of a state that was offered.
+/// Result of an offered state.
 #[derive(Debug)]
-pub(crate) enum Verdict {
-    /// Newer than the one held; it is saved.
+pub(crate) enum StateDecision {
+    /// The state is newer than the current one and is saved.
     Accepted(Box<DesiredState>),
-    /// The one that is held.
-    Held,
+    /// The state has the current version.
+    Unchanged,
 }
 
-/// A state that was refused, or could not be saved.
+/// Reason for which a state was refused or not saved.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
-    /// It is not acceptable.
+pub(crate) enum StateRefusal {
+    /// The state is invalid.
     #[error(transparent)]
     State(#[from] StateError),
-    /// It could not be saved, so it must not be applied.
+    /// The state could not be saved, so it must not be applied.
     #[error("the desired state could not be saved: {0}")]
     Save(#[source] TrustError),
 }
 
-impl Refusal {
-    /// The code of the contract's error table.
+impl StateRefusal {
+    /// Returns the code of the contract's error table.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::State(StateError::Field { .. }) => "state.invalid",
@@ -62,7 +62,7 @@ impl Refusal {
     }
 }
 
-/// The keys trusted now and the version held.
+/// Trusted keys and the current version.
 #[derive(Debug)]
 pub(crate) struct Trust {
     server: ServerId,
@@ -90,7 +90,7 @@ struct VersionFile {
 }
 
 impl Trust {
-    /// Reads what is saved. A damaged or foreign state is logged and left out: the agent then starts with none and syncs.
+    /// Reads the saved files. A damaged or foreign state is logged and ignored: the agent then starts without one and syncs.
     pub(crate) fn open(config: &AgentConfig, folders: &Folders) -> Result<(Self, Option<DesiredState>), TrustError> {
         let keys_path = folders.state().join("trust.toml");
         let keys = state_file::read_toml::<TrustFile>(&keys_path)?.map(|file| file.signing_keys);
@@ -116,7 +116,7 @@ impl Trust {
         };
         let judged = agent::SignedState::decode(bytes.as_slice())
             .map_err(|error| StateError::Field { field: "saved".into(), reason: error.to_string() })
-            .and_then(|signed| trust.judge(&signed));
+            .and_then(|signed| trust.verify(&signed));
         match judged {
             Ok((state, keys)) => {
                 // A crash between saving a state, its keys and its version is repaired here, as is a damaged version.
@@ -153,28 +153,29 @@ impl Trust {
         [keys.err(), version.err(), state.err()].into_iter().flatten().collect()
     }
 
-    /// The version held; zero when none.
+    /// Returns the current version; zero without a state.
     pub(crate) fn held(&self) -> Version {
         self.held
     }
 
-    /// Checks a state and, when it is newer, saves its exact bytes before anyone may apply it.
-    pub(crate) fn offer(&mut self, signed: &agent::SignedState) -> Result<Verdict, Refusal> {
-        let (state, keys) = self.judge(signed)?;
+    /// Verifies a state and, if it is newer, saves its exact bytes before it may be applied.
+    pub(crate) fn offer(&mut self, signed: &agent::SignedState) -> Result<StateDecision, StateRefusal> {
+        let (state, keys) = self.verify(signed)?;
         if state.version == self.held {
-            return Ok(Verdict::Held);
+            return Ok(StateDecision::Unchanged);
         }
         let version = state.version;
-        file::replace(&self.state_path, &signed.encode_to_vec(), 0o600).map_err(|error| Refusal::Save(error.into()))?;
-        self.save_keys(keys).map_err(Refusal::Save)?;
-        self.save_highest(version).map_err(Refusal::Save)?;
-        // Last: a state that is held is handed out, and one that could not be saved whole is accepted when offered again.
+        file::replace(&self.state_path, &signed.encode_to_vec(), 0o600)
+            .map_err(|error| StateRefusal::Save(error.into()))?;
+        self.save_keys(keys).map_err(StateRefusal::Save)?;
+        self.save_highest(version).map_err(StateRefusal::Save)?;
+        // Last step: the current state is published, and a state that was not saved completely is accepted when offered again.
         self.held = version;
-        Ok(Verdict::Accepted(Box::new(state)))
+        Ok(StateDecision::Accepted(Box::new(state)))
     }
 
-    /// The state and the keys trusted once it is accepted: its signer and the successors it announces.
-    fn judge(&self, signed: &agent::SignedState) -> Result<(DesiredState, Vec<SigningKey>), StateError> {
+    /// Returns the state and the keys trusted once it is accepted: its signer and the successors that it announces.
+    fn verify(&self, signed: &agent::SignedState) -> Result<(DesiredState, Vec<SigningKey>), StateError> {
         let signer = self.keys.iter().find(|key| {
             key.key_id == signed.key_id && state_signature_valid(&key.public_key, &signed.state, &signed.signature)
         });
@@ -189,7 +190,7 @@ impl Trust {
         let mut keys = vec![signer.clone()];
         for announced in fairlead_wire::announced_keys(&signed.state)? {
             let fits = announced.public_key.len() == KEY_BYTES;
-            // An id already trusted can't be given another key: succession adds, it never rewrites.
+            // A trusted id never gets another key: succession only adds keys.
             if fits && keys.iter().all(|key| key.key_id != announced.key_id) {
                 keys.push(announced.into());
             }

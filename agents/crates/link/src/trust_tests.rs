@@ -1,4 +1,4 @@
-//! Which states an agent accepts, and what it trusts after them.
+//! Tests of accepted states and of the keys trusted after them.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use fairlead_base::Folders;
@@ -6,7 +6,7 @@ use fairlead_model::{ServerId, StateError, Version};
 use fairlead_wire::agent;
 use prost::Message;
 
-use super::{Refusal, Trust, Verdict};
+use super::{StateDecision, StateRefusal, Trust};
 use crate::config::{AgentConfig, SigningKey};
 
 struct Signer(String, Ed25519KeyPair);
@@ -64,7 +64,7 @@ impl Home {
 }
 
 fn accepted(trust: &mut Trust, signed: &agent::SignedState) -> bool {
-    matches!(trust.offer(signed), Ok(Verdict::Accepted(_)))
+    matches!(trust.offer(signed), Ok(StateDecision::Accepted(_)))
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn an_accepted_state_is_there_after_a_restart_and_an_older_one_is_refused_then_t
     let (mut trust, saved) = home.trust();
     assert_eq!(saved, None);
     assert!(accepted(&mut trust, &pinned.sign(7, &[])));
-    assert!(matches!(trust.offer(&pinned.sign(7, &[])), Ok(Verdict::Held)));
+    assert!(matches!(trust.offer(&pinned.sign(7, &[])), Ok(StateDecision::Unchanged)));
     let (mut trust, saved) = home.trust();
     assert_eq!(saved, Some(7));
     let refused = trust.offer(&pinned.sign(6, &[]));
-    assert!(matches!(refused, Err(Refusal::State(StateError::Older { .. }))));
+    assert!(matches!(refused, Err(StateRefusal::State(StateError::Older { .. }))));
     assert_eq!(trust.held(), Version { epoch: 1, number: 7 });
 }
 
@@ -92,7 +92,7 @@ fn unsigned_changed_and_foreign_states_are_refused_and_nothing_is_saved() {
     let mut changed = pinned.sign(1, &[]);
     changed.state = pinned.sign(2, &[]).state;
     for bad in [unsigned, changed, stranger.sign(1, &[]), agent::SignedState::default()] {
-        assert!(matches!(trust.offer(&bad), Err(Refusal::State(StateError::Signature { .. }))));
+        assert!(matches!(trust.offer(&bad), Err(StateRefusal::State(StateError::Signature { .. }))));
     }
     assert!(!home.folders.desired_state().exists());
 }
@@ -143,14 +143,14 @@ fn a_state_whose_keys_could_not_be_saved_is_accepted_when_it_comes_again() {
     // A folder in its place: the file can't be written.
     std::fs::create_dir(&keys).unwrap();
     let rotation = old.sign(1, &[&new]);
-    assert!(matches!(trust.offer(&rotation), Err(Refusal::Save(_))));
+    assert!(matches!(trust.offer(&rotation), Err(StateRefusal::Save(_))));
     std::fs::remove_dir(&keys).unwrap();
     assert!(accepted(&mut trust, &rotation));
     assert!(accepted(&mut trust, &new.sign(2, &[])));
 }
 
 /// Offers a state to a fresh `Trust` in this home.
-fn offered(home: &Home, signed: &agent::SignedState) -> Result<Verdict, Refusal> {
+fn offered(home: &Home, signed: &agent::SignedState) -> Result<StateDecision, StateRefusal> {
     home.trust().0.offer(signed)
 }
 
@@ -163,15 +163,15 @@ fn damage_to_the_saved_state_allows_no_older_one() {
     for damage in [b"".as_slice(), b"half of a state", pinned.sign(6, &[]).encode_to_vec().as_slice()] {
         std::fs::write(home.folders.desired_state(), damage).unwrap();
         assert_eq!(home.trust().1, None, "a state that is older than the highest is not used either");
-        assert!(matches!(offered(&home, &pinned.sign(6, &[])), Err(Refusal::State(StateError::Older { .. }))));
+        assert!(matches!(offered(&home, &pinned.sign(6, &[])), Err(StateRefusal::State(StateError::Older { .. }))));
     }
     // The same version is no downgrade, and restores the state.
-    assert!(matches!(offered(&home, &pinned.sign(7, &[])), Ok(Verdict::Accepted(_))));
+    assert!(matches!(offered(&home, &pinned.sign(7, &[])), Ok(StateDecision::Accepted(_))));
     assert_eq!(home.trust().1, Some(7));
     // Without the second file the downgrade succeeds.
     std::fs::remove_file(&version).unwrap();
     std::fs::write(home.folders.desired_state(), b"half").unwrap();
-    assert!(matches!(offered(&home, &pinned.sign(6, &[])), Ok(Verdict::Accepted(_))));
+    assert!(matches!(offered(&home, &pinned.sign(6, &[])), Ok(StateDecision::Accepted(_))));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The link against a gateway in this process, over a real socket: hello, sync, push, and what an outage costs.
+//! Tests the link against an in-process gateway over a real socket: hello, sync, push and outages.
 
 #![cfg(test)]
 
@@ -8,7 +8,9 @@ mod fake;
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, Folders};
-use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol, knock};
+use fairlead_link::{
+    AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol, probe_control_plane,
+};
 use fairlead_model::DesiredState;
 use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
 use tokio::sync::watch;
@@ -178,7 +180,7 @@ async fn pushes_of_an_outage_arrive_in_order_once_the_link_is_back_and_survive_a
     peer.send(FromGateway::PushAck(agent::PushAck { sequence: 1 })).await;
     assert!(agent.ends.pushes.frame(frame(200)));
     assert_eq!(pushed(&mut peer).await, (2, 200));
-    // Not acknowledged: the gateway goes, more is pushed, and the agent itself ends too.
+    // Not acknowledged: the gateway closes, more is pushed, and the agent ends too.
     drop(peer);
     for at in [300, 400] {
         assert!(agent.ends.pushes.frame(frame(at)));
@@ -220,7 +222,7 @@ async fn a_question_about_logs_and_its_answer_cross_the_link_and_an_outage_ends_
     let query = agent::LogQuery { query_id: "q1".into(), app_id: "app_a".into(), ..agent::LogQuery::default() };
     peer.send(FromGateway::LogQuery(query.clone())).await;
     assert_eq!(agent.ends.log_requests.recv().await, Some(LogRequest::Query(Box::new(query))));
-    // More than fits between the two: whoever answers waits for the link, and nothing is lost.
+    // More than the buffers hold: the sender waits for the link, and nothing is lost.
     let answers = agent.ends.log_answers.clone();
     let answering = tokio::spawn(async move {
         for number in 0..40u64 {
@@ -245,7 +247,7 @@ async fn a_question_about_logs_and_its_answer_cross_the_link_and_an_outage_ends_
 }
 
 #[tokio::test]
-async fn a_knock_is_answered_and_opens_no_session_or_tells_why_it_would_have_none() {
+async fn a_probe_is_answered_without_a_session_or_fails_with_the_reason() {
     let gateway = Gateway::bind().await;
     let (_dir, folders, config) = enrolled(&gateway).await;
     for refuses in [false, true] {
@@ -262,12 +264,14 @@ async fn a_knock_is_answered_and_opens_no_session_or_tells_why_it_would_have_non
             .await;
             peer.ended().await;
         };
-        let (answer, ()) = tokio::join!(knock(&config, &folders, "9.9.9", &["app"]), door);
+        let (answer, ()) = tokio::join!(probe_control_plane(&config, &folders, "9.9.9", &["app"]), door);
         match answer {
             Ok(()) => assert!(!refuses),
             Err(error) => assert!(refuses && error.to_string().contains("does not know this server"), "{error}"),
         }
     }
     std::fs::write(folders.desired_state(), b"half of a state").unwrap();
-    assert!(knock(&config, &folders, "9.9.9", &[]).await.unwrap_err().to_string().contains("not understood"));
+    assert!(
+        probe_control_plane(&config, &folders, "9.9.9", &[]).await.unwrap_err().to_string().contains("not understood")
+    );
 }

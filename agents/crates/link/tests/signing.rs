@@ -1,4 +1,4 @@
-//! Signatures of both languages over the same bytes (the contract's signing fixture).
+//! Checks signatures against those of the TypeScript library (the contract's signing fixture).
 
 #![cfg(test)]
 

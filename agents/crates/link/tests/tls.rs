@@ -1,4 +1,4 @@
-//! Dialling over TLS: an authority given by file is trusted, a stranger's certificate is not.
+//! Tests connecting over TLS: an authority from a file is trusted, an unknown certificate is not.
 
 #![cfg(test)]
 

@@ -16,16 +16,13 @@ pub enum SampleError {
     /// The file is not there or may not be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The kernel's file.
         path: std::path::PathBuf,
-        /// What the kernel said.
         #[source]
         source: std::io::Error,
     },
     /// The file does not hold what this kernel interface promises.
     #[error("{path} has no usable `{field}`")]
     Field {
-        /// The kernel's file.
         path: std::path::PathBuf,
         /// What was looked for.
         field: &'static str,

@@ -28,16 +28,13 @@ pub enum AuthorityError {
     /// A file can't be read or written.
     #[error("cannot use {path}: {source}")]
     File {
-        /// Which.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
     /// The files in its folder are no authority.
     #[error("{folder} holds no usable authority ({reason}); move it away to get a new one, then trust that")]
     Damaged {
-        /// The folder.
         folder: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -45,7 +42,6 @@ pub enum AuthorityError {
     /// The name is not below `.localhost`.
     #[error("the local authority signs only names that end in .localhost, not {host}")]
     Host {
-        /// The name.
         host: String,
     },
     /// The certificate can't be made.

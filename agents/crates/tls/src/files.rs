@@ -23,22 +23,18 @@ pub enum CertificateFileError {
     /// A file can't be read, or is not PEM of its kind.
     #[error("{path}: {source}")]
     Pem {
-        /// The file.
         path: PathBuf,
-        /// What was wrong.
         #[source]
         source: pem::Error,
     },
     /// It names no host.
     #[error("{path}: the first certificate names no host (subject alternative names)")]
     NoHosts {
-        /// The file.
         path: PathBuf,
     },
     /// The key is of a kind that can't be used.
     #[error("{path}: this key can't be used; write it anew with `openssl pkcs8 -topk8 -nocrypt`")]
     Key {
-        /// The file.
         path: PathBuf,
     },
 }

@@ -32,7 +32,6 @@ pub enum CertificateError {
     /// Two certificates claim one host.
     #[error("{host} has two certificates")]
     Duplicate {
-        /// The host.
         host: String,
     },
     /// Its key can't be read, or belongs to another certificate.

@@ -25,7 +25,7 @@ async fn measure(campaign: &Campaign, print: fn(&CampaignRow) -> io::Result<()>)
     let mut printed = Ok(());
     let measured = run_campaign(campaign, cancel.clone(), |row| {
         if let Err(error) = print(row) {
-            // Nobody reads the rows any more: measuring on would only load the machine.
+            // The output is closed: further measurements would only load the machine.
             printed = Err(error);
             cancel.cancel();
         }

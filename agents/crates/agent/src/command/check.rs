@@ -18,17 +18,17 @@ use serde::Serialize;
 use super::{Outcome, block_on};
 use crate::cli::CheckArgs;
 
-/// Below this a build or a log may fail at any moment.
+/// Minimum free space; below it a build or a log may fail at any moment.
 const DISK_FREE_BYTES_MIN: u64 = 1024 * 1024 * 1024;
 
-/// Below this the disk takes no build any more, whatever room it has.
+/// Minimum number of free inodes for builds, whatever space the disk has.
 const FILES_FREE_MIN: u64 = 50_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+enum CheckStatus {
     Good,
-    /// Works, with less than there could be.
+    /// Works, but without an optional feature or protection.
     Reduced,
     Bad,
 }
@@ -36,7 +36,7 @@ enum Verdict {
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
-    verdict: Verdict,
+    verdict: CheckStatus,
     detail: String,
 }
 
@@ -55,36 +55,36 @@ pub(crate) fn check(args: CheckArgs) -> Outcome {
     } else {
         for finding in &findings {
             let mark = match finding.verdict {
-                Verdict::Good => "ok     ",
-                Verdict::Reduced => "reduced",
-                Verdict::Bad => "bad    ",
+                CheckStatus::Good => "ok     ",
+                CheckStatus::Reduced => "reduced",
+                CheckStatus::Bad => "bad    ",
             };
             println!("{mark}  {:<10}  {}", finding.what, finding.detail);
         }
     }
-    let bad = findings.iter().any(|finding| finding.verdict == Verdict::Bad);
+    let bad = findings.iter().any(|finding| finding.verdict == CheckStatus::Bad);
     Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn finding(what: &'static str, verdict: Verdict, detail: impl Into<String>) -> Finding {
+fn finding(what: &'static str, verdict: CheckStatus, detail: impl Into<String>) -> Finding {
     Finding { what, verdict, detail: detail.into() }
 }
 
 fn disk(folders: &Folders) -> Finding {
     let root = folders.root();
     match rustix::fs::statvfs(root) {
-        Err(error) => finding("disk", Verdict::Bad, format!("{}: {error}", root.display())),
+        Err(error) => finding("disk", CheckStatus::Bad, format!("{}: {error}", root.display())),
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let mebibytes = free / (1024 * 1024);
             if free < DISK_FREE_BYTES_MIN {
                 return finding(
                     "disk",
-                    Verdict::Bad,
+                    CheckStatus::Bad,
                     format!("only {mebibytes} MiB free in {}: make room", root.display()),
                 );
             }
-            finding("disk", Verdict::Good, format!("{mebibytes} MiB free in {}", root.display()))
+            finding("disk", CheckStatus::Good, format!("{mebibytes} MiB free in {}", root.display()))
         }
     }
 }
@@ -101,24 +101,24 @@ fn system() -> Finding {
     if version < KERNEL_MIN {
         return finding(
             "system",
-            Verdict::Reduced,
+            CheckStatus::Reduced,
             format!("{detail}: {major}.{minor} or newer keeps apps better apart"),
         );
     }
-    finding("system", Verdict::Good, detail)
+    finding("system", CheckStatus::Good, detail)
 }
 
-/// A disk may have room and yet take no more files.
+/// Checks free inodes: a disk with free space may still take no more files.
 fn files(folders: &Folders) -> Finding {
     match rustix::fs::statvfs(folders.root()) {
-        Err(error) => finding("files", Verdict::Bad, format!("{}: {error}", folders.root().display())),
-        // Some file systems count none.
+        Err(error) => finding("files", CheckStatus::Bad, format!("{}: {error}", folders.root().display())),
+        // Some file systems do not count inodes.
         Ok(disk) if disk.f_files == 0 || disk.f_favail >= FILES_FREE_MIN => {
-            finding("files", Verdict::Good, "there is room for more files")
+            finding("files", CheckStatus::Good, "there is room for more files")
         }
         Ok(disk) => finding(
             "files",
-            Verdict::Bad,
+            CheckStatus::Bad,
             format!(
                 "only {} more files fit on this disk: remove some, or make a file system with more inodes",
                 disk.f_favail
@@ -127,7 +127,7 @@ fn files(folders: &Folders) -> Finding {
     }
 }
 
-/// Certificates, tokens and logs all rest on the time (adjtimex(2)).
+/// Checks that the clock is synchronized (adjtimex(2)): certificates, tokens and logs depend on it.
 #[allow(unsafe_code)]
 fn clock() -> Finding {
     // SAFETY: all zeros is a valid `timex`: no mode is set, so the call only reads.
@@ -138,11 +138,11 @@ fn clock() -> Finding {
     if state == libc::TIME_ERROR || state < 0 {
         return finding(
             "clock",
-            Verdict::Reduced,
+            CheckStatus::Reduced,
             "nothing keeps it right, as far as the kernel knows: install chrony or systemd-timesyncd",
         );
     }
-    finding("clock", Verdict::Good, "is kept right")
+    finding("clock", CheckStatus::Good, "is kept right")
 }
 
 fn detect(folders: &Folders) -> Isolation {
@@ -153,25 +153,25 @@ fn detect(folders: &Folders) -> Isolation {
 fn groups(folders: &Folders) -> Finding {
     let isolation = detect(folders);
     match isolation.limits() {
-        Ok(version) => finding("limits", Verdict::Good, format!("by control groups of version {version}")),
-        Err(reason) => finding("limits", Verdict::Reduced, format!("apps have none: {reason}")),
+        Ok(version) => finding("limits", CheckStatus::Good, format!("by control groups of version {version}")),
+        Err(reason) => finding("limits", CheckStatus::Reduced, format!("apps have none: {reason}")),
     }
 }
 
-/// Where container engines listen.
+/// Default sockets of container engines.
 const ENGINES: [&str; 3] = ["/var/run/docker.sock", "/run/podman/podman.sock", "/run/docker.sock"];
 
 fn engine(sockets: &[&Path]) -> Finding {
     let answers = sockets.iter().find(|socket| UnixStream::connect(socket).is_ok());
     match (answers, sockets.iter().find(|socket| socket.exists())) {
-        (Some(socket), _) => finding("engine", Verdict::Good, format!("listens on {}", socket.display())),
+        (Some(socket), _) => finding("engine", CheckStatus::Good, format!("listens on {}", socket.display())),
         (None, Some(socket)) => finding(
             "engine",
-            Verdict::Reduced,
+            CheckStatus::Reduced,
             format!("{} can't be connected to: start the container engine, or let this user in", socket.display()),
         ),
         (None, None) => {
-            finding("engine", Verdict::Reduced, "no Docker here: apps are built and run without containers")
+            finding("engine", CheckStatus::Reduced, "no Docker here: apps are built and run without containers")
         }
     }
 }
@@ -180,8 +180,8 @@ fn programs() -> Vec<Finding> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = |name: &str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
     let look = |name: &'static str| match found(name) {
-        Some(file) => finding(name, Verdict::Good, file.display().to_string()),
-        None => finding(name, Verdict::Bad, format!("{name} is not in PATH: builds need it, install it")),
+        Some(file) => finding(name, CheckStatus::Good, file.display().to_string()),
+        None => finding(name, CheckStatus::Bad, format!("{name} is not in PATH: builds need it, install it")),
     };
     ["git", "node", "npm"].map(look).into()
 }
@@ -191,22 +191,22 @@ fn isolation(folders: &Folders) -> Vec<Finding> {
     if isolation.off().is_empty() {
         return vec![finding(
             "isolation",
-            Verdict::Good,
+            CheckStatus::Good,
             "apps have their own user, network, limits and view of the system",
         )];
     }
-    isolation.off().iter().map(|reason| finding("isolation", Verdict::Reduced, reason)).collect()
+    isolation.off().iter().map(|reason| finding("isolation", CheckStatus::Reduced, reason)).collect()
 }
 
 fn proxy<'a>(folders: &Folders, addresses: impl Iterator<Item = &'a SocketAddr>) -> Vec<Finding> {
     if UnixStream::connect(folders.proxy_socket()).is_ok() {
-        return vec![finding("proxy", Verdict::Good, "runs and holds its ports")];
+        return vec![finding("proxy", CheckStatus::Good, "runs and holds its ports")];
     }
     let try_port = |address: &SocketAddr| match TcpListener::bind(address) {
-        Ok(_) => finding("ports", Verdict::Good, format!("{address} is free")),
-        Err(error) => finding("ports", Verdict::Bad, format!("{address} can't be used: {error}")),
+        Ok(_) => finding("ports", CheckStatus::Good, format!("{address} is free")),
+        Err(error) => finding("ports", CheckStatus::Bad, format!("{address} can't be used: {error}")),
     };
-    let mut findings = vec![finding("proxy", Verdict::Reduced, "does not run: start the agent with `run`")];
+    let mut findings = vec![finding("proxy", CheckStatus::Reduced, "does not run: start the agent with `run`")];
     findings.extend(addresses.map(try_port));
     findings
 }
@@ -214,18 +214,18 @@ fn proxy<'a>(folders: &Folders, addresses: impl Iterator<Item = &'a SocketAddr>)
 fn link(folders: &Folders) -> std::io::Result<Finding> {
     let config = match config::read::<AgentConfig>(&folders.config()) {
         Ok(config) => config,
-        Err(error) => return Ok(finding("link", Verdict::Bad, format!("not enrolled: {}", chain(&error)))),
+        Err(error) => return Ok(finding("link", CheckStatus::Bad, format!("not enrolled: {}", chain(&error)))),
     };
     if let Err(error) = AgentKey::open(&folders.key()) {
-        return Ok(finding("link", Verdict::Bad, format!("{}: {}", folders.key().display(), chain(&error))));
+        return Ok(finding("link", CheckStatus::Bad, format!("{}: {}", folders.key().display(), chain(&error))));
     }
     let reached = match Endpoint::new(&config.control_url, config.control_ca_file.as_deref()) {
         Err(error) => Err(error),
         Ok(endpoint) => block_on(endpoint.probe())?,
     };
     Ok(match reached {
-        Ok(()) => finding("link", Verdict::Good, format!("{} reaches {}", config.server_name, config.control_url)),
-        Err(error) => finding("link", Verdict::Bad, format!("{}; apps serve on meanwhile", chain(&error))),
+        Ok(()) => finding("link", CheckStatus::Good, format!("{} reaches {}", config.server_name, config.control_url)),
+        Err(error) => finding("link", CheckStatus::Bad, format!("{}; apps serve on meanwhile", chain(&error))),
     })
 }
 
@@ -239,11 +239,11 @@ mod tests {
     fn an_engine_is_there_silent_or_missing() {
         let dir = tempfile::tempdir().unwrap();
         let (missing, socket) = (dir.path().join("none.sock"), dir.path().join("engine.sock"));
-        assert_eq!(engine(&[&missing]).verdict, Verdict::Reduced);
+        assert_eq!(engine(&[&missing]).verdict, CheckStatus::Reduced);
         assert!(engine(&[&missing]).detail.contains("without containers"));
         let listener = UnixListener::bind(&socket).unwrap();
         let found = engine(&[&missing, &socket]);
-        assert_eq!(found.verdict, Verdict::Good);
+        assert_eq!(found.verdict, CheckStatus::Good);
         assert!(found.detail.contains("engine.sock"));
         drop(listener);
         assert!(engine(&[&missing, &socket]).detail.contains("start the container engine"));
@@ -255,8 +255,8 @@ mod tests {
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
         let findings = [system(), disk(&folders), files(&folders), clock(), groups(&folders)];
-        assert!(findings.iter().all(|finding| !finding.detail.is_empty() && finding.verdict != Verdict::Bad));
+        assert!(findings.iter().all(|finding| !finding.detail.is_empty() && finding.verdict != CheckStatus::Bad));
         let gone = Folders::new(&dir.path().join("gone")).unwrap();
-        assert_eq!([disk(&gone), files(&gone)].map(|finding| finding.verdict), [Verdict::Bad; 2]);
+        assert_eq!([disk(&gone), files(&gone)].map(|finding| finding.verdict), [CheckStatus::Bad; 2]);
     }
 }

@@ -22,12 +22,12 @@ use super::Outcome;
 const WORK_MAX: Duration = Duration::from_secs(60);
 /// Descriptors that the process may have: those of one walk and a few more.
 const DESCRIPTORS_MAX: u64 = 128;
-/// Newest version of Landlock whose rights are taken away; an older kernel takes away those that it knows.
+/// Newest Landlock version that this program restricts by; an older kernel restricts only the rights that it knows.
 const LANDLOCK: ABI = ABI::V6;
 
 /// Result of one removal, as JSON on standard output.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Emptied {
+pub(crate) struct RemovalReport {
     pub(crate) removal: Removal,
     /// Reason why Landlock does not confine the process; the walk itself still stays in the folder.
     pub(crate) unconfined: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) fn empty() -> Outcome {
     let unconfined = confine(folder.as_fd()).err();
     let until = Instant::now() + WORK_MAX;
     let removal = remove(folder, || Instant::now() >= until)?;
-    println!("{}", serde_json::to_string(&Emptied { removal, unconfined })?);
+    println!("{}", serde_json::to_string(&RemovalReport { removal, unconfined })?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,4 +1,5 @@
-//! `enrol`: the token comes from a file, standard input or a variable, never from an argument that `ps` would show.
+//! `enrol`: enrols this machine as a server. Invariant: the token comes from a file, standard input or a variable, never from an
+//! argument that `ps` would show.
 
 use std::io::{self, Read};
 use std::path::Path;

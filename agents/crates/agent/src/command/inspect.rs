@@ -1,4 +1,4 @@
-//! `inspect`: how a folder would be built and started.
+//! `inspect`: prints the build and start plan of a folder.
 
 use std::path::Component;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Answers questions about what apps wrote, from the server's own disk. Owns which questions are open and that each ends:
-//! with its answer, when it is cancelled, or with the connection it came by. Keeps nothing and sends nothing unasked.
+//! Serves log queries of the control plane from the app logs on this server's disk. Invariant: each query ends with its answer,
+//! when it is cancelled, or with its connection.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,31 +16,31 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-/// Questions under way at once; a dashboard that is left open asks one.
+/// Maximum number of open queries; an open dashboard holds one.
 const OPEN_MAX: usize = 8;
-/// Searches at once: each keeps a thread, and releases are unpacked on the same few.
+/// Maximum number of concurrent searches. Each occupies a blocking thread, and unpacking releases uses the same few threads.
 const SEARCHES_MAX: usize = 2;
-/// One message stays far below the link's frame limit.
+/// Maximum size of one message; far below the link's frame limit.
 const CHUNK_BYTES_MAX: usize = 256 * 1024;
-/// A person sees a line within half a second.
+/// Poll interval of a follower, so that a person sees a line within half a second.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(400);
-/// How often what apps wrote is packed and bounded.
+/// Interval at which app logs are compressed and old ones removed.
 const TIDY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Answers until the link has gone.
+/// Serves log queries until the link ends.
 pub(crate) struct AppLogs {
     folders: Folders,
     answers: mpsc::Sender<agent::LogLines>,
-    open: HashMap<String, Open>,
+    open: HashMap<String, OpenQuery>,
     searches: Arc<Semaphore>,
 }
 
-struct Open {
+struct OpenQuery {
     cancelled: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Open {
+impl Drop for OpenQuery {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.task.abort();
@@ -52,7 +52,7 @@ impl AppLogs {
         Self { folders, answers, open: HashMap::new(), searches: Arc::new(Semaphore::new(SEARCHES_MAX)) }
     }
 
-    /// Serves requests and tidies between them.
+    /// Serves requests and tidies the logs between them.
     pub(crate) async fn run(mut self, mut requests: mpsc::UnboundedReceiver<LogRequest>) {
         let mut tidy = interval(TIDY_PAUSE);
         tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -85,12 +85,12 @@ impl AppLogs {
             if failure.is_some() {
                 let end =
                     agent::LogLines { query_id: query.query_id, done: true, failure, ..agent::LogLines::default() };
-                // The link has gone, and with it who asked.
+                // An error means that the link has ended, so no client waits for the answer.
                 answers.send(end).await.ok();
             }
         });
-        // One of the same id that is still open is ended by this.
-        self.open.insert(id, Open { cancelled, task });
+        // Dropping an open query of the same id cancels it.
+        self.open.insert(id, OpenQuery { cancelled, task });
     }
 
     async fn tidy(&self) {
@@ -102,19 +102,19 @@ impl AppLogs {
     }
 }
 
-type Refusal = (&'static str, String);
+type LogQueryError = (&'static str, String);
 
-/// Sends what was asked for; returns when that is all, or nobody listens any more.
+/// Sends the matching lines. Returns after the last one, or when the receiver is closed.
 async fn answer(
     folders: &Folders,
     query: &agent::LogQuery,
     answers: &mpsc::Sender<agent::LogLines>,
     cancelled: Arc<AtomicBool>,
     searches: &Semaphore,
-) -> Result<(), Refusal> {
+) -> Result<(), LogQueryError> {
     let filter = filter(query).map_err(|why| ("log.query_invalid", why))?;
     let unread = |error: io::Error| ("log.unreadable", format!("What the app wrote can't be read: {error}."));
-    // Never closed, so that everybody gets their turn.
+    // The semaphore is never closed, and it is fair: every query gets its permit.
     let turn = searches.acquire().await;
     let (at, begun) = (folders.clone(), move |folders: &Folders| LogFollower::begin(folders, filter, &cancelled));
     let (mut follower, lines, more) = spawn_blocking(move || begun(&at))
@@ -168,7 +168,7 @@ fn filter(query: &agent::LogQuery) -> Result<LogFilter, String> {
     Ok(filter.by(&query.process, &query.instance_id))
 }
 
-/// Lines as messages; at least one, which says that there is nothing.
+/// Splits lines into messages. Returns at least one message, which is empty if there are no lines.
 fn chunks(query: &agent::LogQuery, lines: Vec<FoundLine>) -> Vec<agent::LogLines> {
     let empty = || agent::LogLines { query_id: query.query_id.clone(), ..agent::LogLines::default() };
     let (mut chunks, mut bytes) = (vec![empty()], 0);
@@ -206,7 +206,7 @@ fn message(line: FoundLine) -> agent::AppLogLine {
 mod tests {
     use super::*;
 
-    /// As a shim leaves it.
+    /// Writes a log file as a shim does.
     fn written(folders: &Folders, instance: &str, text: &str) {
         let folder = folders.app_logs().join("app_a-env_p/web").join(format!("{instance}.rel_1"));
         std::fs::create_dir_all(&folder).unwrap();
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(texts(&world.next().await), ["after"]);
         world.requests.send(LogRequest::CancelAll).unwrap();
         written(&world.folders, "ins_1", "7 o unheard\n");
-        // Requests are served in turn: whatever the first one still had to say would come before this answer.
+        // Requests are served in order: any remaining line of the first query would arrive before this answer.
         world.ask(agent::LogQuery { text: "before".into(), ..query("q2") });
         let next = world.next().await;
         assert_eq!((next.query_id.as_str(), texts(&next)), ("q2", vec!["before"]));

@@ -1,4 +1,4 @@
-//! Benchmark runs that desired state asks for: one at a time, each once. Owns the queue and what is reported of it.
+//! Runs the benchmarks of desired state: one at a time, each once. Owns their queue and their status reports.
 
 use std::io;
 
@@ -10,37 +10,38 @@ use tokio::task::JoinHandle;
 
 use super::local_state::LocalState;
 
-/// What a run under way says.
+/// Event of the running benchmark.
 #[derive(Debug)]
 pub(crate) enum BenchmarkEvent {
     /// A row was measured.
     Row(BenchmarkRow),
-    /// It is over.
+    /// The run ended, with its rows or its error.
     Finished(Result<Vec<BenchmarkRow>, BenchError>),
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningBenchmark {
     status: BenchmarkStatus,
     cancel: CancellationToken,
     task: JoinHandle<()>,
 }
 
-/// The one run under way.
+/// Queue of benchmark runs; at most one runs at a time.
 #[derive(Debug)]
 pub(crate) struct Benchmarks {
-    running: Option<Running>,
+    running: Option<RunningBenchmark>,
     events: mpsc::UnboundedSender<BenchmarkEvent>,
 }
 
 impl Benchmarks {
-    /// Nothing runs yet. Events of the run under way come out of the receiver.
+    /// Creates an idle queue and the receiver of the events of its runs.
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
         (Self { running: None, events }, receiver)
     }
 
-    /// Cancels what is asked for no more and starts the next one; `targets` says where an app is reached now.
+    /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
+    /// app.
     pub(crate) fn reconcile(
         &mut self,
         desired: &DesiredState,
@@ -58,7 +59,7 @@ impl Benchmarks {
         }
     }
 
-    /// Takes in one event; the outcome is on disk before anyone hears of it.
+    /// Applies one event. Invariant: the outcome is on disk before it is reported.
     pub(crate) fn take(&mut self, event: BenchmarkEvent, local: &mut LocalState) -> io::Result<()> {
         match event {
             BenchmarkEvent::Row(row) => {
@@ -77,7 +78,7 @@ impl Benchmarks {
         }
     }
 
-    /// What is true of every run in desired state; one that waits its turn counts as running, without rows.
+    /// Returns the status of every run in desired state. A queued run counts as running, without rows.
     pub(crate) fn statuses(&self, desired: &DesiredState, local: &LocalState) -> Vec<BenchmarkStatus> {
         let status = |plan: &BenchmarkPlan| match (&self.running, local.benchmark(&plan.run)) {
             (_, Some(finished)) => finished.clone(),
@@ -87,7 +88,7 @@ impl Benchmarks {
         desired.benchmarks.iter().map(status).collect()
     }
 
-    /// Ends the run under way; a restarted agent does it again.
+    /// Cancels the running benchmark; a restarted agent runs it again.
     pub(crate) async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.cancel.cancel();
@@ -97,7 +98,7 @@ impl Benchmarks {
         }
     }
 
-    fn start(&self, plan: BenchmarkPlan, targets: Targets) -> Running {
+    fn start(&self, plan: BenchmarkPlan, targets: Targets) -> RunningBenchmark {
         let status = started(plan.run.clone(), rows_total(&plan));
         let cancel = CancellationToken::new();
         let (events, token) = (self.events.clone(), cancel.clone());
@@ -107,7 +108,7 @@ impl Benchmarks {
             let outcome = run_plan(&plan, &targets, token, on_row).await;
             tell(&events, BenchmarkEvent::Finished(outcome));
         });
-        Running { status, cancel, task }
+        RunningBenchmark { status, cancel, task }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Builds that desired state asks for: one at a time, each once. Owns the queue and what is reported of it.
-//! Never builds itself; lines go to the log collector, steps and outcomes come back as events.
+//! Runs the builds of desired state: one at a time, each once. Owns their queue and their status reports; `fairlead_build` does
+//! the work.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,43 +18,43 @@ use tokio::task::JoinHandle;
 
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
-use super::unsent;
+use super::upload_retry;
 
-/// What a build under way says.
+/// Event of the running build.
 #[derive(Debug)]
 pub(crate) enum BuildEvent {
     /// A step began or ended.
     Step(StepStatus),
     /// The commit is pinned.
     Commit(Commit),
-    /// It is over.
+    /// The build ended, with its outcome or its error.
     Finished(Box<Result<BuildOutcome, BuildError>>),
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningBuild {
     status: BuildStatus,
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    /// Over what its sentences may hold of secrets.
+    /// Removes secrets from the build's messages.
     redactor: Option<Redactor>,
 }
 
-/// The one build under way and how to start the next.
+/// Queue of builds; at most one runs at a time.
 #[derive(Debug)]
 pub(crate) struct Builds {
     options: BuildOptions,
     identities: Arc<Identities>,
     sealing: Arc<SealingKey>,
-    running: Option<Running>,
+    running: Option<RunningBuild>,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
-    /// Cleans up after a former run; the first build waits for it.
+    /// Cleanup of a former run's builds; the first build waits for it.
     clearing: Option<JoinHandle<()>>,
 }
 
 impl Builds {
-    /// Nothing runs yet. Events of the build under way come out of the receiver.
+    /// Creates an idle queue and the receiver of the events of its builds.
     pub(crate) fn new(
         options: BuildOptions,
         identities: Arc<Identities>,
@@ -67,7 +67,7 @@ impl Builds {
         (Self { options, identities, sealing, running: None, events, lines, clearing }, receiver)
     }
 
-    /// Cancels what is asked for no more and starts the next one that is not done.
+    /// Cancels a build that desired state no longer lists and starts the next unfinished one.
     pub(crate) fn reconcile(&mut self, desired: &DesiredState, local: &LocalState) {
         if let Some(running) = &self.running {
             if !desired.builds.contains_key(&running.status.deployment) {
@@ -82,7 +82,7 @@ impl Builds {
         }
     }
 
-    /// Takes in one event; the outcome is on disk before anyone hears of it.
+    /// Applies one event. Invariant: the outcome is on disk before it is reported.
     pub(crate) fn take(&mut self, event: BuildEvent, local: &mut LocalState) -> io::Result<()> {
         let Some(running) = &mut self.running else { return Ok(()) };
         match event {
@@ -111,7 +111,7 @@ impl Builds {
         }
     }
 
-    /// What is true of every build in desired state; one that waits its turn counts as running, without steps.
+    /// Returns the status of every build in desired state. A queued build counts as running, without steps.
     pub(crate) fn statuses(&self, desired: &DesiredState, local: &LocalState) -> Vec<BuildStatus> {
         let status = |deployment: &DeploymentId| match (&self.running, local.build(deployment)) {
             (_, Some(finished)) => finished.clone(),
@@ -121,7 +121,7 @@ impl Builds {
         desired.builds.keys().map(status).collect()
     }
 
-    /// Ends the build under way; a restarted agent does it again.
+    /// Cancels the running build; a restarted agent runs it again.
     pub(crate) async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.cancel.cancel();
@@ -131,7 +131,7 @@ impl Builds {
         }
     }
 
-    /// Over the secrets of an app in all its environments, and those of the build itself.
+    /// Returns a redactor for the secrets of an app in all its environments, and those of the build itself.
     fn redactor(&self, desired: &DesiredState, build: &BuildSpec) -> Option<Redactor> {
         let specs = desired.apps.values().filter(|spec| spec.key.app == build.app);
         let sealed = specs.flat_map(|spec| {
@@ -147,10 +147,10 @@ impl Builds {
         fairlead_runtime::redactor(&self.sealing, sealed.chain(of_build))
     }
 
-    fn start(&mut self, spec: BuildSpec, redactor: Option<Redactor>) -> Running {
+    fn start(&mut self, spec: BuildSpec, redactor: Option<Redactor>) -> RunningBuild {
         let status = started(spec.deployment.clone());
         let cancel = CancellationToken::new();
-        let mut sink = Sink {
+        let mut sink = BuildReporter {
             deployment: spec.deployment.clone(),
             events: self.events.clone(),
             lines: self.lines.clone(),
@@ -186,12 +186,12 @@ impl Builds {
                 tracing::debug!("a build ended after the agent had");
             }
         });
-        Running { status, cancel, task, redactor }
+        RunningBuild { status, cancel, task, redactor }
     }
 }
 
-/// Sends the artifact to the control plane, for the app's other servers. This one has it whatever becomes of that.
-async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut Sink, cancel: &CancellationToken) {
+/// Uploads the artifact to the control plane for the app's other servers. A failed upload does not fail the build.
+async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut BuildReporter, cancel: &CancellationToken) {
     let digest = &made.artifact.digest;
     let (Some(store), Some(path)) = (&options.store, fairlead_build::artifact_path(&options.artifacts, digest)) else {
         return;
@@ -200,10 +200,10 @@ async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut Sink,
         Ok(()) => "The control plane holds the artifact for the app's other servers.".to_owned(),
         Err(TransferError::Cancelled) => return,
         Err(error) if error.is_passing() => {
-            if let Err(error) = unsent::keep(&options.artifacts, digest, &sink.deployment) {
+            if let Err(error) = upload_retry::note(&options.artifacts, digest, &sink.deployment) {
                 tracing::error!(%error, "an artifact that could not be sent can't be noted: it is not tried again");
             }
-            // A control plane without a store gives no token.
+            // A control plane without an artifact store gives no transfer token.
             if matches!(error, TransferError::Unlinked) {
                 return;
             }
@@ -247,19 +247,20 @@ fn concluded(mut status: BuildStatus, outcome: Result<BuildOutcome, BuildError>)
     status
 }
 
-/// A build's ears. Its lines never hold the build back: a flood beyond what can be sent is counted and said.
-struct Sink {
+/// Receives a build's lines, steps and commit. Invariant: lines never block the build; lines beyond the queue are dropped, and
+/// their count is logged.
+struct BuildReporter {
     deployment: DeploymentId,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
     redactor: Option<Redactor>,
     lost: BTreeMap<&'static str, (Step, u64)>,
-    /// Step that is done, until the next one begins or the build is over: what lies between, such as sending the artifact,
-    /// belongs to it.
+    /// Finished step, held back until the next one begins or the build ends. Work between two steps, such as the upload of the
+    /// artifact, belongs to the first.
     done: Option<StepStatus>,
 }
 
-impl Sink {
+impl BuildReporter {
     fn end_step(&mut self, unix_ms: u64) {
         if let Some(mut step) = self.done.take() {
             step.finished_unix_ms = step.finished_unix_ms.max(unix_ms);
@@ -294,7 +295,7 @@ impl Sink {
     }
 }
 
-impl BuildSink for Sink {
+impl BuildSink for BuildReporter {
     fn line(&mut self, line: LogLine) {
         self.offer(line);
     }
@@ -327,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// Builds of one user end together, and every data folder gives its first app the same one.
+    /// Serializes the tests: builds of one user are killed together, and every data folder gives its first app the same user.
     static ALONE: Mutex<()> = Mutex::const_new(());
 
     struct Bench {
@@ -378,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Two builds of a repository that nobody serves: port 1 is closed.
+    /// Two builds of a repository without a server: port 1 is closed.
     fn desired() -> DesiredState {
         let mut state = super::super::empty_state();
         for id in ["dep_1", "dep_2"] {
@@ -438,7 +439,7 @@ mod tests {
         assert!(bench.lines.try_recv().is_ok(), "the log tells what was tried");
     }
 
-    /// The app's secrets as the control plane seals them (the contract's fixture); here a branch has one's name.
+    /// The control plane's library sealed these secrets (the contract's fixture). The branch here equals one of them.
     #[tokio::test]
     async fn what_a_build_says_of_its_apps_secrets_is_taken_out_of_its_log_and_its_failure() {
         let path =
@@ -453,7 +454,7 @@ mod tests {
             )
         };
         let (mut bench, secret) = (bench().await, "correct-horse-battery-staple");
-        let mut sink = Sink {
+        let mut sink = BuildReporter {
             deployment: DeploymentId::parse("dep_1").unwrap(),
             events: bench.builds.events.clone(),
             lines: bench.builds.lines.clone(),
@@ -487,7 +488,8 @@ mod tests {
     async fn a_step_lasts_until_the_next_one_begins_or_the_build_is_over() {
         let (events, mut told) = mpsc::unbounded_channel();
         let (deployment, lost) = (DeploymentId::parse("dep_1").unwrap(), BTreeMap::new());
-        let mut sink = Sink { deployment, events, lines: mpsc::channel(1).0, redactor: None, lost, done: None };
+        let mut sink =
+            BuildReporter { deployment, events, lines: mpsc::channel(1).0, redactor: None, lost, done: None };
         let status = |step, state, started_unix_ms, finished_unix_ms| StepStatus {
             step,
             state,
@@ -498,7 +500,7 @@ mod tests {
         sink.step(status(Step::Build, StepState::Done, 10, 20));
         sink.step(status(Step::Pack, StepState::Running, 25, 0));
         sink.step(status(Step::Pack, StepState::Done, 25, 30));
-        // The artifact is sent.
+        // The upload of the artifact takes this time.
         sink.end_step(90);
         let mut next = || match told.try_recv() {
             Ok(BuildEvent::Step(step)) => step,

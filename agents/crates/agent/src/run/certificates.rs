@@ -1,4 +1,4 @@
-//! Certificates of the local authority, one a host, made when first needed and again well before they end.
+//! Certificates of the local authority: issues one for each host on first use and renews it well before it expires.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use fairlead_base::{clock, error::chain};
 use fairlead_tls::{AuthorityError, Certificate, LocalAuthority};
 use fairlead_wire::local::ProxyCertificate;
 
-/// The leaves made since this process began.
+/// Leaf certificates issued since the start of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Certificates {
     made: BTreeMap<String, Certificate>,
 }
 
 impl Certificates {
-    /// One certificate for each host, and a sentence when one could not be made; its host then has none.
+    /// Returns one certificate for each host, and a message if one could not be issued; that host then has none.
     pub(crate) fn of(
         &mut self,
         authority: &LocalAuthority,

@@ -1,5 +1,5 @@
-//! The server's disk: what Fairlead's own things take of it, when it will be full, and what can go. Owns the rules of what
-//! may be removed, which are about whose it is and for how long nobody needs it. Never touches volumes, homes or what runs.
+//! DiskMonitor monitor: measures Fairlead's disk usage, forecasts when the disk is full, and removes unused artifacts, toolchains and
+//! caches. Never touches volumes, homes or running instances.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,56 +22,56 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::images;
 
-/// How often the disk is looked at, and every how many looks what lies on it is counted.
-const LOOK_PAUSE: Duration = Duration::from_secs(60);
-const COUNT_EVERY: u32 = 15;
-/// What nobody names may still be needed: a build just finished, a state that comes late.
+/// Interval of samples, and the number of samples after which folder sizes are measured again.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(60);
+const MEASURE_EVERY: u32 = 15;
+/// Time for which an unused file stays, since a finished build or a late desired state may still need it.
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The forecast rests on the last day, at most so many looks apart.
+/// The forecast uses the samples of the last day, at most `HISTORY_STEP` apart.
 const HISTORY: Duration = Duration::from_secs(24 * 60 * 60);
 const HISTORY_STEP: Duration = Duration::from_secs(10 * 60);
-/// Less than this says nothing about tomorrow.
+/// Minimum time span of a forecast's samples.
 const HISTORY_MIN: Duration = Duration::from_secs(60 * 60);
-/// Further ahead a straight line is no forecast.
+/// Maximum time that the linear forecast samples ahead.
 const AHEAD_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Nearer than this a person is warned.
+/// Warning threshold of the forecast.
 const AHEAD_WARNED: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-/// Below either of these a person is warned, and what is only kept in case goes without its grace.
+/// Low-space thresholds: below either, the report warns and unused files are removed without their grace period.
 const FREE_BYTES_LOW: u64 = 2 * 1024 * 1024 * 1024;
 const FREE_PERCENT_LOW: u64 = 5;
-/// Less than this in temporary files of apps is not worth a word.
-const INSTANCES_BYTES_TOLD: u64 = 1024 * 1024 * 1024;
-/// How much larger than its archive a release may be before unpacking would be stopped half way.
+/// Minimum size of instances' temporary files that a warning mentions.
+const INSTANCES_BYTES_REPORTED: u64 = 1024 * 1024 * 1024;
+/// Assumed ratio of a release's unpacked size to its archive's size.
 const UNPACKED_RATIO: u64 = 5;
 
-/// What is told in the report.
+/// Part of the report about disk usage.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct DiskReport {
     pub(crate) status: Option<agent::DiskStatus>,
     pub(crate) volumes: Vec<(VolumeKey, u64)>,
 }
 
-/// One look at the disk.
+/// Free disk space at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Look {
+struct DiskSample {
     unix_ms: u64,
     free_bytes: u64,
 }
 
-/// Looks, counts and clears, once a minute, as long as somebody listens.
-pub(crate) struct Disk {
+/// Samples free space, measures folders and removes unused files once a minute, until the report's receiver is closed.
+pub(crate) struct DiskMonitor {
     folders: Folders,
     trash: Trash,
     desired: watch::Receiver<Desired>,
     report: watch::Sender<DiskReport>,
-    history: Vec<Look>,
-    counted: Counted,
+    history: Vec<DiskSample>,
+    counted: FolderSizes,
     engine: Engine,
     toolchains: Toolchains,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Counted {
+struct FolderSizes {
     artifacts: u64,
     caches: u64,
     images: u64,
@@ -80,7 +80,7 @@ struct Counted {
     volumes: Vec<(VolumeKey, u64)>,
 }
 
-impl Disk {
+impl DiskMonitor {
     pub(crate) fn new(
         folders: Folders,
         trash: Trash,
@@ -90,19 +90,22 @@ impl Disk {
     ) -> (Self, watch::Receiver<DiskReport>) {
         let (report, receiver) = watch::channel(DiskReport::default());
         let history = file::read_if_present(&folders.disk_history()).ok().flatten();
-        // What can't be read is a forecast that begins anew.
+        // An unreadable history starts anew.
         let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        (Self { folders, trash, desired, report, history, counted: Counted::default(), engine, toolchains }, receiver)
+        (
+            Self { folders, trash, desired, report, history, counted: FolderSizes::default(), engine, toolchains },
+            receiver,
+        )
     }
 
     pub(crate) async fn run(mut self) {
-        let mut looks = interval(LOOK_PAUSE);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut samples = interval(SAMPLE_INTERVAL);
+        samples.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut count = 0;
         while !self.report.is_closed() {
-            looks.tick().await;
+            samples.tick().await;
             let desired = self.desired.borrow().state.clone();
-            let counts = count % COUNT_EVERY == 0;
+            let counts = count % MEASURE_EVERY == 0;
             count += 1;
             if counts && self.engine.answers().await {
                 match images::prune(&self.engine, &self.folders, desired.as_deref()).await {
@@ -111,7 +114,7 @@ impl Disk {
                 }
             }
             let looked = spawn_blocking(move || {
-                let looked = self.look(desired, counts);
+                let looked = self.sample(desired, counts);
                 (self, looked)
             });
             match looked.await {
@@ -131,17 +134,17 @@ impl Disk {
         }
     }
 
-    fn look(&mut self, desired: Option<Arc<DesiredState>>, counts: bool) -> io::Result<DiskReport> {
+    fn sample(&mut self, desired: Option<Arc<DesiredState>>, counts: bool) -> io::Result<DiskReport> {
         let now = clock::unix_ms();
         let (free, total) = space(self.folders.root())?;
-        self.remember(Look { unix_ms: now, free_bytes: free });
+        self.remember(DiskSample { unix_ms: now, free_bytes: free });
         if counts {
             let low = is_low(free, total);
             if let Some(state) = &desired {
                 prune(&self.folders, &self.trash, &self.toolchains, state, SystemTime::now(), low)?;
             }
             set_aside_renamed_volumes(&self.folders, &self.trash)?;
-            self.counted = Counted {
+            self.counted = FolderSizes {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
                 images: self.counted.images,
@@ -166,7 +169,7 @@ impl Disk {
         Ok(DiskReport { status: Some(status), volumes: counted.volumes.clone() })
     }
 
-    fn remember(&mut self, look: Look) {
+    fn remember(&mut self, look: DiskSample) {
         let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         if self.history.last().is_some_and(|last| look.unix_ms.saturating_sub(last.unix_ms) < millis(HISTORY_STEP)) {
             return;
@@ -181,7 +184,7 @@ impl Disk {
     }
 }
 
-/// Free for this user, and in all.
+/// Returns the bytes that are free for this user, and the size of the file system.
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let disk = rustix::fs::statvfs(path)?;
     Ok((disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_blocks.saturating_mul(disk.f_frsize)))
@@ -191,14 +194,14 @@ fn is_low(free: u64, total: u64) -> bool {
     free < FREE_BYTES_LOW || free < total / 100 * FREE_PERCENT_LOW
 }
 
-/// When the disk is full at the pace of what was seen (least squares); zero: not within a month, or nobody can tell.
-fn forecast(history: &[Look]) -> u64 {
+/// Forecasts in Unix milliseconds when the disk is full, by least squares. Zero: not within a month, or too few samples.
+fn forecast(history: &[DiskSample]) -> u64 {
     let (Some(first), Some(last)) = (history.first(), history.last()) else { return 0 };
     let span = last.unix_ms.saturating_sub(first.unix_ms);
     if u128::from(span) < HISTORY_MIN.as_millis() {
         return 0;
     }
-    // From the first look on, so that the numbers stay small enough to be exact.
+    // Relative to the first sample, so that the numbers stay small enough to be exact.
     let points: Vec<(f64, f64)> = history
         .iter()
         .map(|look| ((look.unix_ms - first.unix_ms) as f64, first.free_bytes as f64 - look.free_bytes as f64))
@@ -235,9 +238,9 @@ fn warning(free: u64, total: u64, now: u64, full: u64) -> String {
     String::new()
 }
 
-/// Names what instances wrote to their temporary files, where that is much of what is missing.
+/// Adds the size of instances' temporary files to the warning if it is large.
 fn with_instances(warning: String, bytes: u64) -> String {
-    if warning.is_empty() || bytes < INSTANCES_BYTES_TOLD {
+    if warning.is_empty() || bytes < INSTANCES_BYTES_REPORTED {
         return warning;
     }
     let gib = bytes as f64 / (1024.0 * 1024.0 * 1024.0);
@@ -246,8 +249,8 @@ fn with_instances(warning: String, bytes: u64) -> String {
     )
 }
 
-/// Removes artifacts, toolchains and caches that nobody names any more and that nobody touched for the grace. Of an older control
-/// plane, which names no artifacts it may come back to, they go only when space is short.
+/// Removes unused artifacts, toolchains and caches that were not touched during the grace period. Without the list of needed
+/// artifacts, which older control planes do not send, artifacts go only when space is low.
 fn prune(
     folders: &Folders,
     trash: &Trash,
@@ -270,7 +273,7 @@ fn prune(
         toolchains.prune(trash, &run_with, &named, now)?;
         for path in old_entries(&folders.artifacts(), now)? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            // Named by its digest, with an ending; what is not is not ours.
+            // The agent names an artifact by its digest and a suffix; it leaves other files alone.
             let digest = name.split('.').next().unwrap_or_default().trim_start_matches("sha256-");
             let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_digest && !named.contains(digest) {
@@ -310,7 +313,7 @@ fn old_entries(folder: &Path, now: SystemTime) -> io::Result<Vec<PathBuf>> {
     Ok(old)
 }
 
-/// Whether a release can be unpacked here without filling the disk.
+/// Checks that the disk has room to unpack a release.
 pub(super) fn room_for(artifact: &Path, folders: &Folders) -> Result<(), Failure> {
     let Ok(size) = fs::metadata(artifact).map(|found| found.len()) else { return Ok(()) };
     let Ok((free, _)) = space(folders.root()) else { return Ok(()) };
@@ -337,17 +340,17 @@ mod tests {
     const HOUR: u64 = 3_600_000;
     const GIB: u64 = 1024 * 1024 * 1024;
 
-    fn looks(free_gib: impl Fn(u64) -> u64) -> Vec<Look> {
-        (0..=24).map(|hour| Look { unix_ms: hour * HOUR, free_bytes: free_gib(hour) * GIB }).collect()
+    fn samples(free_gib: impl Fn(u64) -> u64) -> Vec<DiskSample> {
+        (0..=24).map(|hour| DiskSample { unix_ms: hour * HOUR, free_bytes: free_gib(hour) * GIB }).collect()
     }
 
     #[test]
     fn the_forecast_follows_the_slope_and_is_silent_when_there_is_none() {
-        assert_eq!(forecast(&looks(|hour| 100 - hour)), (24 + 76) * HOUR, "a GiB an hour, 76 left");
-        assert_eq!(forecast(&looks(|_| 100)), 0);
-        assert_eq!(forecast(&looks(|hour| 50 + hour)), 0, "it empties");
-        assert_eq!(forecast(&looks(|hour| 1_000_000 - hour)), 0, "not within a month");
-        assert_eq!(forecast(&looks(|hour| 100 - hour)[..1]), 0);
+        assert_eq!(forecast(&samples(|hour| 100 - hour)), (24 + 76) * HOUR, "a GiB an hour, 76 left");
+        assert_eq!(forecast(&samples(|_| 100)), 0);
+        assert_eq!(forecast(&samples(|hour| 50 + hour)), 0, "it empties");
+        assert_eq!(forecast(&samples(|hour| 1_000_000 - hour)), 0, "not within a month");
+        assert_eq!(forecast(&samples(|hour| 100 - hour)[..1]), 0);
         assert_eq!(forecast(&[]), 0);
     }
 
@@ -463,7 +466,7 @@ mod tests {
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
         let (_sender, desired) = watch::channel(Desired::default());
-        let (disk, mut report) = Disk::new(
+        let (disk, mut report) = DiskMonitor::new(
             folders.clone(),
             Trash::new(&folders),
             desired,

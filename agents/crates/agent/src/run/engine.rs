@@ -1,4 +1,4 @@
-//! Whether this server runs containers: asked of its engine now and then, and told to the control plane when that changes.
+//! Polls the container engine and reports to the control plane whether this server can run containers.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// How soon an engine that was installed or started is known.
+/// Poll interval, and thus the delay until a newly started engine is reported.
 const ASK_PAUSE: Duration = Duration::from_secs(20);
-/// An engine that is being upgraded is away for a moment: its apps go on, and nobody needs to know.
+/// Failed polls in a row before the engine counts as gone. An engine upgrade makes it unreachable for a moment while its
+/// containers continue.
 const MISSED_MAX: u32 = 6;
 
-/// What this server can do, and the task that keeps it true.
+/// Returns this server's capabilities and the task that updates them.
 pub(super) async fn watch(engine: Engine, upgrades: bool) -> (watch::Receiver<Vec<String>>, JoinHandle<()>) {
     let mut answers = engine.answers().await;
     let (told, receiver) = watch::channel(capabilities(answers, upgrades));

@@ -1,11 +1,11 @@
-//! One second of this server as a frame. Owns the frame's clock and what is summed into it; samples come from telemetry.
+//! Builds the frame of samples for one second. Owns the frame's clock and its sums; telemetry provides the samples.
 
 use std::collections::BTreeMap;
 
 use fairlead_wire::agent;
 use fairlead_wire::local::{ProxyAppStats, ProxyRouteTraffic, ProxyStats};
 
-/// How far a frame may lie from its second before the count starts anew.
+/// Maximum distance of a frame from its nominal second before the clock resynchronizes.
 const DRIFT_MAX_MS: u64 = 700;
 
 /// Gives frames whole seconds, one each: the control plane stores one frame a second.
@@ -16,7 +16,7 @@ pub(crate) struct FrameClock {
 }
 
 impl FrameClock {
-    /// The second, in Unix milliseconds, of a frame finished at `now_ms`.
+    /// Returns the second, in Unix milliseconds, of a frame finished at `now_ms`.
     pub(crate) fn stamp(&mut self, now_ms: u64) -> u64 {
         let floor = now_ms - now_ms % 1000;
         let stamp = match self.last_ms.map(|last| last + 1000) {
@@ -28,16 +28,16 @@ impl FrameClock {
     }
 }
 
-/// What one app used in a second.
+/// Resource usage of one app in one second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct AppUse {
     /// 1000 is one core for the whole second.
     pub(crate) cpu_millis: u32,
-    /// Memory of all its instances.
+    /// Memory of all instances of the app.
     pub(crate) memory_bytes: u64,
 }
 
-/// The apps' part of a frame: the proxy's numbers beside what the processes used, by app key.
+/// Returns the app samples of a frame: the proxy's counts and the processes' usage, by app key.
 pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -> Vec<agent::AppSample> {
     let idle = ProxyAppStats::default();
     let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
@@ -69,7 +69,7 @@ pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -
     keys.into_iter().filter_map(sample).collect()
 }
 
-/// The routes' part of a frame. Those of fixed addresses belong to no app.
+/// Returns the route samples of a frame. Routes to fixed addresses belong to no app and are left out.
 pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
     let sample = |served: &ProxyRouteTraffic| {
         let (app_id, environment_id) = served.app_key.split_once('/').filter(|(app, _)| *app != "address")?;
@@ -83,7 +83,7 @@ pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
             app_id: app_id.into(),
             environment_id: environment_id.into(),
             host: host.into(),
-            // "/api/" is how the proxy writes the prefix "/api".
+            // The proxy writes the prefix "/api" as "/api/".
             path_prefix: if path.len() > 1 { path.trim_end_matches('/') } else { path }.into(),
             requests: served.requests,
             errors: served.errors,

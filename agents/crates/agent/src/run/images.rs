@@ -1,5 +1,5 @@
-//! Images of releases in the server's container engine: brought there from artifacts, named by whose they are, and removed by
-//! that name alone. Of others it touches only what this agent's own builds left a day ago.
+//! Images of releases in the container engine: loads them from artifacts, names them by data folder and release, and removes them
+//! by that name. Of other images it removes only leftovers of this agent's own builds that are a day old.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -15,12 +15,12 @@ use tokio::task::spawn_blocking;
 
 use super::disk;
 
-/// Prefix of the names that an older agent gave.
+/// Prefix of image names that older agents used.
 const FORMER_REPOSITORY: &str = "fairlead-release/";
-/// Between reading an archive and sending it.
+/// Buffer size between reading an archive and sending it.
 const PIECE_BYTES: usize = 1 << 17;
 
-/// Whether a release's image is in the engine, as its folder says.
+/// True if the engine has the image that the release's folder names by its id.
 pub(super) async fn is_here(engine: &Engine, folder: &Path) -> bool {
     let Ok(id) = std::fs::read_to_string(folder.join(IMAGE_FILE)) else { return false };
     matches!(engine.image(id.trim()).await, Ok(Some(_)))
@@ -61,7 +61,7 @@ pub(super) async fn prepare(
         failure("rollout.image_unusable", format!("The container engine could not name the image: {error}."))
     };
     let image = named.await.map_err(refused)?.ok_or_else(|| refused(EngineError::Refused("it has gone".to_owned())))?;
-    // The name that it was packed with has done its work; another server's name would hide whose it is.
+    // The name inside the archive is no longer needed, and a name of another server would hide the owner.
     if loaded.contains('/')
         && let Err(error) = engine.remove(&loaded).await
     {
@@ -72,8 +72,8 @@ pub(super) async fn prepare(
     })
 }
 
-/// Removes the names of releases that nobody needs, and with its last name the image; what the rest take of the disk.
-/// Until a state came nobody knows who needs what.
+/// Removes the image names of unneeded releases; the engine deletes an image with its last name. Returns the disk usage of the
+/// remaining images. Without a desired state it removes nothing, since no release is known to be unneeded.
 pub(super) async fn prune(
     engine: &Engine,
     folders: &Folders,
@@ -93,7 +93,7 @@ pub(super) async fn prune(
         let tag = image.name.rsplit(':').next().unwrap_or_default();
         if needed.as_ref().is_some_and(|needed| !needed.contains(tag)) {
             tracing::info!(image = image.name, "removed: no release needs it");
-            // One that a container still runs stays until that has gone; its archive brings it back.
+            // The image of a running container stays until the container is gone; its archive can restore it.
             engine
                 .remove(&image.name)
                 .await
@@ -109,7 +109,7 @@ pub(super) async fn prune(
     Ok(bytes)
 }
 
-/// Repository and tag of a release's image; engines want small letters.
+/// Returns repository and tag of a release's image in lower case, as engines require.
 fn name(folders: &Folders, release: &str) -> (String, String) {
     (format!("{LOCAL_REGISTRY}/release/{}", owner(folders)), release.to_owned())
 }
@@ -129,7 +129,7 @@ async fn load(engine: &Engine, artifact: &Path, cancel: &CancellationToken) -> R
         done
     };
     let (unpacked, loaded) = tokio::join!(unpacked, engine.load(reader, cancel));
-    // What the engine refused stops the reading too, and is the better word.
+    // An error of the engine also stops the reader, so the engine's error is the cause.
     let loaded = loaded?;
     unpacked?;
     Ok(loaded)
@@ -154,7 +154,7 @@ async fn send(archive: std::fs::File, to: &mut DuplexStream) -> io::Result<()> {
     }
 }
 
-/// The folder is there with the id in it, or not at all.
+/// Creates the release's folder with the image id in it, atomically.
 fn note(folder: &Path, id: &str) -> io::Result<()> {
     if folder.is_dir() {
         return file::replace(&folder.join(IMAGE_FILE), id.as_bytes(), 0o644);

@@ -1,4 +1,4 @@
-//! Inspects sources for the control plane: two at a time, each with a user of its own. Invariant: each query ends with an answer,
+//! Inspects sources for the control plane: two at a time, each as a separate user. Invariant: each query ends with an answer,
 //! when it is cancelled, or with its connection.
 
 use std::collections::HashMap;
@@ -17,32 +17,32 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-/// Inspections at once: git takes a core and some memory from the server's apps.
+/// Maximum number of concurrent inspections: git takes a core and some memory from the server's apps.
 const RUNNING_MAX: usize = 2;
-/// Queries open at once, with those that wait.
+/// Maximum number of open queries, including queued ones.
 const OPEN_MAX: usize = 8;
-/// From the query to its answer.
+/// Maximum time from a query to its answer.
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 /// Bounds of an answer, far below the link's limit for a message.
 const LIST_MAX: usize = 50;
 const TEXT_BYTES_MAX: usize = 1000;
 
-/// Answers until the link has gone.
+/// Serves inspection queries until the link ends.
 pub(crate) struct Inspections {
-    work: Arc<Work>,
+    work: Arc<InspectionContext>,
     answers: mpsc::Sender<agent::Inspection>,
     open: HashMap<String, CancellationToken>,
     tasks: JoinSet<()>,
 }
 
 /// Parts that all inspections share.
-struct Work {
+struct InspectionContext {
     options: BuildOptions,
     identities: Arc<Identities>,
     running: Semaphore,
-    /// Numbers of users that no inspection works with now.
+    /// Numbers of the users that are free for an inspection.
     free: Mutex<Vec<usize>>,
-    /// True once nothing of a former run is left in the folder of builds.
+    /// True once the folder of builds holds nothing of a former run.
     cleared: watch::Receiver<bool>,
 }
 
@@ -54,7 +54,7 @@ impl Inspections {
         cleared: watch::Receiver<bool>,
     ) -> Self {
         let free = Mutex::new((0..RUNNING_MAX).collect());
-        let work = Work { options, identities, running: Semaphore::new(RUNNING_MAX), free, cleared };
+        let work = InspectionContext { options, identities, running: Semaphore::new(RUNNING_MAX), free, cleared };
         Self { work: Arc::new(work), answers, open: HashMap::new(), tasks: JoinSet::new() }
     }
 
@@ -80,7 +80,7 @@ impl Inspections {
     fn open(&mut self, query: agent::InspectQuery) {
         while self.tasks.try_join_next().is_some() {}
         let (work, answers, cancel) = (self.work.clone(), self.answers.clone(), CancellationToken::new());
-        // One that was cancelled still clears its folder.
+        // A cancelled inspection counts until it has removed its folder.
         let busy = self.tasks.len() >= OPEN_MAX;
         self.open.retain(|_, cancel| !cancel.is_cancelled());
         if let Some(former) = self.open.insert(query.query_id.clone(), cancel.clone()) {
@@ -88,9 +88,9 @@ impl Inspections {
         }
         self.tasks.spawn(async move {
             let query_id = query.query_id.clone();
-            let answer = if busy { refused(Refusal::busy()) } else { work.answer(query, &cancel).await };
+            let answer = if busy { refused(InspectionRefusal::busy()) } else { work.answer(query, &cancel).await };
             if !cancel.is_cancelled() {
-                // Closed when the link has gone, and the one who asked with it.
+                // An error means that the link and thus the client of the query are gone.
                 answers.send(agent::Inspection { query_id, ..answer }).await.ok();
                 cancel.cancel();
             }
@@ -98,7 +98,7 @@ impl Inspections {
     }
 }
 
-impl Work {
+impl InspectionContext {
     async fn answer(&self, query: agent::InspectQuery, cancel: &CancellationToken) -> agent::Inspection {
         let spec = *query.source.unwrap_or_default();
         let stand_in = DeploymentId::parse(&format!("dep_{}", random::alphanumeric(20)));
@@ -107,7 +107,7 @@ impl Work {
             .and_then(|stand_in| inspected_source(spec, &stand_in).map_err(|error| error.to_string()));
         let spec = match spec {
             Ok(spec) => spec,
-            Err(error) => return refused(Refusal::invalid(&error)),
+            Err(error) => return refused(InspectionRefusal::invalid(&error)),
         };
         let limit = spec.timeout.min(TIMEOUT_MAX);
         let mut options = self.options.clone();
@@ -129,11 +129,11 @@ impl Work {
         mut options: BuildOptions,
         limit: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Inspection, Refusal> {
+    ) -> Result<Inspection, InspectionRefusal> {
         let deadline = Instant::now() + limit;
         let mut cleared = self.cleared.clone();
         let turn = async {
-            // An error means that the agent ends.
+            // An error means that the agent shuts down.
             cleared.wait_for(|cleared| *cleared).await.map_err(|_| ())?;
             self.running.acquire().await.map_err(|_| ())
         };
@@ -141,16 +141,18 @@ impl Work {
             () = cancel.cancelled() => return Err(BuildError::Cancelled.into()),
             turn = timeout_at(deadline, turn) => turn,
         };
-        let Ok(Ok(_permit)) = turn else { return Err(Refusal::busy()) };
+        let Ok(Ok(_permit)) = turn else { return Err(InspectionRefusal::busy()) };
         let user = FreeUser::take(&self.free);
         options.user = self
             .identities
             .user_for(&format!("inspection/{}", user.number))
             .map_err(|source| BuildError::Server { what: "finding a user for the inspection", source })?;
-        inspect_source(spec, &options, deadline, cancel.clone()).await.map_err(|error| Refusal::of(&error, limit))
+        inspect_source(spec, &options, deadline, cancel.clone())
+            .await
+            .map_err(|error| InspectionRefusal::of(&error, limit))
     }
 
-    /// Over the credentials of the source, which git may repeat in its words.
+    /// Returns a redactor for the source's credentials, which git may repeat in its messages.
     fn redactor(&self, spec: &BuildSpec) -> Option<Redactor> {
         let key = AppKey { app: spec.app.clone(), environment: spec.environment.clone()? };
         let sealing = self.options.sealing.as_ref()?;
@@ -158,7 +160,7 @@ impl Work {
     }
 }
 
-/// Number of a user, given back at the end. There are as many as permits.
+/// Number of a user, returned to the pool on drop. The pool has as many users as permits.
 struct FreeUser<'a> {
     number: usize,
     free: &'a Mutex<Vec<usize>>,
@@ -177,13 +179,13 @@ impl Drop for FreeUser<'_> {
     }
 }
 
-/// Reason why there is no inspection: a code and a sentence.
-struct Refusal {
+/// Reason for a missing inspection: a code and a message.
+struct InspectionRefusal {
     code: String,
     sentence: String,
 }
 
-impl Refusal {
+impl InspectionRefusal {
     fn new(code: &str, sentence: impl Into<String>) -> Self {
         Self { code: code.to_owned(), sentence: sentence.into() }
     }
@@ -196,7 +198,7 @@ impl Refusal {
         Self::new("inspect.source_invalid", format!("The source can't be inspected: {error}. Correct it, then retry."))
     }
 
-    /// Sentences of a build fit, but for the bounds of an inspection.
+    /// Uses the messages of a build, except where the limits of an inspection differ.
     fn of(error: &BuildError, limit: Duration) -> Self {
         match error {
             BuildError::Timeout { doing, .. } => Self::new(
@@ -221,13 +223,13 @@ impl Refusal {
     }
 }
 
-impl From<BuildError> for Refusal {
+impl From<BuildError> for InspectionRefusal {
     fn from(error: BuildError) -> Self {
         Self::of(&error, TIMEOUT_MAX)
     }
 }
 
-fn refused(Refusal { code, sentence }: Refusal) -> agent::Inspection {
+fn refused(InspectionRefusal { code, sentence }: InspectionRefusal) -> agent::Inspection {
     let failure = agent::Failure { code, message: sentence };
     agent::Inspection { failure: Some(failure), ..agent::Inspection::default() }
 }
@@ -238,7 +240,7 @@ fn without_plan(commit: Commit, error: &InspectError, root_folder: &str) -> agen
         root => format!("{root}/{folder}"),
     });
     let app_folders = app_folders.map(clip).collect();
-    let failure = refused(Refusal::new(error.code(), error.to_string()));
+    let failure = refused(InspectionRefusal::new(error.code(), error.to_string()));
     agent::Inspection { app_folders, commit: Some(commit_message(commit)), ..failure }
 }
 
@@ -307,7 +309,7 @@ fn list(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts.take(LIST_MAX).map(clip).collect()
 }
 
-/// A repository decides how long its names and commands are.
+/// Clips a text, since a repository's names and commands have any length.
 fn clip(mut text: String) -> String {
     if text.len() > TEXT_BYTES_MAX {
         text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
@@ -316,7 +318,7 @@ fn clip(mut text: String) -> String {
     text
 }
 
-/// Tells when the folder of builds holds nothing of a former run.
+/// Runs the cleanup and signals when the folder of builds holds nothing of a former run.
 pub(crate) fn cleared_after(
     clearing: impl Future<Output = ()> + Send + 'static,
 ) -> (tokio::task::JoinHandle<()>, watch::Receiver<bool>) {

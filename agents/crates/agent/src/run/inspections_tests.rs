@@ -59,7 +59,7 @@ impl Bench {
         (answer.query_id, answer.failure.unwrap().code)
     }
 
-    /// Ends as the link does; nothing may be left.
+    /// Closes the channel as the link does, and checks that no folder is left.
     async fn end(self) {
         drop(self.requests);
         self.task.await.unwrap();

@@ -1,5 +1,5 @@
-//! `local.json`: builds and benchmarks that this agent finished, so that a restart does not do them again.
-//! Only what desired state still lists is kept. Releases and promotions are the runtime's own file.
+//! `local.json`: outcomes of builds and benchmarks, so that a restart does not repeat them. Keeps only what desired state lists;
+//! the runtime stores releases and promotions itself.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,23 +9,23 @@ use fairlead_base::{StateFileError, file, state_file};
 use fairlead_model::{BenchmarkStatus, BuildStatus, DeploymentId, DesiredState, RunId};
 use serde::{Deserialize, Serialize};
 
-/// Finished work by what asked for it.
+/// Outcomes by deployment and by benchmark run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Contents {
+pub(crate) struct FinishedWork {
     builds: BTreeMap<DeploymentId, BuildStatus>,
     benchmarks: BTreeMap<RunId, BenchmarkStatus>,
 }
 
-/// The file and what it holds.
+/// The file and its contents.
 #[derive(Debug)]
 pub(crate) struct LocalState {
     path: PathBuf,
-    contents: Contents,
+    contents: FinishedWork,
 }
 
 impl LocalState {
-    /// Reads the file. A damaged one is set aside: its work is then done again, which is safe.
+    /// Reads the file. Renames a damaged one: repeating its work is safe.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let contents = match Self::read(&path) {
             Ok(contents) => contents.unwrap_or_default(),
@@ -33,39 +33,39 @@ impl LocalState {
             Err(StateFileError::Damaged { reason, .. }) => {
                 let aside = state_file::set_aside(&path)?;
                 tracing::error!(reason, aside = %aside.display(), "local.json is damaged and was set aside");
-                Contents::default()
+                FinishedWork::default()
             }
         };
         Ok(Self { path, contents })
     }
 
-    pub(crate) fn read(path: &Path) -> Result<Option<Contents>, StateFileError> {
+    pub(crate) fn read(path: &Path) -> Result<Option<FinishedWork>, StateFileError> {
         state_file::read(path, |bytes| serde_json::from_slice(bytes).map_err(|error| error.to_string()))
     }
 
-    /// The outcome of a build, if it is finished.
+    /// Returns the outcome of a build, if it is finished.
     pub(crate) fn build(&self, deployment: &DeploymentId) -> Option<&BuildStatus> {
         self.contents.builds.get(deployment)
     }
 
-    /// The outcome of a benchmark run, if it is finished.
+    /// Returns the outcome of a benchmark run, if it is finished.
     pub(crate) fn benchmark(&self, run: &RunId) -> Option<&BenchmarkStatus> {
         self.contents.benchmarks.get(run)
     }
 
-    /// Keeps a finished build, on disk before it is reported.
+    /// Saves a finished build. Invariant: it is on disk before it is reported.
     pub(crate) fn keep_build(&mut self, status: BuildStatus) -> io::Result<()> {
         self.contents.builds.insert(status.deployment.clone(), status);
         self.save()
     }
 
-    /// Keeps a finished benchmark run, on disk before it is reported.
+    /// Saves a finished benchmark run. Invariant: it is on disk before it is reported.
     pub(crate) fn keep_benchmark(&mut self, status: BenchmarkStatus) -> io::Result<()> {
         self.contents.benchmarks.insert(status.run.clone(), status);
         self.save()
     }
 
-    /// Forgets what desired state lists no more.
+    /// Removes outcomes that desired state no longer lists.
     pub(crate) fn retain(&mut self, desired: &DesiredState) -> io::Result<()> {
         let before = self.contents.builds.len() + self.contents.benchmarks.len();
         self.contents.builds.retain(|deployment, _| desired.builds.contains_key(deployment));

@@ -1,5 +1,4 @@
-//! Lines of deployments' logs to numbered chunks. Owns the numbers: from 0, without gaps, also over a restart.
-//! Never looks into a line.
+//! Packs lines of deployment logs into numbered chunks. Invariant: numbers start at 0 and have no gaps, also across a restart.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,28 +10,28 @@ use fairlead_model::{DeploymentId, LogLine};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// Lines wait so long for company: a person sees them within a second all the same.
+/// Time for which lines are batched; a person still sees them within a second.
 const COLLECT: Duration = Duration::from_millis(150);
-/// A chunk stays far below the link's frame limit.
+/// Maximum size of a chunk; far below the link's frame limit.
 const CHUNK_BYTES_MAX: usize = 256 * 1024;
 
-/// One line and whose it is.
+/// Log line and its deployment.
 pub(crate) type DeploymentLine = (DeploymentId, LogLine);
 
-/// Collects lines until every sender is gone.
+/// Batches lines until every sender is dropped.
 #[derive(Debug)]
 pub(crate) struct LogCollector {
     path: PathBuf,
-    /// Next number by deployment, the one that logged last at the end.
+    /// Next line number by deployment, ordered by the latest line.
     next_line: Vec<(DeploymentId, u64)>,
     pending: Vec<(DeploymentId, Vec<LogLine>, usize)>,
 }
 
-/// Deployments whose next line number is remembered; older ones log no more.
+/// Maximum number of deployments with a remembered line number; older ones log no more.
 const REMEMBERED_MAX: usize = 256;
 
 impl LogCollector {
-    /// Reads the numbers reached so far.
+    /// Reads the saved line numbers.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let next_line = match file::read_if_present(&path)? {
             None => Vec::new(),
@@ -44,7 +43,7 @@ impl LogCollector {
         Ok(Self { path, next_line, pending: Vec::new() })
     }
 
-    /// Runs until `lines` has no sender any more.
+    /// Runs until all senders of `lines` are dropped.
     pub(crate) async fn run(mut self, mut lines: mpsc::Receiver<DeploymentLine>, pushes: PushSender) {
         while let Some(first) = lines.recv().await {
             self.add(first);
@@ -92,7 +91,7 @@ impl LogCollector {
         }
     }
 
-    /// Without a flush to the disk: a chunk comes several times a second, and only a power cut could lose it.
+    /// Saves without fsync: chunks come several times a second, and only a power cut could lose the file.
     fn save(&self) -> io::Result<()> {
         let beside = self.path.with_extension("new");
         std::fs::write(&beside, serde_json::to_vec(&self.next_line)?)?;
@@ -112,7 +111,7 @@ mod tests {
         (DeploymentId::parse(deployment).unwrap(), line)
     }
 
-    /// What a collector makes of these lines, as (deployment, first line, texts).
+    /// Returns the chunks for these lines as (deployment, first line, texts).
     async fn collected(path: &std::path::Path, lines: &[DeploymentLine]) -> Vec<(String, u64, Vec<String>)> {
         let (sender, receiver) = mpsc::channel(16);
         let (pushes, mut pushed) = PushSender::channel(64);

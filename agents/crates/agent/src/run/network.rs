@@ -23,16 +23,20 @@ pub(crate) fn public_ports(listen: &ListenArgs) -> PublicPorts {
     }
 }
 
-/// Rules as they were installed: how the kernel lists them, and the resolvers that they name.
-struct Installed {
+/// InstalledRules firewall rules as the kernel lists them, and the resolvers that they name.
+struct InstalledRules {
     listed: String,
     resolvers: BTreeSet<IpAddr>,
 }
 
-/// Checks every few seconds that the rules are as they were installed and that the server forwards, repairs what is not, and reports
-/// it. Runs for ever.
-pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts, report: watch::Sender<Option<agent::NetworkStatus>>) {
-    let mut keeper = Keeper { firewall, ports, installed: None, status: agent::NetworkStatus::default() };
+/// Checks every few seconds that the firewall rules are unchanged and forwarding is on. Repairs and reports differences. Never
+/// returns.
+pub(crate) async fn watch_firewall(
+    firewall: Firewall,
+    ports: PublicPorts,
+    report: watch::Sender<Option<agent::NetworkStatus>>,
+) {
+    let mut keeper = FirewallCheck { firewall, ports, installed: None, status: agent::NetworkStatus::default() };
     loop {
         let checked = tokio::task::spawn_blocking(move || {
             keeper.check();
@@ -48,17 +52,17 @@ pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts, report: watch::
     }
 }
 
-struct Keeper {
+struct FirewallCheck {
     firewall: Firewall,
     ports: PublicPorts,
-    installed: Option<Installed>,
+    installed: Option<InstalledRules>,
     status: agent::NetworkStatus,
 }
 
-impl Keeper {
+impl FirewallCheck {
     fn check(&mut self) {
         let mut warnings = Vec::new();
-        // First: without the rules, forwarding would open more than it should.
+        // Rules come first: without them, forwarding would open more than it should.
         if let Err(error) = self.keep_rules() {
             warnings.push(format!(
                 "The firewall of apps can't be put in place: {error}. Until it is, apps may lack the internet, or reach more than they should."
@@ -100,7 +104,7 @@ impl Keeper {
             }
         }
         let listed = self.firewall.install_with(&self.ports, &resolvers)?;
-        self.installed = Some(Installed { listed, resolvers });
+        self.installed = Some(InstalledRules { listed, resolvers });
         Ok(())
     }
 

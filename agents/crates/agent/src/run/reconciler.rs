@@ -1,5 +1,5 @@
-//! What follows from what: a new desired state starts and ends work, whatever changes is reported, every second is sampled.
-//! Owns the one event loop of `run`. Never blocks: long work runs in tasks and comes back as events.
+//! Event loop of `run`: applies desired state, reports changes and samples every second. Never blocks: long work runs in tasks
+//! and returns as events.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use fairlead_link::{Desired, PushSender};
 use fairlead_model::{
     AgentStatus, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
 };
-use fairlead_proxy::ProxyKeeper;
+use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, View};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::ReportParts;
@@ -22,27 +22,27 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::metrics::Metrics;
 
+use super::autoscale_input;
 use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
 use super::disk::DiskReport;
-use super::loads;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
-use super::router::Routed;
+use super::router::ServedTable;
 use super::samples::Samples;
 
-/// Changes within it go up in one report.
+/// Time within which changes are combined into one report.
 const REPORT_DELAY: Duration = Duration::from_millis(100);
-/// The proxy's numbers set the pace of frames; when they fail to come for so long, frames go on without them.
+/// Maximum wait for the proxy's statistics, which set the pace of frames. After it, frames continue without them.
 const STATS_PATIENCE: Duration = Duration::from_millis(2_500);
-/// The pace without a proxy.
+/// Interval of frames without a proxy.
 const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where events come from.
+/// Sources of the events that the loop handles.
 pub(crate) struct Sources {
     pub(crate) desired: watch::Receiver<Desired>,
     pub(crate) view: watch::Receiver<Arc<View>>,
-    pub(crate) routed: watch::Receiver<Routed>,
+    pub(crate) routed: watch::Receiver<ServedTable>,
     pub(crate) stats: mpsc::Receiver<ProxyStats>,
     pub(crate) wakes: broadcast::Receiver<String>,
     pub(crate) runtime_log: mpsc::Receiver<(DeploymentId, LogLine)>,
@@ -53,10 +53,10 @@ pub(crate) struct Sources {
     pub(crate) agent: watch::Receiver<Option<AgentStatus>>,
 }
 
-/// Who is told what to do.
+/// State of the event loop and the parts that it controls.
 pub(crate) struct Reconciler {
     pub(crate) runtime: Runtime,
-    pub(crate) keeper: Arc<ProxyKeeper>,
+    pub(crate) keeper: Arc<ProxySupervisor>,
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) local: LocalState,
     pub(crate) builds: Builds,
@@ -66,16 +66,16 @@ pub(crate) struct Reconciler {
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
-    /// Told whether a build, a roll-out or a benchmark is under way.
+    /// True while a build, roll-out or benchmark runs.
     pub(crate) busy: watch::Sender<bool>,
-    /// The state whose apps the runtime knows; none before the first one.
+    /// Desired state that the runtime has; `None` before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
     pub(crate) folders: Folders,
     pub(crate) trash: Trash,
 }
 
 impl Reconciler {
-    /// Runs until `shutdown` or `hand_over`; builds and benchmarks under way are ended, apps and proxy are left alone.
+    /// Runs until `shutdown` or `hand_over`, then cancels builds and benchmarks. Apps and the proxy keep running.
     pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken, hand_over: CancellationToken) {
         self.apply(&mut from);
         let mut proxy_speaks = true;
@@ -98,9 +98,9 @@ impl Reconciler {
                     self.sample(&stats, &from.view);
                     false
                 }
-                // One that was missed is called again.
+                // The proxy repeats a wake that was missed.
                 Ok(app) = from.wakes.recv() => {
-                    if let Some(key) = loads::app_key(&app) {
+                    if let Some(key) = autoscale_input::app_key(&app) {
                         self.runtime.wake(key);
                     }
                     false
@@ -149,7 +149,7 @@ impl Reconciler {
                 "applying"
             );
         }
-        // Also where no app changed: secrets that were sealed anew are the same, and the runtime takes the newest.
+        // Applies also if no app changed: secrets may be sealed anew with the same contents, and the runtime takes the newest.
         self.runtime.apply(state.apps.clone());
         if let Err(error) = self.local.retain(&state) {
             tracing::error!(%error, "local.json can't be saved");
@@ -159,8 +159,8 @@ impl Reconciler {
         self.applied = Some(state);
     }
 
-    /// Takes the volumes that are to go out of reach; what they hold is removed in its own time. One that an app of this
-    /// very state still uses stays: a mistake must not cost anybody their data.
+    /// Moves deleted volumes to the trash, which is emptied later. A volume that an app of this state still uses stays: a mistake
+    /// must not lose data.
     fn delete_volumes(&self, state: &DesiredState) {
         for volume in &state.deleted_volumes {
             let app = state.apps.get(&volume.key);
@@ -195,8 +195,8 @@ impl Reconciler {
         }
     }
 
-    /// Tells the runtime which instances have nothing in flight. A count by an older table says nothing: by that one an
-    /// instance that drains now may just have been given a request.
+    /// Passes in-flight counts of instances to the runtime. Ignores counts of an older table, by which a draining instance may
+    /// still receive requests.
     fn count_in_flight(&self, stats: &ProxyStats, generation: u64) {
         if stats.generation < generation {
             return;
@@ -212,11 +212,11 @@ impl Reconciler {
         self.metrics.add(stats);
         self.metrics.wakes(&view.borrow().wakes);
         let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
-        let sides = loads::sides(stats);
+        let sides = autoscale_input::canary_traffic(stats);
         if !sides.is_empty() {
             self.runtime.traffic(sides);
         }
-        let loads = self.applied.as_ref().map(|state| loads::loads(state, stats, &frame)).unwrap_or_default();
+        let loads = self.applied.as_ref().map(|state| autoscale_input::loads(state, stats, &frame)).unwrap_or_default();
         if !loads.is_empty() {
             self.runtime.loads(loads);
         }
@@ -259,7 +259,7 @@ impl Reconciler {
     }
 }
 
-fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxyKeeper, authority: &LocalAuthority) -> Targets {
+fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxySupervisor, authority: &LocalAuthority) -> Targets {
     let upstreams = view.upstreams.get(&plan.key);
     let direct = upstreams.and_then(|list| list.iter().find(|upstream| !upstream.draining));
     Targets {
@@ -272,7 +272,7 @@ fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxyKeeper, authority: &
     }
 }
 
-/// Where this machine reaches a listener that listens on all addresses.
+/// Returns the address at which this machine reaches a listener that listens on all addresses.
 fn reachable(listening: SocketAddr) -> SocketAddr {
     let ip = match listening.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,4 +1,4 @@
-//! A release's folder from its artifact. The wire between the runtime, which asks, and the builder, which packs and unpacks.
+//! Prepares a release's folder from its artifact: connects the runtime to the builder, which packs and unpacks.
 
 use std::future::Future;
 use std::path::Path;
@@ -13,14 +13,14 @@ use tokio::task::spawn_blocking;
 
 use super::{disk, images};
 
-/// Unpacks artifacts of the data folder, and gets what a release needs beside its own files.
+/// Unpacks artifacts of the data folder, and fetches a release's other dependencies.
 #[derive(Debug)]
 pub(crate) struct ArtifactReleases {
     pub(crate) folders: Folders,
     pub(crate) toolchains: Toolchains,
-    /// Where an artifact comes from that was built elsewhere.
+    /// Source of artifacts that another server built.
     pub(crate) store: Store,
-    /// Runs what is an image.
+    /// Container engine for releases that are images.
     pub(crate) engine: Engine,
 }
 
@@ -42,7 +42,7 @@ impl PrepareRelease for ArtifactReleases {
             let (into, digest) = (folder.to_path_buf(), release.artifact_digest.clone());
             let artifact =
                 fairlead_build::artifact_path(&self.folders.artifacts(), &digest).ok_or_else(|| missing(&digest))?;
-            // A release that is unpacked needs its artifact no more.
+            // An unpacked release no longer needs its artifact.
             let unpacked = match release.artifact_kind {
                 ArtifactKind::Archive => into.is_dir(),
                 ArtifactKind::Image => images::is_here(&self.engine, &into).await,

@@ -1,5 +1,5 @@
-//! Keeps the proxy's table true: whenever desired state or the running instances change, the whole table goes out again.
-//! Owns when; `routes` owns what.
+//! Sends the whole route table to the proxy whenever desired state or running instances change. Owns the timing; `routes` builds
+//! the table.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use fairlead_base::Backoff;
 use fairlead_link::Desired;
 use fairlead_model::{DesiredState, Version};
-use fairlead_proxy::ProxyKeeper;
+use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, View};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxySnapshot;
@@ -18,35 +18,35 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::certificates::Certificates;
 use super::routes;
 
-/// Certificates are looked at again this often; they are renewed weeks before they end.
+/// Interval of certificate checks; certificates are renewed weeks before they expire.
 const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 
-/// How often a table is offered before it counts as refused.
+/// Attempts to send a table before it counts as refused.
 const OFFERS: u32 = 3;
 const OFFER_PAUSE: Duration = Duration::from_millis(200);
-/// Pauses before a refused table is offered again.
+/// Backoff bounds before a refused table is sent again.
 const AGAIN_FIRST: Duration = Duration::from_secs(1);
 const AGAIN_MOST: Duration = Duration::from_secs(60);
 
-/// What the proxy serves by now.
+/// Table that the proxy serves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Routed {
-    /// The state whose routes are served.
+pub(crate) struct ServedTable {
+    /// Version of the desired state that it was built from.
     pub(crate) version: Version,
-    /// What the proxy's statistics call that table.
+    /// Generation of the table in the proxy's statistics.
     pub(crate) generation: u64,
-    /// Why the newest table is not, in a sentence.
+    /// Reason, as a sentence, for which the newest table is not served.
     pub(crate) problem: Option<String>,
 }
 
-/// The table that was offered last, and when it is due again though nothing changed.
-struct Offered {
+/// Last sent table, and the time of its next retry or renewal.
+struct LastOffer {
     table: Option<(Version, u64)>,
     again_at: Instant,
     backoff: Backoff,
 }
 
-impl Offered {
+impl LastOffer {
     fn new() -> Self {
         Self { table: None, again_at: Instant::now(), backoff: Backoff::new(AGAIN_FIRST, AGAIN_MOST) }
     }
@@ -55,7 +55,7 @@ impl Offered {
         self.table != Some(table) || now >= self.again_at
     }
 
-    /// A refused one comes again soon: an instance may be unreachable until it is taken.
+    /// Records the result. A refused table is retried soon: an instance may be unreachable until it is accepted.
     fn note(&mut self, table: (Version, u64), accepted: bool, now: Instant) {
         self.table = Some(table);
         self.again_at = if accepted {
@@ -66,7 +66,7 @@ impl Offered {
         };
     }
 
-    /// Ready when what was offered is due again; never before anything was.
+    /// Completes when the last table is due again; never completes before the first one.
     async fn again(&self) {
         match self.table {
             Some(_) => sleep_until(self.again_at).await,
@@ -75,41 +75,41 @@ impl Offered {
     }
 }
 
-/// Whether the runtime has said where the apps are. Right after a start it has not, and a table made then would
-/// take the routes away from apps that a former run left serving.
-fn told(state: &DesiredState, view: &View) -> bool {
+/// True if the runtime has reported the apps' instances. A table built before that would remove the routes of apps that a former
+/// run left serving.
+fn are_upstreams_known(state: &DesiredState, view: &View) -> bool {
     view.generation > 0 || state.apps.is_empty()
 }
 
-/// What the router listens to and speaks to.
+/// Inputs and outputs of the router.
 pub(crate) struct Router {
-    pub(crate) keeper: Arc<ProxyKeeper>,
+    pub(crate) keeper: Arc<ProxySupervisor>,
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<Desired>,
     pub(crate) view: watch::Receiver<Arc<View>>,
-    pub(crate) routed: watch::Sender<Routed>,
+    pub(crate) routed: watch::Sender<ServedTable>,
     pub(crate) certificates: Certificates,
-    /// Where the proxy writes its access log.
+    /// Path of the proxy's access log.
     pub(crate) access_log: PathBuf,
     /// Folder of the control plane's Unix sockets, where it runs on this server.
     pub(crate) control_sockets: PathBuf,
 }
 
 impl Router {
-    /// Runs until the link or the runtime has ended.
+    /// Runs until the link or the runtime ends.
     pub(crate) async fn run(mut self) {
-        let mut offered = Offered::new();
+        let mut offered = LastOffer::new();
         loop {
             let state = self.desired.borrow_and_update().state.clone();
             let view = self.view.borrow_and_update().clone();
             if let Some(state) = state
-                && told(&state, &view)
+                && are_upstreams_known(&state, &view)
                 && offered.is_due((state.version, view.generation), Instant::now())
             {
                 let accepted = self.send(&state, &view).await;
                 offered.note((state.version, view.generation), accepted, Instant::now());
-                // Both may have changed while the proxy was busy.
+                // State and instances may have changed during the update.
                 continue;
             }
             let goes_on = tokio::select! {
@@ -123,7 +123,7 @@ impl Router {
         }
     }
 
-    /// Tells whether the proxy serves by it now.
+    /// Sends the table. Returns true if the proxy serves it.
     async fn send(&mut self, state: &DesiredState, view: &View) -> bool {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
@@ -155,7 +155,7 @@ impl Router {
         accepted
     }
 
-    /// A proxy that dies while it takes a table is followed by another one, which may take it.
+    /// Retries, because the supervisor replaces a proxy that dies during an update.
     async fn offer(&self, snapshot: &ProxySnapshot) -> Result<u64, String> {
         let mut refused = String::new();
         for _ in 0..OFFERS {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_refused_table_is_offered_again_ever_more_rarely_and_an_accepted_one_when_certificates_are_due() {
-        let (mut offered, mut now) = (Offered::new(), Instant::now());
+        let (mut offered, mut now) = (LastOffer::new(), Instant::now());
         let table = (Version { epoch: 1, number: 7 }, 3);
         assert!(offered.is_due(table, now));
         let mut pauses = Vec::new();

@@ -1,4 +1,4 @@
-//! Desired routes and running instances to the proxy's snapshot: pure. The proxy gets the whole table each time.
+//! Converts desired routes and running instances to the proxy's snapshot. Pure functions; a snapshot holds the whole table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,13 +9,13 @@ use fairlead_runtime::rollout::Upstream;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 
-/// Hosts that need a certificate of the local authority: names that only mean this machine (RFC 6761, section 6.3).
+/// Returns the hosts that need a certificate of the local authority: names that mean only this machine (RFC 6761, section 6.3).
 pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
     let hosts = state.routes.iter().map(|route| route.host.as_str());
     hosts.filter(|host| *host == "localhost" || host.ends_with(".localhost")).collect()
 }
 
-/// The whole table. An app without an instance keeps its routes: the proxy answers that it is not running.
+/// Returns the whole table. An app without an instance keeps its routes: the proxy answers that it is not running.
 pub(crate) fn snapshot(
     state: &DesiredState,
     upstreams: &BTreeMap<AppKey, Vec<Upstream>>,
@@ -77,7 +77,7 @@ fn milliseconds(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// Leads to a part of the control plane by its socket, in a folder that only root and the proxy's user enter.
+/// Returns the upstream of a control plane service: a Unix socket in a folder that only root and the proxy's user can enter.
 fn control(name: &str, sockets: &Path) -> ProxyApp {
     let app_key = fairlead_wire::control_key(name);
     let address = UpstreamAddress::Unix { path: sockets.join(format!("{name}.sock")), owner: None };

@@ -14,15 +14,15 @@ use fairlead_wire::local::ProxyStats;
 
 use super::frame::{AppUse, FrameClock, app_samples, route_samples};
 
-/// PSS walks a process's pages: often enough for a chart, seldom enough to cost nothing.
+/// Interval of PSS samples: reading PSS walks a process's page tables, so it is costly.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Everything that is sampled, and what was seen last.
+/// Samplers and their last values.
 #[derive(Debug)]
 pub(crate) struct Samples {
     host: HostSampler,
     instances: BTreeMap<InstanceId, ProcessSampler>,
-    /// Of the last second, as the report tells it.
+    /// Usage in the last second, for the report.
     uses: BTreeMap<InstanceId, ProcessSample>,
     clock: FrameClock,
     last: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Opens the host's files.
+    /// Opens the host's kernel files.
     pub(crate) fn open(folders: &Folders) -> Result<Self, SampleError> {
         Ok(Self {
             host: HostSampler::open(folders.root())?,
@@ -46,12 +46,12 @@ impl Samples {
         })
     }
 
-    /// When the last frame was made.
+    /// Returns the time of the last frame.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
 
-    /// One frame from the proxy's numbers and what the processes used since the last one.
+    /// Returns one frame from the proxy's statistics and the processes' usage since the last frame.
     pub(crate) fn frame(&mut self, stats: &ProxyStats, view: &View, proxy_pid: u32) -> agent::Frame {
         let now = Instant::now();
         let elapsed = now.duration_since(self.last);
@@ -93,7 +93,7 @@ impl Samples {
         self.uses.clear();
         for process in &view.processes {
             let sum = uses.entry(fairlead_wire::app_key(&process.key)).or_default();
-            // A process that ended just now has nothing to add; the runtime tells of its end.
+            // A process that just ended has no sample; the runtime reports its end.
             let Ok(sample) = self.sample(process) else {
                 self.instances.remove(&process.instance);
                 continue;
@@ -105,7 +105,7 @@ impl Samples {
         uses
     }
 
-    /// Each instance with what it used in the last second.
+    /// Returns each instance with its usage in the last second.
     pub(crate) fn with_uses(&self, instances: &[InstanceStatus]) -> Vec<InstanceStatus> {
         let with_use = |status: &InstanceStatus| {
             let used = self.uses.get(&status.id);

@@ -15,7 +15,7 @@ use fairlead_base::{Backoff, Trash};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::command::Emptied;
+use crate::command::RemovalReport;
 use crate::metrics::Metrics;
 
 /// Shortest and longest pause before a retry of a folder that could not be removed.
@@ -24,19 +24,19 @@ const AGAIN_MOST: Duration = Duration::from_secs(6 * 60 * 60);
 /// Limit for one removal, which normally ends earlier by itself. The agent abandons one that hangs in the kernel.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Interval at which the trash is read without a notification.
-const LOOK_PAUSE: Duration = Duration::from_secs(10 * 60);
+const SCAN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// Removes what was set aside.
+/// Removes the folders in the trash.
 pub(crate) struct TrashEmptier {
     trash: Trash,
     program: PathBuf,
     metrics: Metrics,
-    delayed: HashMap<PathBuf, Delay>,
+    delayed: HashMap<PathBuf, RetryDelay>,
     warned_unconfined: bool,
 }
 
-/// A folder that is still there after an attempt.
-struct Delay {
+/// Retry state of a folder that an attempt left.
+struct RetryDelay {
     until: Instant,
     backoff: Backoff,
     stuck: bool,
@@ -47,7 +47,7 @@ impl TrashEmptier {
         Self { trash, program, metrics, delayed: HashMap::new(), warned_unconfined: false }
     }
 
-    /// Never ends.
+    /// Removes folders as they appear; never returns.
     pub(crate) async fn run(mut self) {
         loop {
             let entries = self.entries().await;
@@ -60,7 +60,8 @@ impl TrashEmptier {
             match next {
                 Some(path) if due(&path).is_none_or(|until| until <= now) => self.remove(path).await,
                 next => {
-                    let until = next.and_then(|path| due(&path)).unwrap_or(now + LOOK_PAUSE).min(now + LOOK_PAUSE);
+                    let until =
+                        next.and_then(|path| due(&path)).unwrap_or(now + SCAN_INTERVAL).min(now + SCAN_INTERVAL);
                     tokio::select! {
                         () = self.trash.filled() => {}
                         () = sleep_until(until) => {}
@@ -81,7 +82,7 @@ impl TrashEmptier {
 
     async fn remove(&mut self, path: PathBuf) {
         let outcome = self.empty(&path).await;
-        let delay = self.delayed.entry(path.clone()).or_insert_with(|| Delay {
+        let delay = self.delayed.entry(path.clone()).or_insert_with(|| RetryDelay {
             until: Instant::now(),
             backoff: Backoff::new(AGAIN_FIRST, AGAIN_MOST),
             stuck: false,
@@ -92,7 +93,7 @@ impl TrashEmptier {
             Ok(removal) if removal.is_complete() => {
                 self.delayed.remove(&path);
             }
-            // The folder is so large that time ran out: others come first, and then the rest of it.
+            // The removal reached its time limit: other folders come first, then the rest of this one.
             Ok(removal) if removal.left_count == 0 && removal.removed > 0 => {
                 delay.stuck = false;
                 delay.backoff.reset();
@@ -131,7 +132,7 @@ impl TrashEmptier {
         Ok(emptied.removal)
     }
 
-    async fn run_child(&self, folder: File) -> io::Result<Emptied> {
+    async fn run_child(&self, folder: File) -> io::Result<RemovalReport> {
         let mut command = Command::new(&self.program);
         command.arg("empty").env_clear().kill_on_drop(true);
         command.stdin(Stdio::from(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -199,7 +200,7 @@ mod tests {
             assert!(delay.stuck && delay.until > Instant::now());
         }
         assert!(entry.exists());
-        // A link that replaces a folder leads nowhere.
+        // A symbolic link that replaces a folder is never followed.
         let link = folders.trash().join("link");
         symlink(folders.state(), &link).unwrap();
         emptier.remove(link.clone()).await;

@@ -1,5 +1,5 @@
-//! The agent that desired state names, from the artifact store to the moment of handing over; and of an agent on trial, the
-//! proof. Owns the order of the steps. What runs next is `upgrade`'s record, never decided here.
+//! Upgrades the agent to the version in desired state, from the download to the hand-over, and proves an agent on trial.
+//! `upgrade::record` decides which program runs next.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,25 +19,25 @@ use tokio::time::timeout;
 
 use crate::upgrade::{Program, Record, failure, own_digest, program_at};
 
-/// What a new program may take to look at this server: longer than each of its own deadlines.
+/// Limit for the new program's check of this server; longer than each of the check's own deadlines.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
-/// Of what it said on standard error.
+/// Maximum length of the quoted standard error.
 const WORDS_BYTES_MAX: usize = 600;
-/// Left free beside the program.
+/// Free disk space that must remain beside the program.
 const FREE_BYTES_AFTER: u64 = 64 << 20;
 
-/// What it looks at.
+/// Inputs and outputs of the upgrade task.
 pub(super) struct Upgrades {
     pub(super) folders: Folders,
     pub(super) store: Store,
     pub(super) desired: watch::Receiver<Desired>,
     pub(super) connected: watch::Receiver<bool>,
-    /// Whether a build, a roll-out or a benchmark is under way.
+    /// True while a build, roll-out or benchmark runs.
     pub(super) busy: watch::Receiver<bool>,
     pub(super) report: watch::Sender<Option<AgentStatus>>,
-    /// A session of an agent on trial that lasts for so long proves it. Shorter than the trial.
+    /// Session time after which an agent on trial is proved. Shorter than the trial.
     pub(super) proof: Duration,
-    /// Ends `run`, for another program to go on.
+    /// Ends `run` so that another program takes over.
     pub(super) hand_over: CancellationToken,
 }
 
@@ -73,7 +73,7 @@ impl Upgrades {
             });
             tokio::select! {
                 done = self.follow(&hex, &release) => match done {
-                    // It is ended from outside, with all the rest of `run`.
+                    // The end of `run` aborts this task.
                     Ok(()) => return,
                     Err(error) => return tracing::error!(%error, "agent.json can't be read or saved: no upgrades"),
                 },
@@ -82,7 +82,7 @@ impl Upgrades {
         }
     }
 
-    /// Of a program on trial: waits until the control plane has known it for a while.
+    /// Waits until the control plane has known the program on trial for `proof`, then confirms it.
     async fn prove(&mut self, hex: &str) -> io::Result<()> {
         let Some(attempt) = Record::open(&self.folders)?.on_trial(hex) else { return Ok(()) };
         self.tell(hex, Some(running(attempt, UpgradeStep::Start)));
@@ -103,7 +103,7 @@ impl Upgrades {
         Ok(())
     }
 
-    /// Resolves with an error alone, and when it is time to hand over.
+    /// Prepares the upgrade. Returns only an error, or when it is time to hand over.
     async fn follow(&self, hex: &str, release: &AgentRelease) -> io::Result<()> {
         let attempt = release.attempt;
         let mut record = Record::open(&self.folders)?;
@@ -134,7 +134,7 @@ impl Upgrades {
         std::future::pending().await
     }
 
-    /// Everything that can fail while this agent goes on as if nothing were.
+    /// Runs every step that may fail while this agent still works as before.
     async fn prepare(&self, hex: &str, release: &AgentRelease, wanted: &str) -> Result<(), Failure> {
         let step = |step| self.tell(hex, Some(running(release.attempt, step)));
         step(UpgradeStep::Fetch);
@@ -151,7 +151,7 @@ impl Upgrades {
         step(UpgradeStep::Wait);
         let mut busy = self.busy.clone();
         if busy.wait_for(|busy| !busy).await.is_err() {
-            // `run` ends anyway.
+            // A closed channel means that `run` ends.
             std::future::pending::<()>().await;
         }
         step(UpgradeStep::Start);
@@ -199,7 +199,7 @@ impl Upgrades {
     }
 }
 
-/// The new program says itself whether it can work here.
+/// Runs the new program's own check of this server.
 async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
     let refused = |reason: String| {
         failure(
@@ -223,8 +223,8 @@ async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
     Err(refused(if last.is_empty() { format!("its check ended with {}", output.status) } else { last }))
 }
 
-/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name. What can't be removed
-/// stays until the next time and is no reason for anything else.
+/// Removes unused programs; a running one continues without its file. A program that can't be removed stays until the next time,
+/// without an error.
 fn prune(folders: &Folders, record: &Record) {
     let left = |error: io::Error| tracing::warn!(%error, "an agent that nothing leads to can't be removed");
     let entries = match fs::read_dir(folders.agents()) {

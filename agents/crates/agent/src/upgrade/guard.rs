@@ -1,5 +1,5 @@
-//! Watches a program on trial from a process of its own, which is the installed program: one that hangs can't be told to end
-//! itself. Owns the end of the trial's time.
+//! Watches a program on trial from a separate process of the installed program, since a hanging program can't end itself.
+//! Enforces the trial's time limit.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,10 +17,10 @@ use crate::command::Outcome;
 
 const LOOK_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
-/// Standard input is the descriptor of the process on trial.
+/// Runs the `guard` subcommand. Standard input is the pidfd of the process on trial.
 pub(crate) fn guard(args: GuardArgs) -> Outcome {
     if !args.watch {
-        // What is on trial becomes another program and would never ask how its child ended: nobody's child needs no asking.
+        // Detaches the watcher by a second spawn: the process on trial executes another program and would never reap a child.
         let mut again = Command::new(std::env::current_exe()?);
         again.args(std::env::args_os().skip(1)).arg("--watch");
         again.stdin(Stdio::inherit()).stdout(Stdio::null()).spawn()?;
@@ -31,9 +31,9 @@ pub(crate) fn guard(args: GuardArgs) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns once the process has ended or its program is on trial no more. After `limit` the trial has failed, and the process
-/// is ended, whatever the record says or can't: whoever keeps it running starts the installed program, which leads back, or
-/// tries it again until its starts are counted up.
+/// Returns once the process has ended or its program is no longer on trial. After `limit` the trial fails and the process is
+/// killed, even if the record can't be saved. The service manager then starts the installed program, which rolls back or retries
+/// up to `STARTS_MAX` times.
 fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration) -> io::Result<()> {
     let until = Instant::now() + limit;
     loop {
@@ -51,7 +51,7 @@ fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration)
                 record.fail_silent();
                 record.save(folders)
             });
-            // Said where nobody may read it any more: a closed output must not keep it from ending the process either.
+            // Ignores write errors: a closed output must not prevent the kill.
             let reason = saved.err().map(|error| format!(" (agent.json can't be read or saved: {error})"));
             let reason = reason.unwrap_or_default();
             let said = format!("the agent on trial did not prove itself within {} s: back{reason}", limit.as_secs());

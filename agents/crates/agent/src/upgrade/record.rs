@@ -1,5 +1,5 @@
-//! `agent.json`: which program of the data folder runs, which is on trial, how the last request ended. Owns every decision
-//! about them. An older agent reads what a newer one wrote, so the file only grows.
+//! `agent.json`: the current program, the program on trial and the outcome of the last request. Owns every decision about them.
+//! Invariant: the file only gains fields, since an older agent reads files of a newer one.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -16,20 +16,20 @@ use super::{STARTS_MAX, TRIAL, failure};
 pub(crate) struct Program {
     /// Lower-case hex of its SHA-256, which names its folder.
     pub(crate) hex: String,
-    /// What it calls itself.
+    /// Version that the program reports.
     pub(crate) version: String,
 }
 
-/// The program that a person or a script installed, told from another one at the same path.
+/// Program that a person or a script installed, with the metadata that tells it from another one at the same path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Installed {
+pub(crate) struct InstalledProgram {
     path: PathBuf,
     inode: u64,
     size: u64,
     modified_ns: i64,
 }
 
-impl Installed {
+impl InstalledProgram {
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;
         let modified_ns = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
@@ -37,7 +37,7 @@ impl Installed {
     }
 }
 
-/// A program that has not proved itself.
+/// Program on trial and its number of starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Trial {
     program: Program,
@@ -45,40 +45,40 @@ struct Trial {
     starts: u32,
 }
 
-/// How a request ended.
+/// Outcome of an upgrade request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Ended {
+struct RequestOutcome {
     attempt: u32,
-    /// Of the program that was asked for: a control plane restored from a backup counts attempts anew. Empty in older files.
+    /// Digest of the requested program, since a restored control plane counts attempts anew. Empty in older files.
     #[serde(default)]
     hex: String,
     failure: Option<Failure>,
 }
 
-/// What the installed program should become.
+/// Program that the installed program should execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lead {
-    /// It runs itself.
-    Stay,
-    /// This one, which has proved itself.
+pub(crate) enum Selection {
+    /// The installed program itself.
+    Installed,
+    /// A program that has proved itself.
     Proven(Program),
-    /// This one, watched.
+    /// A program on trial, which must be watched.
     Trial(Program),
 }
 
-/// The whole file.
+/// Contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
-    installed: Option<Installed>,
+    installed: Option<InstalledProgram>,
     current: Option<Program>,
     former: Option<Program>,
     trial: Option<Trial>,
-    ended: Option<Ended>,
+    ended: Option<RequestOutcome>,
 }
 
 impl Record {
-    /// A damaged one is set aside: the installed program then runs, which is safe.
+    /// Reads the file. Renames a damaged one: the installed program then runs, which is safe.
     pub(crate) fn open(folders: &Folders) -> io::Result<Self> {
         match Self::read(folders) {
             Ok(record) => Ok(record.unwrap_or_default()),
@@ -100,8 +100,8 @@ impl Record {
         file::replace(&folders.agent_record(), &serde_json::to_vec(self)?, 0o600)
     }
 
-    /// Counts a start of the installed program and says what it should become.
-    pub(crate) fn lead(&mut self, installed: Installed) -> Lead {
+    /// Counts a start of the installed program and selects the program to execute.
+    pub(crate) fn select(&mut self, installed: InstalledProgram) -> Selection {
         if self.installed.as_ref() != Some(&installed) {
             self.replaced();
             self.installed = Some(installed);
@@ -109,7 +109,7 @@ impl Record {
         if let Some(trial) = &mut self.trial {
             if trial.starts < STARTS_MAX {
                 trial.starts += 1;
-                return Lead::Trial(trial.program.clone());
+                return Selection::Trial(trial.program.clone());
             }
             self.fail(failure(
                 "upgrade.crashed",
@@ -118,10 +118,10 @@ impl Record {
                 ),
             ));
         }
-        self.current.clone().map_or(Lead::Stay, Lead::Proven)
+        self.current.clone().map_or(Selection::Installed, Selection::Proven)
     }
 
-    /// Whoever installs another program by hand wants that one.
+    /// Discards upgrades after a manual installation, which takes precedence.
     fn replaced(&mut self) {
         (self.current, self.former) = (None, None);
         self.fail(failure(
@@ -130,36 +130,36 @@ impl Record {
         ));
     }
 
-    /// The path of the installed program, once it was started from there.
+    /// Returns the path of the installed program, once it was started from there.
     pub(crate) fn installed(&self) -> Option<&Path> {
         self.installed.as_ref().map(|installed| installed.path.as_path())
     }
 
-    /// The next start is this program's.
+    /// Puts a program on trial from the next start on.
     pub(crate) fn begin(&mut self, program: Program, attempt: u32) {
         self.trial = Some(Trial { program, attempt, starts: 0 });
     }
 
-    /// Whether this program is on trial, and for which request.
+    /// Returns the attempt of the request if this program is on trial.
     pub(crate) fn on_trial(&self, hex: &str) -> Option<u32> {
         self.trial.as_ref().filter(|trial| trial.program.hex == hex).map(|trial| trial.attempt)
     }
 
-    /// The program on trial has proved itself.
+    /// Makes the program on trial the current one.
     pub(crate) fn confirm(&mut self) {
         let Some(trial) = self.trial.take() else { return };
-        self.ended = Some(Ended { attempt: trial.attempt, hex: trial.program.hex.clone(), failure: None });
+        self.ended = Some(RequestOutcome { attempt: trial.attempt, hex: trial.program.hex.clone(), failure: None });
         self.former = self.current.replace(trial.program);
     }
 
-    /// The program on trial has not; the one before runs next.
+    /// Ends the trial with a failure; the current program runs next.
     pub(crate) fn fail(&mut self, failure: Failure) {
         if let Some(trial) = self.trial.take() {
             self.end(trial.attempt, &trial.program.hex, failure);
         }
     }
 
-    /// It was not started often enough to be known: its time is over.
+    /// Fails the trial because its time is over.
     pub(crate) fn fail_silent(&mut self) {
         self.fail(failure(
             "upgrade.silent",
@@ -170,19 +170,19 @@ impl Record {
         ));
     }
 
-    /// A request that failed before anything was started.
+    /// Records a request that failed before its program was started.
     pub(crate) fn end(&mut self, attempt: u32, hex: &str, failure: Failure) {
-        self.ended = Some(Ended { attempt, hex: hex.to_owned(), failure: Some(failure) });
+        self.ended = Some(RequestOutcome { attempt, hex: hex.to_owned(), failure: Some(failure) });
     }
 
-    /// How a request ended; `None` when it has not, or was not this one.
+    /// Returns the outcome of a request; `None` if it has not ended or was another one.
     pub(crate) fn outcome(&self, attempt: u32, hex: &str) -> Option<Option<&Failure>> {
         let ended =
             self.ended.as_ref().filter(|ended| ended.attempt == attempt && (ended.hex.is_empty() || ended.hex == hex));
         ended.map(|ended| ended.failure.as_ref())
     }
 
-    /// Whether a program of the folder may still be needed.
+    /// True if a program of the folder may still be needed.
     pub(crate) fn keeps(&self, hex: &str) -> bool {
         let trial = self.trial.as_ref().map(|trial| &trial.program);
         [trial, self.current.as_ref(), self.former.as_ref()].into_iter().flatten().any(|program| program.hex == hex)
@@ -197,15 +197,15 @@ mod tests {
         Program { hex: name.repeat(64), version: "1.0.0".into() }
     }
 
-    fn installed(inode: u64) -> Installed {
-        Installed { path: "/usr/local/bin/fairlead-agent".into(), inode, size: 1, modified_ns: 1 }
+    fn installed(inode: u64) -> InstalledProgram {
+        InstalledProgram { path: "/usr/local/bin/fairlead-agent".into(), inode, size: 1, modified_ns: 1 }
     }
 
     fn upgraded() -> Record {
         let mut record = Record::default();
-        assert_eq!(record.lead(installed(1)), Lead::Stay);
+        assert_eq!(record.select(installed(1)), Selection::Installed);
         record.begin(program("b"), 1);
-        assert_eq!(record.lead(installed(1)), Lead::Trial(program("b")));
+        assert_eq!(record.select(installed(1)), Selection::Trial(program("b")));
         record.confirm();
         record
     }
@@ -216,14 +216,14 @@ mod tests {
         assert_eq!(record.outcome(1, &program("b").hex), Some(None));
         assert_eq!(record.outcome(1, &program("c").hex), None, "the same number for another program is another matter");
         for _ in 0..10 {
-            assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
+            assert_eq!(record.select(installed(1)), Selection::Proven(program("b")));
         }
         record.begin(program("c"), 2);
-        assert_eq!(record.lead(installed(1)), Lead::Trial(program("c")));
+        assert_eq!(record.select(installed(1)), Selection::Trial(program("c")));
         assert_eq!(record.on_trial(&program("c").hex), Some(2));
         record.confirm();
         assert!(record.keeps(&program("c").hex) && record.keeps(&program("b").hex));
-        assert_eq!(record.lead(installed(1)), Lead::Proven(program("c")));
+        assert_eq!(record.select(installed(1)), Selection::Proven(program("c")));
     }
 
     #[test]
@@ -231,9 +231,9 @@ mod tests {
         let mut record = upgraded();
         record.begin(program("c"), 2);
         for _ in 0..STARTS_MAX {
-            assert_eq!(record.lead(installed(1)), Lead::Trial(program("c")));
+            assert_eq!(record.select(installed(1)), Selection::Trial(program("c")));
         }
-        assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
+        assert_eq!(record.select(installed(1)), Selection::Proven(program("b")));
         assert_eq!(record.outcome(2, &program("c").hex).unwrap().unwrap().code, "upgrade.crashed");
         assert_eq!(record.outcome(3, &program("c").hex), None, "a newer request is another matter");
         assert!(!record.keeps(&program("c").hex));
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn the_first_upgrade_that_fails_leads_back_to_what_was_installed() {
         let mut record = Record::default();
-        record.lead(installed(1));
+        record.select(installed(1));
         record.begin(program("b"), 1);
-        record.lead(installed(1));
+        record.select(installed(1));
         record.fail_silent();
-        assert_eq!(record.lead(installed(1)), Lead::Stay);
+        assert_eq!(record.select(installed(1)), Selection::Installed);
         assert_eq!(record.outcome(1, &program("b").hex).unwrap().unwrap().code, "upgrade.silent");
     }
 
@@ -254,9 +254,9 @@ mod tests {
     fn what_somebody_installs_by_hand_runs_instead_of_what_was_chosen() {
         let mut record = upgraded();
         record.begin(program("c"), 2);
-        assert_eq!(record.lead(installed(2)), Lead::Stay);
+        assert_eq!(record.select(installed(2)), Selection::Installed);
         assert_eq!(record.outcome(2, &program("c").hex).unwrap().unwrap().code, "upgrade.replaced");
-        assert_eq!(record.lead(installed(2)), Lead::Stay);
+        assert_eq!(record.select(installed(2)), Selection::Installed);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! `trial`: what a new program is asked before it takes over: whether it starts at all, understands this server's folder, and is
-//! answered by the control plane. Changes nothing.
+//! `trial`: checks that a new program starts, can read this server's folder, and reaches the control plane. Changes nothing.
 
 use std::process::ExitCode;
 
@@ -13,6 +12,6 @@ use crate::command::{Outcome, block_on};
 pub(crate) fn trial(args: TrialArgs) -> Outcome {
     let folders = Folders::new(&args.data)?;
     let config: AgentConfig = config::read(&folders.config())?;
-    block_on(fairlead_link::knock(&config, &folders, crate::VERSION, &CAPABILITIES))??;
+    block_on(fairlead_link::probe_control_plane(&config, &folders, crate::VERSION, &CAPABILITIES))??;
     Ok(ExitCode::SUCCESS)
 }

@@ -31,14 +31,14 @@ require('node:http').createServer((request, response) => {
 }).listen(process.env.FAIRLEAD_SOCKET ? { path: process.env.FAIRLEAD_SOCKET } : { port: Number(process.env.PORT), host: '127.0.0.1' });
 ";
 
-/// A worker says who it is in the app's home.
+/// The worker writes its pid and port to the app's home.
 const WORKER: &str = r"
 require('node:fs').writeFileSync(process.env.HOME + '/worker', `${process.pid} ${process.env.PORT ?? 'none'}`);
 console.log('at work');
 setInterval(() => {}, 60_000);
 ";
 
-/// A server that was enrolled and synced once, whose control plane is gone.
+/// Server that was enrolled and synced once and has lost its control plane.
 pub(crate) struct Server {
     _dir: tempfile::TempDir,
     pub(crate) folders: Folders,
@@ -52,12 +52,12 @@ impl Server {
         Self::prepare_with(None)
     }
 
-    /// With an app that has secrets.
+    /// Prepares a server with these secrets in its app.
     pub(crate) fn prepare_with(secrets: Option<wire::SealedSecrets>) -> Self {
         Self::prepare_changed(|state| release_of(state).secrets = secrets)
     }
 
-    /// With the state changed as told.
+    /// Prepares a server with a changed state.
     pub(crate) fn prepare_changed(change: impl FnOnce(&mut wire::DesiredState)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Apps run as users of their own and must pass through.
@@ -71,7 +71,7 @@ impl Server {
         server
     }
 
-    /// What the next `run` finds as if it had been synced.
+    /// Saves a state as if the next `run` had received it in a sync.
     pub(crate) fn sync(&self, version: u64, change: impl FnOnce(&mut wire::DesiredState)) {
         let mut state = state(&self.digest, version);
         change(&mut state);
@@ -132,7 +132,7 @@ impl Server {
         }
     }
 
-    /// Processes of this server that live, whoever their parent is now.
+    /// Returns the live processes of this server, whatever their parent is.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let root = self.folders.root();
         let mine = |process: &Path| {
@@ -187,7 +187,7 @@ impl Run {
         }
     }
 
-    /// Asks for the app until it answers; the agent's log sets the pace.
+    /// Requests the app until it answers, after each log line of the agent.
     pub(crate) fn until_served(&mut self, client: &Client) -> Answer {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -201,7 +201,7 @@ impl Run {
         }
     }
 
-    /// The power fails: nothing of this server ends in order.
+    /// Kills everything at once, as a power failure does.
     pub(crate) fn kill_with_all(&mut self, server: &Server) {
         self.kill();
         while let Some((pid, _)) = server.processes().first() {
@@ -214,14 +214,14 @@ impl Run {
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, then waits for an end in order.
+    /// Sends SIGTERM and waits for a clean exit.
     pub(crate) fn terminate(&mut self) {
         kill(i32::try_from(self.child.id()).unwrap(), Signal::TERM);
         let status = self.child.wait().unwrap();
         assert!(status.success(), "the agent ended with {status}");
     }
 
-    /// The proxy's process: a child of this `run`.
+    /// Returns the pid of the proxy, a child of this `run`.
     pub(crate) fn proxy(&self) -> i32 {
         let children = format!("/proc/{0}/task/{0}/children", self.child.id());
         let children = std::fs::read_to_string(children).unwrap();
@@ -251,7 +251,7 @@ fn contains(haystack: &[u8], needle: &OsStr) -> bool {
     haystack.windows(needle.len()).any(|window| window == needle)
 }
 
-/// Whether a process has the listener of this test's proxy.
+/// True if a process holds the listener of this test's proxy.
 fn holds_port(process: &Path, address: SocketAddr) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     let local = format!("0100007F:{:04X}", address.port());

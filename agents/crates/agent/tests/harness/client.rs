@@ -18,14 +18,14 @@ use crate::agent::{HOST, Server};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the app under test answers.
+/// Response of the app under test.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) pid: u32,
     pub(crate) path: String,
 }
 
-/// Knows where to connect and whom to trust.
+/// Client of one server; trusts only that server's authority.
 #[derive(Clone)]
 pub(crate) struct Client {
     address: SocketAddr,
@@ -103,7 +103,7 @@ fn whole_body(answer: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok((body.len() >= length).then(|| body[..length].to_vec()))
 }
 
-/// Requests that flow from several clients at once, on kept and on fresh connections.
+/// Continuous requests of several clients, on kept and on fresh connections.
 pub(crate) struct Flow {
     shared: Arc<Shared>,
     clients: Vec<JoinHandle<()>>,
@@ -113,13 +113,13 @@ pub(crate) struct Flow {
 struct Shared {
     stop: AtomicBool,
     done: AtomicUsize,
-    tally: Mutex<Tally>,
+    tally: Mutex<FlowResults>,
     progress: Condvar,
 }
 
-/// What came of a flow.
+/// Results of a flow.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct FlowResults {
     pub(crate) failures: Vec<String>,
     pub(crate) pids: BTreeSet<u32>,
 }
@@ -134,15 +134,15 @@ impl Flow {
         Self { clients: (0..clients).map(spawn).collect(), shared: shared.clone() }
     }
 
-    /// Blocks until so many requests have ended since the start.
+    /// Blocks until this number of requests has ended since the start.
     pub(crate) fn wait_for(&self, requests: usize) {
         let tally = self.shared.tally.lock().unwrap();
-        let waiting = |_: &mut Tally| self.shared.done.load(Ordering::SeqCst) < requests;
+        let waiting = |_: &mut FlowResults| self.shared.done.load(Ordering::SeqCst) < requests;
         let (_tally, late) = self.shared.progress.wait_timeout_while(tally, TIMEOUT * 3, waiting).unwrap();
         assert!(!late.timed_out(), "only {} requests ended", self.shared.done.load(Ordering::SeqCst));
     }
 
-    pub(crate) fn stop(self) -> Tally {
+    pub(crate) fn stop(self) -> FlowResults {
         self.shared.stop.store(true, Ordering::SeqCst);
         for client in self.clients {
             client.join().unwrap();

@@ -45,7 +45,7 @@ fn apps_live_outside_of_the_agents_unit_where_systemd_gives_them_one() {
     assert!(!agent.join("agent").exists());
 }
 
-/// Version 2 is mounted beside version 1 here and there, without the controllers; killing works all the same.
+/// Some systems mount version 2 beside version 1, without controllers; killing still works.
 #[test]
 fn everything_in_a_group_of_version_2_is_killed_and_the_group_removed() {
     let found = hierarchies().unwrap();
@@ -65,7 +65,7 @@ fn everything_in_a_group_of_version_2_is_killed_and_the_group_removed() {
     assert!(group.pids().unwrap().is_empty());
 }
 
-/// As root on any kernel with controllers: what the group asks of the kernel is read back from it.
+/// Needs root and a kernel with controllers: reads the requested limits back from the kernel.
 #[test]
 fn limits_reach_the_kernel_and_memory_beyond_them_ends_the_process() {
     if !rustix::process::geteuid().is_root() {
@@ -99,7 +99,7 @@ fn limits_reach_the_kernel_and_memory_beyond_them_ends_the_process() {
     groups.remove().unwrap();
 }
 
-/// A program that holds all it is given, and is given more than the group may have once it is inside.
+/// Runs a program that keeps its input in memory, and feeds it more than the group may use.
 fn filled(group: &Cgroup) -> std::process::ExitStatus {
     let mut hungry = std::process::Command::new("dd");
     hungry.args(["of=/dev/null", "bs=100M", "count=1", "iflag=fullblock", "status=none"]);
@@ -109,7 +109,7 @@ fn filled(group: &Cgroup) -> std::process::ExitStatus {
     }
     let mut input = hungry.stdin.take().unwrap();
     let zeros = vec![0u8; 1 << 20];
-    // The pipe breaks when the kernel has ended it.
+    // The pipe breaks when the kernel kills it.
     let given = (0..100).take_while(|_| std::io::Write::write_all(&mut input, &zeros).is_ok()).count();
     assert!(given < 100, "it was given everything and lives");
     drop(input);

@@ -32,7 +32,6 @@ const SHOWN_BYTES_MAX: usize = 200;
 pub struct Leftover {
     /// Path below the emptied folder. A long path is cut to its end, after `…`.
     pub path: String,
-    /// Error of the system.
     pub reason: String,
 }
 
@@ -50,7 +49,7 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Reports whether nothing is left.
+    /// True if nothing is left.
     pub fn is_complete(&self) -> bool {
         self.left_count == 0 && !self.stopped
     }
@@ -223,7 +222,7 @@ impl<S: FnMut() -> bool> Work<S> {
         }
         match open_owned(parent, name, device) {
             Ok(folder) => self.levels.push(Level::new(folder, name.to_owned())?),
-            // Replaced in between; the next pass removes what is there then.
+            // Another process replaced it; the next pass removes the new entry.
             Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => {}
             Err(error) => self.leave(name, error),
         }
@@ -341,7 +340,7 @@ fn shown(levels: &[Level], name: &CStr) -> String {
 fn push(path: &mut String, name: &CStr) {
     for letter in name.to_string_lossy().chars() {
         if letter.is_control() {
-            // Writing to a string can't fail.
+            // `write!` to a string can't fail.
             write!(path, "{}", letter.escape_default()).ok();
         } else {
             path.push(letter);

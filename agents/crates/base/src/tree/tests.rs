@@ -27,7 +27,7 @@ fn nest(folder: &Path, levels: usize) {
     openat(&at, c"file", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).unwrap();
 }
 
-/// Makes a folder in memory if possible: a disk needs a minute for so many folders.
+/// Makes a folder in memory if possible: a disk takes a minute for this number of folders.
 fn fast_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -127,7 +127,7 @@ fn swap(tree: &Path) {
     }
 }
 
-/// Makes a tree whose folder is swapped for a link to a folder outside.
+/// Makes a tree with a folder that can be swapped for a link to a folder outside.
 fn trap(dir: &Path) -> (PathBuf, PathBuf) {
     let (tree, outside) = (dir.join("tree"), dir.join("outside"));
     for folder in [&tree.join("folder"), &outside] {

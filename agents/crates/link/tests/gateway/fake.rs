@@ -1,4 +1,4 @@
-//! A gateway of a few lines, for tests: real WebSocket, real signatures, every step in the test's hand.
+//! Minimal gateway for tests with a real WebSocket and real signatures; the test controls every step.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-/// The only token this gateway takes.
+/// The only token that this gateway accepts.
 pub(crate) const TOKEN: &str = "token-of-a-test";
-/// Whom the agents of this gateway have their secrets sealed to.
+/// Sealing recipient of this gateway's agents.
 pub(crate) const RECIPIENT: &str = "age1test";
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -26,14 +26,14 @@ pub(crate) struct Gateway {
     agent_key: Mutex<Vec<u8>>,
 }
 
-/// One accepted connection, and what the agent said that it can do.
+/// Accepted connection and the agent's capabilities.
 pub(crate) struct Peer(WebSocketStream<TcpStream>, Vec<String>);
 
 fn signer() -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[3; 32]).unwrap()
 }
 
-/// The key for secrets is signed by the key that proves who the agent is.
+/// Checks that the agent's key signed the sealing recipient.
 fn sealing_is_theirs(sealing: Option<agent::SealingKey>, public_key: &[u8]) {
     let sealing = sealing.expect("a sealing key");
     assert_eq!(sealing.recipient, RECIPIENT);
@@ -99,7 +99,7 @@ impl Gateway {
 }
 
 impl Peer {
-    /// What the agent said that it can do.
+    /// Returns the capabilities in the agent's hello.
     pub(crate) fn capabilities(&self) -> &[String] {
         &self.1
     }

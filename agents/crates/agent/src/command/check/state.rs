@@ -12,7 +12,7 @@ use fairlead_link::AgentConfig;
 use fairlead_runtime::Identities;
 use fairlead_tls::LocalAuthority;
 
-use super::{Finding, Verdict, finding};
+use super::{CheckStatus, Finding, finding};
 use crate::run::{LocalState, lock, open_sealing_key};
 use crate::upgrade::Record;
 
@@ -20,9 +20,9 @@ use crate::upgrade::Record;
 pub(super) fn inspect(folders: &Folders) -> Vec<Finding> {
     let damaged = damaged(folders);
     if damaged.is_empty() {
-        return vec![finding("state", Verdict::Good, "every file of the agent's state can be read")];
+        return vec![finding("state", CheckStatus::Good, "every file of the agent's state can be read")];
     }
-    damaged.iter().map(|error| finding("state", Verdict::Bad, error.to_string())).collect()
+    damaged.iter().map(|error| finding("state", CheckStatus::Bad, error.to_string())).collect()
 }
 
 /// Repairs what can be repaired. Fails while the agent runs, because the agent holds the same files.
@@ -40,8 +40,8 @@ pub(super) fn repair(folders: &Folders) -> Result<Vec<Finding>, Box<dyn Error>> 
             StateFileError::Damaged { .. } => repair_file(folders, path),
         };
         match done {
-            Ok(sentence) => finding("repaired", Verdict::Reduced, format!("{}: {sentence}", path.display())),
-            Err(error) => finding("repair", Verdict::Bad, format!("{}: {error}", path.display())),
+            Ok(sentence) => finding("repaired", CheckStatus::Reduced, format!("{}: {sentence}", path.display())),
+            Err(error) => finding("repair", CheckStatus::Bad, format!("{}: {error}", path.display())),
         }
     };
     Ok(damaged.into_iter().map(repaired).collect())
@@ -113,7 +113,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
-        assert_eq!(inspect(&folders)[0].verdict, Verdict::Good);
+        assert_eq!(inspect(&folders)[0].verdict, CheckStatus::Good);
         assert!(repair(&folders).unwrap().is_empty());
         let state = [USERS, "apps.json", "trust.toml", "version.toml", "desired.bin", "local.json", "agent.json"];
         for name in state {
@@ -131,8 +131,8 @@ mod tests {
         drop(running);
         let repaired = repair(&folders).unwrap();
         assert_eq!(repaired.len(), 9, "{repaired:?}");
-        assert!(repaired.iter().all(|finding| finding.verdict == Verdict::Reduced), "{repaired:?}");
-        assert_eq!(inspect(&folders)[0].verdict, Verdict::Good);
+        assert!(repaired.iter().all(|finding| finding.verdict == CheckStatus::Reduced), "{repaired:?}");
+        assert_eq!(inspect(&folders)[0].verdict, CheckStatus::Good);
         let users = folders.state().join(USERS);
         assert!(users.exists() && users.with_extension("json.damaged").exists());
     }

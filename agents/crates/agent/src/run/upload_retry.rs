@@ -1,5 +1,5 @@
-//! Artifacts that could not be sent to the control plane when they were built: noted beside them, and sent when the link is
-//! back, also after a restart. Owns the notes; must never delete an artifact.
+//! Retries uploads of artifacts that failed when they were built. Notes each in a file beside the artifact, so that retries
+//! survive a restart. Never deletes an artifact.
 
 use std::fs;
 use std::io;
@@ -10,19 +10,19 @@ use fairlead_base::{CancellationToken, file};
 use fairlead_build::{Store, TransferError};
 use fairlead_model::DeploymentId;
 
-/// Beside the artifact, with the deployment that built it.
-const ENDING: &str = "unsent";
-/// Beyond each new session.
-const AGAIN: Duration = Duration::from_secs(60);
+/// Suffix of the note beside an artifact, which holds the deployment that built it.
+const NOTE_SUFFIX: &str = "unsent";
+/// Retry interval during a session; a new session retries at once.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Notes that an artifact is to be sent later.
-pub(super) fn keep(artifacts: &Path, digest: &str, deployment: &DeploymentId) -> io::Result<()> {
+/// Notes an artifact for a later upload.
+pub(super) fn note(artifacts: &Path, digest: &str, deployment: &DeploymentId) -> io::Result<()> {
     let hex = digest.strip_prefix("sha256:").ok_or_else(|| io::Error::other("it has no digest"))?;
-    file::replace(&artifacts.join(format!("{hex}.{ENDING}")), deployment.as_str().as_bytes(), 0o600)
+    file::replace(&artifacts.join(format!("{hex}.{NOTE_SUFFIX}")), deployment.as_str().as_bytes(), 0o600)
 }
 
-/// Sends what is noted, whenever there is hope. Never ends.
-pub(super) async fn send_all(artifacts: PathBuf, store: Store) {
+/// Uploads noted artifacts at each new session and at intervals. Never returns.
+pub(super) async fn run(artifacts: PathBuf, store: Store) {
     let mut sessions = store.tokens();
     loop {
         let linked = !sessions.borrow_and_update().is_empty();
@@ -31,7 +31,7 @@ pub(super) async fn send_all(artifacts: PathBuf, store: Store) {
         }
         tokio::select! {
             () = Store::linked(&mut sessions) => {}
-            () = tokio::time::sleep(AGAIN) => {}
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) async fn send_all(artifacts: PathBuf, store: Store) {
 async fn send_noted(artifacts: &Path, store: &Store) -> io::Result<()> {
     for entry in fs::read_dir(artifacts)? {
         let note = entry?.path();
-        if note.extension().is_none_or(|ending| ending != ENDING) {
+        if note.extension().is_none_or(|ending| ending != NOTE_SUFFIX) {
             continue;
         }
         let deployment = fs::read_to_string(&note)?;
@@ -53,7 +53,7 @@ async fn send_noted(artifacts: &Path, store: &Store) -> io::Result<()> {
         match store.send(&digest, &artifact, &deployment, &CancellationToken::new()).await {
             Err(error) if error.is_passing() => tracing::info!(%error, digest, "an artifact is still to be sent"),
             outcome => {
-                said(&outcome, &digest);
+                log_outcome(&outcome, &digest);
                 fs::remove_file(&note)?;
             }
         }
@@ -61,10 +61,10 @@ async fn send_noted(artifacts: &Path, store: &Store) -> io::Result<()> {
     Ok(())
 }
 
-fn said(outcome: &Result<(), TransferError>, digest: &str) {
+fn log_outcome(outcome: &Result<(), TransferError>, digest: &str) {
     match outcome {
         Ok(()) => tracing::info!(digest, "sent an artifact that could not be sent before"),
-        // No release came of it.
+        // The build led to no release.
         Err(error) => tracing::info!(%error, digest, "the control plane does not want an artifact any more"),
     }
 }
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// A store that has nothing and answers a PUT with this; what it was asked, with the build it was asked for.
+    /// Starts an empty store that answers a PUT with `answer`. Returns its address and the requests, with the build of each.
     fn store(answer: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -116,12 +116,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let hex = "a".repeat(64);
         std::fs::write(dir.path().join(format!("{hex}.tar.zst")), "packed").unwrap();
-        keep(dir.path(), &format!("sha256:{hex}"), &DeploymentId::parse("dep_1").unwrap()).unwrap();
+        note(dir.path(), &format!("sha256:{hex}"), &DeploymentId::parse("dep_1").unwrap()).unwrap();
         let (address, questions) = store(answer);
         let (sessions, token) = watch::channel(String::new());
         let client = fairlead_fetch::Client::new(None).unwrap();
-        let sending =
-            tokio::spawn(send_all(dir.path().to_owned(), Store::new(client, &format!("ws://{address}"), token)));
+        let sending = tokio::spawn(run(dir.path().to_owned(), Store::new(client, &format!("ws://{address}"), token)));
         let note = dir.path().join(format!("{hex}.unsent"));
         tokio::task::yield_now().await;
         assert!(note.exists(), "there is no session yet");

@@ -1,4 +1,4 @@
-//! What the proxy counted, as the runtime scales and judges by it. Owns the translation only.
+//! Translates the proxy's statistics into the runtime's input for autoscaling and canary evaluation.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use fairlead_telemetry::Histogram;
 use fairlead_wire::agent;
 use fairlead_wire::local::{ProxyAppStats, ProxyStats};
 
-/// The app that the proxy calls so; `None` for a fixed address.
+/// Parses the proxy's app key; `None` for a fixed address.
 pub(crate) fn app_key(key: &str) -> Option<AppKey> {
     let (app, environment) = key.split_once('/')?;
     Some(AppKey { app: AppId::parse(app).ok()?, environment: EnvironmentId::parse(environment).ok()? })
 }
 
-/// The load of every app that scales, also of those that nobody asked for anything.
+/// Returns the load of every app that scales, including apps without requests.
 pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Frame) -> Vec<(AppKey, Load)> {
     let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
     let scaled = state.apps.values().filter(|spec| spec.scale.is_some());
     let load = |key: &AppKey| {
-        // Not in the proxy's table: it has not said anything, which is not the same as nothing.
+        // An app that is missing in the proxy's table has an unknown load, not a load of zero.
         let app = served.get(fairlead_wire::app_key(key).as_str())?;
         let waiting = app.balance.as_ref().map_or(0, |balance| balance.waiting);
         let used = frame
@@ -28,7 +28,7 @@ pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Fra
             .find(|sample| sample.app_id == key.app.as_str() && sample.environment_id == key.environment.as_str());
         let load = Load {
             requests: app.requests,
-            // Those that wait are under way for the proxy.
+            // The proxy counts waiting requests as in flight.
             in_flight: app.in_flight.saturating_sub(waiting),
             waiting,
             cpu_millis: used.map_or(0, |sample| sample.cpu_millis),
@@ -38,8 +38,8 @@ pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Fra
     scaled.filter_map(|spec| load(&spec.key)).collect()
 }
 
-/// The requests of the sides of canaries.
-pub(crate) fn sides(stats: &ProxyStats) -> Vec<(String, Traffic)> {
+/// Returns the traffic of each side of the canaries.
+pub(crate) fn canary_traffic(stats: &ProxyStats) -> Vec<(String, Traffic)> {
     let traffic = |side: &fairlead_wire::local::ProxySideStats| {
         let buckets = side.latency_index.iter().copied().zip(side.latency_count.iter().copied());
         let latency = Histogram::from_sparse(buckets, side.latency_sum_us).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! Notices that a file was replaced or written, by looking at it every second: works on every file system, costs next to nothing.
+//! Detects replaced and written files by polling every second, which works on every file system at low cost.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -7,43 +7,43 @@ use tokio::time::sleep;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a file was like when last seen; `None` when it was not there.
-type Seen = Option<(SystemTime, u64)>;
+/// Modification time and size of a file; `None` if it does not exist.
+type FileStamp = Option<(SystemTime, u64)>;
 
-/// A file and how it was.
+/// File and its last stamp.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Looked {
+pub(super) struct WatchedFile {
     path: PathBuf,
-    seen: Seen,
+    seen: FileStamp,
 }
 
-impl Looked {
-    /// Before it is read, so that whatever is written from here on differs.
+impl WatchedFile {
+    /// Takes the stamp before the file is read, so that every later write differs.
     pub(super) fn at(path: PathBuf) -> Self {
         Self { seen: look(&path), path }
     }
 }
 
-/// Files and how they were.
+/// Polls files for changes.
 #[derive(Debug, Clone)]
-pub(super) struct Watch(Vec<Looked>);
+pub(super) struct FileWatcher(Vec<WatchedFile>);
 
-impl Watch {
-    pub(super) fn new(files: Vec<Looked>) -> Self {
+impl FileWatcher {
+    pub(super) fn new(files: Vec<WatchedFile>) -> Self {
         Self(files)
     }
 
-    /// The same files as they are now: what is wrong with them is said once.
+    /// Watches the same files from their present state, so that an invalid file is reported only once.
     pub(super) fn again(&self) -> Self {
-        Self(self.0.iter().map(|file| Looked::at(file.path.clone())).collect())
+        Self(self.0.iter().map(|file| WatchedFile::at(file.path.clone())).collect())
     }
 
-    /// Ready when a file differs from when it was last seen, and has not changed for a second: editors write in steps.
+    /// Completes when a file differs from its stamp and was stable for a second, since editors write in steps.
     pub(super) async fn changed(&self) {
-        let mut before: Option<Vec<Seen>> = None;
+        let mut before: Option<Vec<FileStamp>> = None;
         loop {
             sleep(LOOK_EVERY).await;
-            let now: Vec<Seen> = self.0.iter().map(|file| look(&file.path)).collect();
+            let now: Vec<FileStamp> = self.0.iter().map(|file| look(&file.path)).collect();
             let differs = now.iter().zip(&self.0).any(|(now, file)| *now != file.seen);
             if differs && before.as_ref() == Some(&now) {
                 return;
@@ -53,7 +53,7 @@ impl Watch {
     }
 }
 
-fn look(path: &Path) -> Seen {
+fn look(path: &Path) -> FileStamp {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
@@ -67,9 +67,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("routes.toml");
         std::fs::write(&path, "before").unwrap();
-        let looked = Looked::at(path.clone());
+        let looked = WatchedFile::at(path.clone());
         std::fs::write(&path, "after it was looked at").unwrap();
-        let watch = Watch::new(vec![looked]);
+        let watch = FileWatcher::new(vec![looked]);
         watch.changed().await;
 
         let again = watch.again();

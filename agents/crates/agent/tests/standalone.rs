@@ -1,4 +1,4 @@
-//! The real binary as a proxy by a file: it serves, follows the file, keeps what it has when the file is bad, and ends in order.
+//! Tests the real binary in standalone mode: it serves, reloads the file, keeps the last valid configuration and exits cleanly.
 
 #![cfg(test)]
 
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Of a process from which a line or its end is expected; far more than it takes.
+/// Maximum wait for a line or the end of a process; far more than either takes.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
@@ -23,7 +23,7 @@ fn app(name: &'static str) -> SocketAddr {
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", name.len());
-            // A client that has left is told nothing.
+            // Ignores errors of clients that have left.
             drop(stream.write_all(format!("{head}{name}").as_bytes()));
         }
     });
@@ -31,12 +31,12 @@ fn app(name: &'static str) -> SocketAddr {
 }
 
 /// `fairlead-agent proxy --config` and the lines it prints.
-struct Alone {
+struct StandaloneProxy {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Alone {
+impl StandaloneProxy {
     fn start(config: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
             .args(["proxy", "--config"])
@@ -77,7 +77,7 @@ impl Alone {
     }
 }
 
-impl Drop for Alone {
+impl Drop for StandaloneProxy {
     fn drop(&mut self) {
         // Ends with its child proxy; one that has ended by itself can't be signalled any more.
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -95,20 +95,20 @@ fn get(port: u16, host: &str, path: &str) -> Option<String> {
     Some(answer)
 }
 
-/// The port of the first address in a line; whoever asks the system for one is told it there.
+/// Returns the port of the first address in a line, since the system chooses the port.
 fn port(line: &str) -> u16 {
     let digits = line.split("127.0.0.1:").nth(1).unwrap_or_else(|| panic!("no address: {line}"));
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().unwrap()
 }
 
-struct File {
+struct ConfigFile {
     path: PathBuf,
     metrics: SocketAddr,
     app: SocketAddr,
 }
 
-impl File {
+impl ConfigFile {
     fn new(folder: &Path, app: SocketAddr) -> Self {
         Self { path: folder.join("routes.toml"), metrics: ANY_PORT, app }
     }
@@ -126,9 +126,9 @@ impl File {
 #[test]
 fn a_file_is_served_followed_and_checked() {
     let folder = tempfile::tempdir().unwrap();
-    let file = File::new(folder.path(), app("hello"));
+    let file = ConfigFile::new(folder.path(), app("hello"));
     file.write("one.example.com", "");
-    let mut alone = Alone::start(&file.path);
+    let mut alone = StandaloneProxy::start(&file.path);
     let metrics = port(&alone.until("metrics"));
     let http = port(&alone.until("serving by"));
     assert!(get(http, "one.example.com", "/").unwrap().ends_with("hello"));
@@ -144,7 +144,7 @@ fn a_file_is_served_followed_and_checked() {
     alone.until("serves on");
     assert!(get(http, "two.example.com", "/").unwrap().ends_with("hello"), "the last good file serves on");
 
-    // Counted once a second.
+    // The metrics update once a second.
     let counted = "fairlead_requests_total{app=\"web\",class=\"ok\"} 3";
     while !get(metrics, "localhost", "/metrics").unwrap().contains(counted) {
         std::thread::yield_now();
@@ -168,7 +168,7 @@ fn kill(pid: u32) {
 #[test]
 fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
     let folder = tempfile::tempdir().unwrap();
-    let file = File::new(folder.path(), app("hello"));
+    let file = ConfigFile::new(folder.path(), app("hello"));
     file.write("one.example.com", "[settings.access_log]\nsample_permille = 1000\n");
     let text = std::fs::read_to_string(&file.path).unwrap();
     std::fs::write(&file.path, text.replace("cores = 1", "cores = 1\naccess_log = \"access.log\"")).unwrap();
@@ -179,7 +179,7 @@ fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
             std::thread::yield_now();
         }
     };
-    let mut first = Alone::start(&file.path);
+    let mut first = StandaloneProxy::start(&file.path);
     let http = port(&first.until("serving by"));
     ask(http);
     // A killed proxy writes no more to its log.
@@ -192,7 +192,7 @@ fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
     kill(first.child.id());
     first.child.wait().unwrap();
     ask(http);
-    let second = Alone::start(&file.path);
+    let second = StandaloneProxy::start(&file.path);
     assert_eq!(port(&second.until("serving by")), http);
     ask(http);
     logged(4);
@@ -206,12 +206,12 @@ fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
 fn a_taken_address_for_metrics_leaves_no_proxy_behind() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind(ANY_PORT).unwrap();
-    let mut file = File::new(folder.path(), app("hello"));
+    let mut file = ConfigFile::new(folder.path(), app("hello"));
     file.metrics = taken.local_addr().unwrap();
     file.write("one.example.com", "");
-    let mut alone = Alone::start(&file.path);
+    let mut alone = StandaloneProxy::start(&file.path);
     assert!(!alone.child.wait().unwrap().success());
-    // It says no more once nobody holds the pipe: a proxy would.
+    // The output ends only once no process holds the pipe: a left-over proxy would.
     let said: Vec<String> = std::iter::from_fn(|| alone.next_line()).collect();
     assert!(said.iter().any(|line| line.contains("in use")), "{said:#?}");
 }
@@ -227,7 +227,7 @@ fn a_password_is_hashed_for_the_file() {
     child.stdin.take().unwrap().write_all(b"open sesame\n").unwrap();
     let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let file = File::new(folder.path(), "127.0.0.1:1".parse().unwrap());
+    let file = ConfigFile::new(folder.path(), "127.0.0.1:1".parse().unwrap());
     let user = format!("{{ name = \"ann\", password_hash = \"{}\" }}", printed.trim_end());
     file.write("a.example.com", &format!("[routes.policy]\nbasic_auth = {{ users = [{user}] }}\n"));
     let checked = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
@@ -241,7 +241,7 @@ fn a_password_is_hashed_for_the_file() {
 #[test]
 fn a_bad_file_starts_nothing_and_says_where_it_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    let file = File::new(folder.path(), app("hello"));
+    let file = ConfigFile::new(folder.path(), app("hello"));
     let check = |arguments: &[&str]| {
         let out = Command::new(env!("CARGO_BIN_EXE_fairlead-agent")).args(arguments).arg(&file.path).output().unwrap();
         (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())

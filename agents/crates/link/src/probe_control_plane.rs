@@ -1,5 +1,5 @@
-//! Asks whether this agent could work here, before it does: reads what an agent needs of its folder, and says hello without
-//! opening a session, so that whoever is linked stays it. Owns no file and changes none.
+//! Checks that this agent could connect: reads its saved files and sends a hello without opening a session, so that a connected
+//! agent stays connected. Changes no file.
 
 use std::time::Duration;
 
@@ -17,30 +17,29 @@ use crate::socket::{self, SocketError};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Why this agent could not work here.
+/// Reason for which this agent could not connect.
 #[derive(Debug, thiserror::Error)]
-pub enum KnockError {
+pub enum ProbeError {
     /// The key is missing or damaged.
     #[error("the agent's key can't be used")]
     Key(#[from] KeyError),
     /// The saved state can't be read.
     #[error("the saved state can't be read")]
     File(#[from] std::io::Error),
-    /// It is not understood.
+    /// The saved state is invalid for this version.
     #[error("the saved state is not understood")]
     State(#[from] StateError),
     /// The control plane can't be reached.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The connection broke.
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// The control plane refused.
     #[error("{message} ({code})")]
     Refused {
-        /// Its code.
+        /// Code of the contract's error table.
         code: String,
-        /// Its words.
+        /// Message of the control plane.
         message: String,
     },
     /// The control plane did not answer.
@@ -48,13 +47,13 @@ pub enum KnockError {
     Timeout,
 }
 
-/// Ends well when the control plane knows this server and answers the hello of an agent of this `version`.
-pub async fn knock(
+/// Succeeds if the control plane knows this server and answers the hello of an agent of this `version`.
+pub async fn probe_control_plane(
     config: &AgentConfig,
     folders: &Folders,
     version: &str,
     capabilities: &[&str],
-) -> Result<(), KnockError> {
+) -> Result<(), ProbeError> {
     AgentKey::open(&folders.key())?;
     if let Some(bytes) = file::read_if_present(&folders.desired_state())? {
         let signed = agent::SignedState::decode(bytes.as_slice())
@@ -72,20 +71,20 @@ pub async fn knock(
     };
     socket::feed(&mut socket, agent_envelope::Body::Hello(hello)).await?;
     socket::flush(&mut socket).await?;
-    // A session opens only with the proof that follows; without it the gateway forgets that somebody was there.
+    // A session opens only with the proof that follows the challenge; without it the gateway forgets this connection.
     let answer = timeout(ANSWER_TIMEOUT, async {
         loop {
             match socket::next(&mut socket).await? {
                 gateway_envelope::Body::Challenge(_) => return Ok(()),
                 gateway_envelope::Body::Error(error) => {
-                    return Err(KnockError::Refused { code: error.code, message: error.message });
+                    return Err(ProbeError::Refused { code: error.code, message: error.message });
                 }
                 _ => {}
             }
         }
     })
     .await
-    .map_err(|_| KnockError::Timeout)?;
+    .map_err(|_| ProbeError::Timeout)?;
     socket::close(&mut socket).await;
     answer
 }

@@ -1,5 +1,5 @@
-//! `proxy --config`: the data plane without a control plane. A file takes the place of desired state; the proxy itself is the
-//! same process under the same keeper, so that it is restarted, upgraded and drained as under `run`.
+//! Standalone mode (`proxy --config`): the data plane without a control plane, configured by a file. The same proxy supervisor as
+//! under `run` restarts, upgrades and drains the proxy.
 
 mod config;
 mod watch;
@@ -9,15 +9,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fairlead_base::shutdown;
-use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::command::Outcome;
 use crate::metrics::Metrics;
 use config::Config;
-use watch::{Looked, Watch};
+use watch::{FileWatcher, WatchedFile};
 
-/// How long requests in flight may take when the proxy is told to end.
+/// Drain timeout when the proxy is stopped.
 const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads and checks the file; serves nothing.
@@ -34,8 +34,8 @@ pub(crate) fn check(path: &Path) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until SIGTERM or SIGINT. SIGHUP, or a change of a file, makes it read its configuration
-/// again; SIGUSR2 starts the program anew as proxy, as it is on disk now, under its clients.
+/// Serves until SIGTERM or SIGINT. SIGHUP or a changed file reloads the configuration. SIGUSR2 hands over to a new proxy process
+/// of the program on disk, without losing clients.
 pub(crate) fn serve(path: PathBuf) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(keep_serving(path))
@@ -46,23 +46,23 @@ async fn keep_serving(path: PathBuf) -> Outcome {
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut upgrade = signal(SignalKind::user_defined2())?;
     let config = Config::read(&path)?;
-    // Nothing listens before all of the file is known to be good.
+    // Nothing listens before the whole configuration is valid.
     let first = config.load()?;
     fairlead_proxy::check(&first.snapshot)?;
     let listen = config.listen.clone();
-    // Before there is a proxy, which would serve on alone when this address is taken.
+    // Binds before the proxy starts, since a started proxy would keep serving if this address is taken.
     let metrics = Metrics::default();
     if let Some(address) = listen.metrics {
         let address = metrics.listen(address).await?;
         tracing::info!(%address, "metrics");
     }
-    let (keeper, mut stats) = ProxyKeeper::start(KeeperOptions {
+    let (keeper, mut stats) = ProxySupervisor::start(SupervisorOptions {
         program: std::env::current_exe()?,
         control_path: listen.control_path(&path),
         https: listen.https.clone(),
         http: listen.http.clone(),
         workers: listen.cores(),
-        retirement: DrainOrder::default(),
+        retirement: DrainOptions::default(),
     })
     .await?;
     tokio::spawn(async move {
@@ -72,13 +72,13 @@ async fn keep_serving(path: PathBuf) -> Outcome {
     });
     keeper.apply(first.snapshot).await?;
     tracing::info!(https = ?keeper.https_address(), http = ?keeper.http_address(), "serving by {}", path.display());
-    let mut watch = Watch::new(first.files);
+    let mut watch = FileWatcher::new(first.files);
     loop {
         tokio::select! {
             () = shutdown.cancelled() => break,
             _ = hang_up.recv() => {}
             _ = upgrade.recv() => {
-                // What became of it is in the log.
+                // The supervisor logs the result.
                 keeper.upgrade().await.ok();
                 continue;
             }
@@ -86,7 +86,7 @@ async fn keep_serving(path: PathBuf) -> Outcome {
         }
         let again = watch.again();
         watch = match reload(&path, &keeper, &listen).await {
-            Ok(files) => Watch::new(files),
+            Ok(files) => FileWatcher::new(files),
             Err(reason) => {
                 tracing::error!("{reason}; the configuration before serves on");
                 again
@@ -97,8 +97,8 @@ async fn keep_serving(path: PathBuf) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the files that the new configuration was made of, as they were before they were read.
-async fn reload(path: &Path, keeper: &ProxyKeeper, listen: &config::Listen) -> Result<Vec<Looked>, String> {
+/// Applies the changed configuration. Returns the files that it was read from, as they were before the read.
+async fn reload(path: &Path, keeper: &ProxySupervisor, listen: &config::Listen) -> Result<Vec<WatchedFile>, String> {
     let config = Config::read(path).map_err(|error| error.to_string())?;
     let loaded = config.load().map_err(|error| error.to_string())?;
     keeper.apply(loaded.snapshot).await.map_err(|reason| format!("{}: {reason}", path.display()))?;

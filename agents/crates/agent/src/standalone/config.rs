@@ -1,4 +1,4 @@
-//! The file of a proxy that runs alone (docs/proxy.md): its shape, and the proxy's table made of it.
+//! Configuration file of standalone mode (docs/proxy.md), and its conversion to the proxy's snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 use serde::Deserialize;
 
-use super::watch::Looked;
+use super::watch::WatchedFile;
 
-/// The whole file.
+/// Contents of the configuration file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
@@ -26,15 +26,15 @@ pub(super) struct Config {
     apps: BTreeMap<String, App>,
     #[serde(default)]
     routes: Vec<Route>,
-    /// Where the file is; paths in it are relative to its folder.
+    /// Path of the file; relative paths in it start at its folder.
     #[serde(skip)]
     path: PathBuf,
-    /// The file as it was before it was read.
+    /// State of the file before it was read.
     #[serde(skip)]
-    looked: Looked,
+    looked: WatchedFile,
 }
 
-/// What is used once, at the start.
+/// Settings that only take effect at start.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listen {
@@ -42,11 +42,11 @@ pub(super) struct Listen {
     pub(super) https: Vec<SocketAddr>,
     #[serde(default)]
     pub(super) http: Vec<SocketAddr>,
-    /// Where Prometheus asks.
+    /// Address of the Prometheus endpoint.
     pub(super) metrics: Option<SocketAddr>,
-    /// Where the access log is written.
+    /// Path of the access log.
     access_log: Option<PathBuf>,
-    /// Where a successor finds this proxy.
+    /// Path of the control socket, by which a successor takes over.
     control: Option<PathBuf>,
     /// Zero: all cores of the machine.
     #[serde(default)]
@@ -61,7 +61,7 @@ impl Listen {
         }
     }
 
-    /// Beside the configuration when nothing is said.
+    /// Returns the path of the control socket. Default: beside the configuration.
     pub(super) fn control_path(&self, config: &Path) -> PathBuf {
         match &self.control {
             Some(path) => beside(config, path),
@@ -75,7 +75,7 @@ impl Listen {
 struct CertificateFiles {
     chain: PathBuf,
     key: PathBuf,
-    /// Those in the certificate when empty.
+    /// Default: the names in the certificate.
     #[serde(default)]
     hosts: Vec<String>,
 }
@@ -118,15 +118,15 @@ fn all_paths() -> String {
     "/".to_owned()
 }
 
-/// What a file came to.
+/// Snapshot for the proxy and the files that it was built from.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedConfig {
     pub(super) snapshot: ProxySnapshot,
-    /// Everything that was read, as it was before.
-    pub(super) files: Vec<Looked>,
+    /// All files that were read, as they were before the read.
+    pub(super) files: Vec<WatchedFile>,
 }
 
-/// Why a file can't be used.
+/// Reason for which a file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
     #[error("{path}: listen: neither `https` nor `http` names an address")]
@@ -144,13 +144,13 @@ pub(super) enum LoadError {
 impl Config {
     /// Reads the file; an error names the line.
     pub(super) fn read(path: &Path) -> Result<Self, config::ConfigError> {
-        let looked = Looked::at(path.to_owned());
+        let looked = WatchedFile::at(path.to_owned());
         let config: Self = config::read(path)?;
         Ok(Self { path: path.to_owned(), looked, ..config })
     }
 
     /// Checks everything and reads the certificates.
-    pub(super) fn load(&self) -> Result<Loaded, LoadError> {
+    pub(super) fn load(&self) -> Result<LoadedConfig, LoadError> {
         if self.listen.https.is_empty() && self.listen.http.is_empty() {
             return Err(LoadError::NoAddress { path: self.path.clone() });
         }
@@ -159,7 +159,7 @@ impl Config {
         let mut certificates = Vec::new();
         for source in &self.certificates {
             let (chain, key) = (beside(&self.path, &source.chain), beside(&self.path, &source.key));
-            files.extend([&chain, &key].map(|path| Looked::at(path.clone())));
+            files.extend([&chain, &key].map(|path| WatchedFile::at(path.clone())));
             let read = read_certificate(&chain, &key)?;
             let hosts = if source.hosts.is_empty() { read.hosts } else { source.hosts.clone() };
             certificates.push(ProxyCertificate { hosts, chain_der: read.chain_der, key_pkcs8_der: read.key_pkcs8_der });
@@ -173,7 +173,7 @@ impl Config {
             settings: proxy_settings_message(&self.settings),
             access_log_path: self.access_log_path(),
         };
-        Ok(Loaded { snapshot, files })
+        Ok(LoadedConfig { snapshot, files })
     }
 
     fn access_log_path(&self) -> String {
@@ -241,7 +241,7 @@ fn beside(config: &Path, path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn load(text: &str) -> Result<Loaded, String> {
+    fn load(text: &str) -> Result<LoadedConfig, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("routes.toml");
         std::fs::write(&path, text).unwrap();
