@@ -1,4 +1,4 @@
-//! `fairlead-agent bench`: any number of contenders side by side, from a JSON file, for people and for `e2e/perf`.
+//! Benchmark campaign of `fairlead-agent bench`: compares contenders of a JSON file, for people and for `e2e/perf`.
 
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
@@ -17,87 +17,86 @@ use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::tls::client_config;
 
-/// What to compare. Every contender is measured in each round at each concurrency, in turn.
+/// Benchmark plan of a JSON file. Every contender is measured in each round at each concurrency, in turn.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
-    /// Who is compared.
     pub contenders: Vec<Contender>,
-    /// What clients do with their connections.
+    /// Connection mode of the clients.
     #[serde(default)]
     pub mode: Mode,
     pub concurrency: Vec<u32>,
     #[serde(default = "one")]
     pub repeats: u32,
-    /// Measured time of one row, milliseconds.
+    /// Measured time of one row, in milliseconds.
     pub duration_ms: u64,
-    /// Time before it that does not count, milliseconds.
+    /// Warm-up time before it, in milliseconds.
     #[serde(default)]
     pub warmup_ms: u64,
 }
 
-/// One of those compared.
+/// One of the servers to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contender {
     /// Name in the rows.
     pub name: String,
-    /// What to ask for; `http` or `https`.
+    /// URL to request; `http` or `https`.
     pub url: String,
-    /// Address to connect to instead of the one that the URL names: `127.0.0.1:3000`, `unix:/path`, or an address in a network that hands
-    /// over its sockets, `ns:127.0.0.1:3000@/path`.
+    /// Address to connect to instead of the URL's: `127.0.0.1:3000`, `unix:/path`, or an address in a network that hands over its
+    /// sockets, `ns:127.0.0.1:3000@/path`.
     #[serde(default)]
     pub connect: Option<UpstreamAddress>,
     /// PEM file of the certificates to trust; needed for `https`.
     #[serde(default)]
     pub ca_file: Option<PathBuf>,
-    /// How to speak; HTTP/2 and HTTP/3 need `https`.
+    /// HTTP version; HTTP/2 and HTTP/3 need `https`.
     #[serde(default = "http1")]
     pub protocol: BenchmarkProtocol,
-    /// Processes whose CPU and memory are read.
+    /// Processes to measure CPU and memory of.
     #[serde(default)]
     pub pids: Vec<u32>,
 }
 
-/// One measured cell.
+/// Result of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CampaignRow {
-    /// The contender's name.
+    /// Name of the contender.
     pub name: String,
     /// Round, from 0.
     pub round: u32,
     pub concurrency: u32,
     /// Network path of its connections. Rows of different paths can't be compared.
     pub network_path: NetworkPath,
-    /// How it was spoken to.
+    /// HTTP version of the requests.
     pub protocol: BenchmarkProtocol,
-    /// What clients did with their connections.
+    /// Connection mode of the clients.
     pub mode: Mode,
-    /// Clients that had an answer.
+    /// Number of clients that received a response.
     pub clients: u32,
-    /// Responses 2xx.
+    /// Number of 2xx responses.
     pub requests: u64,
     /// Other responses, and requests that failed.
     pub errors: u64,
     /// Handshakes shortened by a ticket.
     pub resumed: u64,
-    /// Responses 2xx a second.
+    /// Number of 2xx responses per second.
     pub requests_per_second: f64,
     /// Median latency in microseconds.
     pub p50_us: Option<u64>,
     /// 99th percentile in microseconds.
     pub p99_us: Option<u64>,
-    /// CPU time of the processes, microseconds a request; `None` when none was answered.
+    /// CPU time of the processes per request, in microseconds; `None` without responses.
     pub cpu_us_per_request: Option<f64>,
-    /// CPU time of the load generator, microseconds a request.
+    /// CPU time of the load generator per request, in microseconds.
     pub generator_cpu_us_per_request: Option<f64>,
-    /// Their PSS before the first client came.
+    /// PSS of the processes before the first client connects.
     pub memory_before_bytes: u64,
-    /// Their PSS at the end of the row.
+    /// PSS of the processes at the end of the row.
     pub memory_bytes: u64,
 }
 
-/// Measures a campaign in rounds and calls `on_row` after each cell.
+/// Measures a campaign in rounds and calls `on_row` after each measurement.
 pub async fn run_campaign(
     campaign: &Campaign,
     cancel: CancellationToken,

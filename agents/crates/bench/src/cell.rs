@@ -1,4 +1,4 @@
-//! One measured cell: a destination, a protocol, a number of clients, a time.
+//! One measurement: a destination, a protocol, a number of clients, a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,19 +10,19 @@ use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
-use crate::client::{Destination, Protocol, Tally, Window};
+use crate::client::{Destination, LoadTally, Protocol, Window};
 use crate::error::BenchError;
 use crate::mode::Mode;
-use crate::worker::{self, Share};
+use crate::worker::{self, WorkerTask};
 
-/// How long no further client may have its first answer. Then those that have one are measured; without any the target counts as
-/// unreachable.
+/// Maximum wait for the next client's first response. After it, the clients with a response are measured; without any the target
+/// counts as unreachable.
 const NEXT_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long all of them may take together.
+/// Maximum wait for the first responses of all clients.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 const READY_POLL: Duration = Duration::from_millis(5);
 
-/// What to measure.
+/// Parameters of one measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) name: String,
@@ -32,32 +32,32 @@ pub(crate) struct Cell {
     pub(crate) concurrency: u32,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
-    /// Processes whose CPU and memory are read.
+    /// Processes to measure CPU and memory of.
     pub(crate) pids: Vec<u32>,
 }
 
-/// What was measured.
+/// Results of one measurement.
 #[derive(Debug)]
 pub(crate) struct Measurement {
-    pub(crate) tally: Tally,
-    /// Clients that had an answer.
+    pub(crate) tally: LoadTally,
+    /// Number of clients that received a response.
     pub(crate) clients: u32,
     /// CPU time of the processes within the measured time.
     pub(crate) cpu: Duration,
-    /// CPU time of this process, which makes the load, meanwhile.
+    /// CPU time of this process, the load generator, within the measured time.
     pub(crate) generator_cpu: Duration,
-    /// Their PSS before the first client came.
+    /// PSS of the processes before the first client connects.
     pub(crate) memory_before_bytes: u64,
-    /// Their PSS at its end.
+    /// PSS of the processes at the end of the measured time.
     pub(crate) memory_bytes: u64,
 }
 
-/// Makes the load of one cell: waits until every client has had an answer, warms up, measures.
-/// Cancelling it ends its threads. Fails when nothing at all was answered in order.
+/// Generates the load of one measurement: waits until every client has a response, warms up, measures. Cancelling it ends its
+/// threads. Fails without a single valid response.
 pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<Measurement, BenchError> {
     let ready = Arc::new(AtomicU32::new(0));
     let (announce, window) = watch::channel(None);
-    // Dropped with this future: workers never outlive the one who asked.
+    // The drop of this future cancels the workers, so they never outlive it.
     let stop = cancel.child_token();
     let _stop = stop.clone().drop_guard();
     let mut tallies = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     for clients in shares(cell.concurrency, cell.protocol) {
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
-        let worker = worker::spawn(Share { destination, protocol, mode, clients, ready, window, cancel });
+        let worker = worker::spawn(WorkerTask { destination, protocol, mode, clients, ready, window, cancel });
         tallies.push(worker.map_err(|error| BenchError::Generator(error.to_string()))?);
     }
     let measured = async {
@@ -85,7 +85,7 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
         measured = measured => measured,
         () = cancel.cancelled() => return Err(BenchError::Cancelled),
     };
-    let mut whole = Tally::default();
+    let mut whole = LoadTally::default();
     for tally in tallies {
         let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
         whole.requests += tally.requests;
@@ -103,7 +103,7 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     Ok(Measurement { tally: whole, clients, cpu, generator_cpu, memory_before_bytes, memory_bytes })
 }
 
-/// Waits until all clients, or as many as will, have had an answer; `false` when none has.
+/// Waits until all reachable clients have a response; false if none has.
 async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
     let begun = Instant::now();
     let (mut answered, mut moved) = (0, begun);
@@ -119,7 +119,7 @@ async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
     }
 }
 
-/// Clients by worker: half of the cores make load, and a connection of many streams is never split.
+/// Returns the number of clients by worker. Half of the cores generate load, and one worker has all streams of a connection.
 fn shares(clients: u32, protocol: Protocol) -> Vec<u32> {
     let unit = protocol.clients_per_connection();
     let cores = available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
@@ -143,7 +143,7 @@ fn cpu(pids: &[u32]) -> Duration {
     pids.iter().filter_map(|pid| cpu_time_of(*pid).ok()).sum()
 }
 
-/// CPU time of this process, of threads that have ended too: workers end with the measured time.
+/// Returns the CPU time of this process including ended threads: workers end with the measured time.
 fn own_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }

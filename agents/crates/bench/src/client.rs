@@ -1,4 +1,4 @@
-//! What one client sends, over which kind of connection, and what it counts.
+//! State of the clients of one worker: destination, connections and results.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -18,13 +18,13 @@ use tokio_rustls::TlsConnector;
 use crate::connect::{CONNECT_TIMEOUT, Connection, SocketPool};
 use crate::mode::Mode;
 
-/// Streams on one connection of HTTP/2 or HTTP/3; more clients open more connections.
+/// Maximum number of streams on one HTTP/2 or HTTP/3 connection; more clients open more connections.
 const STREAMS_PER_CONNECTION: u32 = 16;
 
-/// First connections that one worker opens at once.
+/// Maximum number of first connections that one worker opens concurrently.
 pub(crate) const OPENINGS_MAX: usize = 32;
 
-/// The protocol a client speaks.
+/// HTTP version of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
@@ -33,7 +33,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// Clients that share a connection: streams of one, or one.
+    /// Returns the number of clients that share a connection.
     pub(crate) fn clients_per_connection(self) -> u32 {
         match self {
             Self::Http1 => 1,
@@ -50,27 +50,27 @@ impl Protocol {
     }
 }
 
-/// Where requests go and what they ask for.
+/// Destination of the requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Destination {
     pub(crate) address: UpstreamAddress,
-    /// `None`: no TLS. HTTP/3 has no other way.
+    /// TLS configuration and server name; `None`: plain text, which HTTP/3 does not allow.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     /// Value of `Host` or `:authority`.
     pub(crate) authority: String,
     pub(crate) path: String,
 }
 
-/// The measured time; what ends outside of it does not count.
+/// Measured time; requests that end outside of it do not count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     pub(crate) start: Instant,
     pub(crate) end: Instant,
 }
 
-/// What a worker's clients counted.
+/// Results of a worker's clients.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LoadTally {
     pub(crate) requests: u64,
     pub(crate) errors: u64,
     /// Handshakes shortened by a ticket.
@@ -80,29 +80,29 @@ pub(crate) struct Tally {
     pub(crate) last_error: Option<String>,
 }
 
-/// What the clients of one worker share.
+/// State that the clients of one worker share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) destination: Destination,
     pub(crate) mode: Mode,
     pub(crate) sockets: SocketPool,
-    /// First connections of HTTP/1 clients that open at once: what a server needs for a rush of thousands is neither what
-    /// their silence costs nor what their requests do.
+    /// Limits the first connections of HTTP/1 clients that open concurrently: the memory that a server needs for a rush of
+    /// thousands of handshakes is not part of the measurement.
     pub(crate) openings: Semaphore,
     pub(crate) window: Cell<Option<Window>>,
-    /// Says it before it is in `window`.
+    /// Announces the window before the start of it.
     pub(crate) announcement: watch::Receiver<Option<Window>>,
-    pub(crate) tally: RefCell<Tally>,
-    /// Clients that have had their first answer, of all workers.
+    pub(crate) tally: RefCell<LoadTally>,
+    /// Number of clients of all workers with a first response.
     pub(crate) ready: Arc<AtomicU32>,
 }
 
-/// A stream of either kind.
+/// Byte stream with or without TLS.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 impl Shared {
-    /// Opens a connection, by TLS when the destination asks for it.
+    /// Opens a connection, with TLS if the destination requires it.
     pub(crate) async fn connect(&self, destination: &Destination) -> io::Result<Box<dyn Stream>> {
         let opening = async {
             let stream = match (self.sockets.connect(&destination.address).await?, &destination.tls) {
@@ -122,7 +122,7 @@ impl Shared {
         tokio::time::timeout(CONNECT_TIMEOUT, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Counts an answer that ended now.
+    /// Counts a response that ended now.
     pub(crate) fn answered(&self, started: Instant, status: u16, body_bytes: u64) {
         let now = Instant::now();
         let mut tally = self.tally.borrow_mut();
@@ -151,15 +151,15 @@ impl Shared {
         }
     }
 
-    /// Waits until it is known when measuring begins.
+    /// Waits until the measured time is announced.
     pub(crate) async fn announced(&self) {
         if self.announcement.clone().wait_for(Option::is_some).await.is_err() {
-            // The measurement was given up, and this client is about to be.
+            // The measurement was cancelled, and this client soon ends.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Asks for spare sockets before measuring begins, for servers that close connections.
+    /// Requests spare sockets before the measured time, for servers that close connections.
     pub(crate) async fn prepare(&self) {
         self.announced().await;
         if let Err(error) = self.sockets.fill(&self.destination.address).await {
@@ -167,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// Says, once a client, that it has had an answer.
+    /// Reports the first response of a client, once.
     pub(crate) fn ready(&self, said: &mut bool) {
         if !*said {
             *said = true;
@@ -180,10 +180,10 @@ impl Shared {
     }
 }
 
-/// Pause before a client that failed tries again: errors are counted, not multiplied.
+/// Pauses before a failed client retries, so that errors are not multiplied.
 pub(crate) async fn pause_after_failure() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// Shared by the clients of one worker, on its thread only.
+/// State shared on one worker's thread.
 pub(crate) type SharedRef = Rc<Shared>;

@@ -1,5 +1,5 @@
-//! Connections to the measured app or proxy. An app in its own network is reached as the proxy reaches it: with sockets that
-//! the instance's shim hands over.
+//! Connections to the measured app or proxy. An app with its own network is reached as the proxy does it: with sockets that the
+//! instance's shim hands over.
 
 use std::io;
 use std::net::SocketAddr;
@@ -40,7 +40,8 @@ impl SocketPool {
             }
             UpstreamAddress::Unix { path, owner } => {
                 let stream = UnixStream::connect(path).await?;
-                // The app owns the folder: a link in it could lead the agent, which has more rights, to another program's socket.
+                // The app owns the folder: a link in it could lead the agent, with its higher rights, to another program's
+                // socket.
                 if let Some(owner) = owner
                     && stream.peer_cred()?.uid() != *owner
                 {
@@ -53,7 +54,7 @@ impl SocketPool {
         Ok(Connection::Tcp(stream))
     }
 
-    /// Asks for a batch of sockets if none is left.
+    /// Requests a batch of sockets if none is left.
     pub(crate) async fn fill(&self, address: &UpstreamAddress) -> io::Result<()> {
         if let UpstreamAddress::Namespace { handover, address: Some(address) } = address {
             drop(self.filled(handover, *address).await?);
@@ -65,7 +66,7 @@ impl SocketPool {
         self.filled(handover, address).await?.pop().ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
     }
 
-    /// The lock is held while the shim is asked: the other clients get their sockets from the same batch.
+    /// Holds the lock during the request: the other clients get their sockets from the same batch.
     async fn filled(&self, handover: &Path, address: SocketAddr) -> io::Result<MutexGuard<'_, Vec<OwnedFd>>> {
         let mut sockets = self.0.lock().await;
         if sockets.is_empty() {
@@ -75,7 +76,7 @@ impl SocketPool {
     }
 }
 
-/// Asks the shim that listens at `path`.
+/// Requests sockets from the shim that listens at `path`.
 async fn request(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no socket was handed over within 10 s");
     tokio::time::timeout(CONNECT_TIMEOUT, handover::ask(path, request)).await.unwrap_or_else(|_| Err(late()))

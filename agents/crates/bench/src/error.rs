@@ -1,34 +1,32 @@
-//! Why a benchmark could not be finished, in words a person can act on.
+//! Errors of benchmarks, with sentences that tell a person what to do.
 
 use fairlead_model::Failure;
 
-/// Why a benchmark could not be finished. Rows measured before it stand.
+/// Reason for which a benchmark failed. Rows measured before it stay valid.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The app has nothing to send requests to.
+    /// The app has no healthy instance.
     #[error("The app has no healthy instance to measure. Deploy it, then start a new run.")]
     NotRunning,
-    /// No connection could be made, or nothing answered on those that were.
+    /// The target accepted no connection or sent no response.
     #[error("The benchmark could not reach {target}: {detail}. Check that the app answers, then start a new run.")]
     Unreachable {
-        /// Where the load was meant for.
+        /// Address of the target.
         target: String,
-        /// The last thing that went wrong.
         detail: String,
     },
-    /// The plan, or a file it names, can't be used.
+    /// The plan or a file that it names is invalid.
     #[error("The benchmark plan can't be used: {0}.")]
     Plan(String),
-    /// This machine could not make the load.
+    /// This machine could not generate the load.
     #[error("The benchmark could not make its load: {0}. Lower the concurrency, then start a new run.")]
     Generator(String),
-    /// It was cancelled.
     #[error("The benchmark was cancelled.")]
     Cancelled,
 }
 
 impl BenchError {
-    /// The failure to report.
+    /// Returns the failure for the report.
     pub fn failure(&self) -> Failure {
         let code = match self {
             Self::NotRunning => "benchmark.app_not_running",

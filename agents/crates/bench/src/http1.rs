@@ -1,5 +1,5 @@
-//! An HTTP/1.1 client in a closed loop: one request, its whole answer, the next request, on connections kept, new or resumed;
-//! or one request and then silence.
+//! Closed-loop HTTP/1.1 client: one request, its complete response, the next request; on kept, fresh or resumed connections. In
+//! idle mode it sends one request and keeps the connection.
 
 use std::io;
 use std::time::Instant;
@@ -42,15 +42,15 @@ fn request(destination: &Destination, closes: bool) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Uses one connection until the server closes it in order (`Ok`) or it fails.
+/// Uses one connection until the server closes it cleanly (`Ok`) or it fails.
 async fn keep_asking(
     destination: &Destination,
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
 ) -> io::Result<()> {
-    // Thousands that begin all at once would have their first answers only when the last handshake is done; and those that had
-    // theirs must not be in the way of the others.
+    // Limits concurrent openings: with thousands at once, the first responses would come only after the last handshake. Clients
+    // with a response must not delay the others.
     let mut opening = if *ready { None } else { Some(shared.openings.acquire().await.map_err(io::Error::other)?) };
     let mut stream = shared.connect(destination).await?;
     let mut exchanges = Exchanges::new();
@@ -69,7 +69,7 @@ async fn keep_asking(
     }
 }
 
-/// Opens a connection for one request; its latency is that of both.
+/// Opens a connection for one request; the latency includes both.
 async fn ask_once(destination: &Destination, request: &[u8], shared: &SharedRef, ready: &mut bool) -> io::Result<()> {
     let started = Instant::now();
     let mut stream = shared.connect(destination).await?;
@@ -79,7 +79,7 @@ async fn ask_once(destination: &Destination, request: &[u8], shared: &SharedRef,
     Ok(())
 }
 
-/// Asks once, then holds the connection; an end of it is a failure.
+/// Sends one request, then keeps the connection; its end is a failure.
 async fn ask_and_stay(
     destination: &Destination,
     request: &[u8],
@@ -99,7 +99,7 @@ async fn ask_and_stay(
     }
 }
 
-/// What was read of a connection and not yet used.
+/// HTTP/1.1 exchanges on one connection, with the bytes that were read but not parsed.
 struct Exchanges {
     buffer: Vec<u8>,
     reader: ResponseReader,
@@ -110,7 +110,7 @@ impl Exchanges {
         Self { buffer: Vec::with_capacity(BUFFER_BYTES), reader: ResponseReader::new() }
     }
 
-    /// Sends a request and reads its whole answer.
+    /// Sends a request and reads its complete response.
     async fn ask(&mut self, stream: &mut dyn Stream, request: &[u8]) -> io::Result<Response> {
         stream.write_all(request).await?;
         stream.flush().await?;

@@ -1,4 +1,4 @@
-//! HTTP/2 clients: a connection carries a fixed number of streams, each a closed loop of its own.
+//! HTTP/2 clients: a connection carries a fixed number of streams, each a separate closed loop.
 
 use std::error::Error;
 use std::io;
@@ -12,7 +12,7 @@ use crate::client::{SharedRef, pause_after_failure};
 
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
-/// Keeps one connection with `streams` loops on it until its worker ends it.
+/// Runs `streams` loops on one connection until the worker ends.
 pub(crate) async fn run(shared: SharedRef, streams: u32) {
     let mut ready = vec![false; streams as usize];
     loop {
@@ -48,7 +48,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dy
             }
         }
     }
-    // A stream that ended takes its connection with it; every client of it has been counted as ready or never will be.
+    // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
     Err(io::Error::from(io::ErrorKind::ConnectionReset).into())
 }

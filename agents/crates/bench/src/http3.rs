@@ -1,5 +1,5 @@
-//! HTTP/3 clients on `quinn` and `h3`: a connection carries a fixed number of streams, each a closed loop of its own. Every
-//! connection has a socket of its own, as real clients do: servers that share a port out among cores do it by the client's port.
+//! HTTP/3 clients on `quinn` and `h3`: a connection carries a fixed number of streams, each a separate closed loop. Each
+//! connection has its own socket, since servers distribute connections among cores by the client's port.
 
 use std::error::Error;
 use std::io;
@@ -22,7 +22,7 @@ const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
 type Fault = Box<dyn Error>;
 
-/// Keeps one connection with `streams` loops on it until its worker ends it.
+/// Runs `streams` loops on one connection until the worker ends.
 pub(crate) async fn run(shared: SharedRef, streams: u32) {
     let mut ready = vec![false; streams as usize];
     loop {
@@ -37,7 +37,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault>
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
     let (endpoint, quic) = tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())??;
     let mut builder = h3::client::builder();
-    // Reserved frames would be load of our own making.
+    // Disables reserved frames, which would add load.
     builder.send_grease(false);
     let (mut connection, sender) = builder.build(h3_quinn::Connection::new(quic)).await?;
     let destination = &shared.destination;
@@ -62,7 +62,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault>
         },
     };
     endpoint.close(VarInt::from_u32(0), &[]);
-    // A stream that ended takes its connection with it; every client of it has been counted as ready or never will be.
+    // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
     Err(ended)
 }

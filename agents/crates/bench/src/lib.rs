@@ -1,6 +1,5 @@
-//! Load generator and benchmark plans: closed loop, HTTP/1.1 (connections kept, fresh, resumed or idle), HTTP/2 and HTTP/3,
-//! rounds A B C A B C so that noise is shared.
-//! Owns how load is made and measured. Never decides what is measured, and never touches a server that was not asked for.
+//! Load generator and benchmark plans: closed-loop HTTP/1.1, HTTP/2 and HTTP/3. Rounds interleave the contenders (A B C A B C),
+//! so that noise affects all alike.
 
 mod campaign;
 mod cell;

@@ -1,4 +1,4 @@
-//! A run of desired state: which cells it has, in which order, and the rows they become.
+//! Runs a benchmark plan of desired state: the order of its measurements, and their rows.
 
 use std::net::SocketAddr;
 
@@ -12,33 +12,34 @@ use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::tls::client_config;
 
-/// This server's proxy.
+/// Proxy of this server, as a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyTarget {
-    /// Its HTTPS listener.
+    /// Address of the HTTPS listener.
     pub address: SocketAddr,
     /// Certificates (DER) to trust, and no others.
     pub roots: Vec<Vec<u8>>,
-    /// Its process, whose CPU and memory are read.
+    /// Process to measure CPU and memory of.
     pub pid: Option<u32>,
 }
 
-/// Where an app is reached.
+/// Addresses of an app.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Targets {
-    /// Through the proxy.
+    /// Path through the proxy; `None` without an HTTPS listener.
     pub proxy: Option<ProxyTarget>,
-    /// An instance itself. One with a network of its own is reached with sockets that its shim hands over, as the proxy does.
+    /// Path directly to an instance. One with its own network is reached with sockets that its shim hands over, as the proxy
+    /// does.
     pub direct: Option<UpstreamAddress>,
 }
 
-/// Rows that a plan makes.
+/// Returns the number of rows of a plan.
 pub fn rows_total(plan: &BenchmarkPlan) -> u32 {
     u32::try_from(order(plan).count()).unwrap_or(u32::MAX)
 }
 
-/// Measures every cell of a plan, round by round, and calls `on_row` after each.
-/// Rows are cumulative: an error ends the run, rows told before it stand.
+/// Runs every measurement of a plan, round by round, and calls `on_row` after each. An error ends the run; rows reported before
+/// it stay valid.
 pub async fn run_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
@@ -57,29 +58,34 @@ pub async fn run_plan(
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
+struct PlannedCell {
     round: u32,
     concurrency: u32,
     protocol: BenchmarkProtocol,
     target: BenchmarkTarget,
 }
 
-/// Rounds outermost, targets innermost: what is compared runs side by side.
-fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = Step> + '_ {
+/// Orders rounds outermost and targets innermost, so that compared targets run one after the other.
+fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {
             plan.protocols.iter().flat_map(move |protocol| {
                 plan.targets.iter().filter_map(move |target| {
-                    // Apps speak HTTP/1.1: what came after it is the proxy's to measure.
+                    // Apps speak HTTP/1.1; newer versions are measured only through the proxy.
                     let speaks = *target == BenchmarkTarget::Proxy || *protocol == BenchmarkProtocol::Http1;
-                    speaks.then_some(Step { round, concurrency: *concurrency, protocol: *protocol, target: *target })
+                    speaks.then_some(PlannedCell {
+                        round,
+                        concurrency: *concurrency,
+                        protocol: *protocol,
+                        target: *target,
+                    })
                 })
             })
         })
     })
 }
 
-fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, BenchError> {
+fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Cell, BenchError> {
     let protocol = match step.protocol {
         BenchmarkProtocol::Http1 => Protocol::Http1,
         BenchmarkProtocol::Http2 => Protocol::Http2,
@@ -126,7 +132,7 @@ fn port(address: &UpstreamAddress) -> Option<u16> {
 
 fn row(
     position: u32,
-    step: Step,
+    step: PlannedCell,
     network_path: Option<NetworkPath>,
     cell: &Cell,
     measured: Measurement,

@@ -1,22 +1,21 @@
-//! Reads HTTP/1.1 responses out of a buffer, just as far as a load generator must: status, where the body ends, how long it was.
+//! Minimal HTTP/1.1 response parser of the load generator: status, end of the body and its length.
 
 const HEADERS_MAX: usize = 64;
 
-/// How far the buffer was read.
+/// Result of parsing a buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Bytes at the buffer's front that are done with.
+    /// Number of parsed bytes at the buffer's front.
     pub(crate) consumed: usize,
-    /// The response, once whole.
+    /// Response, once it is complete.
     pub(crate) response: Option<Response>,
 }
 
-/// A whole response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
-    /// The server closes the connection after it.
+    /// True if the server closes the connection after it.
     pub(crate) closes: bool,
 }
 
@@ -38,7 +37,7 @@ enum State {
     UntilClose,
 }
 
-/// Reads one response after the other.
+/// Parser of consecutive responses.
 #[derive(Debug)]
 pub(crate) struct ResponseReader {
     state: State,
@@ -50,7 +49,7 @@ impl ResponseReader {
         Self { state: State::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
     }
 
-    /// Reads on. With `response` still `None`, more bytes are needed behind those not consumed.
+    /// Continues parsing. If `response` is `None`, it needs more bytes after the unconsumed ones.
     pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<Progress, Malformed> {
         let mut at = 0;
         loop {
@@ -82,7 +81,7 @@ impl ResponseReader {
         }
     }
 
-    /// The server closed the connection: the response it ended, if that is how this one ends.
+    /// Handles the end of the connection. Returns the response if its body ends with the connection.
     pub(crate) fn close(&self) -> Option<Response> {
         matches!(self.state, State::UntilClose).then_some(self.response)
     }

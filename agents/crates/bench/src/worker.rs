@@ -1,4 +1,4 @@
-//! One thread of load: a current-thread runtime with its share of the clients.
+//! Worker thread of the load generator: a current-thread runtime with its part of the clients.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -11,26 +11,26 @@ use fairlead_base::CancellationToken;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::LocalSet;
 
-use crate::client::{Destination, OPENINGS_MAX, Protocol, Shared, Tally, Window};
+use crate::client::{Destination, LoadTally, OPENINGS_MAX, Protocol, Shared, Window};
 use crate::connect::SocketPool;
 use crate::mode::Mode;
 use crate::{http1, http2, http3};
 
-/// What one worker has to do.
+/// Task of one worker.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct WorkerTask {
     pub(crate) destination: Destination,
     pub(crate) protocol: Protocol,
     pub(crate) mode: Mode,
     pub(crate) clients: u32,
     pub(crate) ready: Arc<AtomicU32>,
-    /// Says when measuring starts and ends, once that is known.
+    /// Announces the measured time.
     pub(crate) window: watch::Receiver<Option<Window>>,
     pub(crate) cancel: CancellationToken,
 }
 
-/// Starts a worker. Its tally comes once the window has passed or it was cancelled; a closed channel means it panicked.
-pub(crate) fn spawn(share: Share) -> io::Result<oneshot::Receiver<Tally>> {
+/// Starts a worker. It sends its tally after the window or a cancellation; a closed channel means that it panicked.
+pub(crate) fn spawn(share: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
@@ -43,9 +43,9 @@ pub(crate) fn spawn(share: Share) -> io::Result<oneshot::Receiver<Tally>> {
     Ok(tally)
 }
 
-async fn work(share: Share) -> Tally {
-    let Share { destination, protocol, mode, clients, ready, mut window, cancel } = share;
-    let tally = RefCell::new(Tally::default());
+async fn work(share: WorkerTask) -> LoadTally {
+    let WorkerTask { destination, protocol, mode, clients, ready, mut window, cancel } = share;
+    let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
     let sockets = SocketPool::default();

@@ -1,4 +1,5 @@
-//! HTTP/2 over TLS, in a process of its own: CPU is read from the living threads of this very process, so no others may end.
+//! Tests HTTP/2 load over TLS. It has its own process: CPU is read from the living threads of this process, so no other test's
+//! threads may end.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! HTTP/3 load against a server of another make: `h3` behind `quinn`, with a certificate of the local authority.
+//! Tests HTTP/3 load against an independent server: `h3` on `quinn`, with a certificate of the local authority.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Load against real sockets: what is counted is what was served.
+//! Tests load on real sockets: the rows count what the app served.
 #![cfg(test)]
 
 mod support;
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use support::plan;
 
-/// Answers every request alike and counts them.
+/// Starts an app that gives every request the same response and counts the requests.
 async fn http1_app(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, served) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));

@@ -1,4 +1,4 @@
-//! What clients do with their connections, against real sockets: how many they open, and what they say on them.
+//! Tests connection modes on real sockets: number of connections, resumptions and requests.
 #![cfg(test)]
 
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 const HOST: &str = "bench.localhost";
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ServerCounts {
     connections: AtomicU32,
     open: AtomicU32,
     open_most: AtomicU32,
@@ -28,13 +28,13 @@ struct Seen {
     asked_to_close: AtomicUsize,
 }
 
-/// Answers every request alike and ends the connection when asked to.
-async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<Seen>) {
+/// Gives every request the same response and closes the connection if the request says so.
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<ServerCounts>) {
     let mut request = vec![0; 4096];
     while let Ok(length @ 1..) = stream.read(&mut request).await {
         let closes = request[..length].windows(17).any(|window| window.eq_ignore_ascii_case(b"connection: close"));
         seen.requests.fetch_add(1, Ordering::Relaxed);
-        // Counted before the answer: whoever asked may have gone by then.
+        // Counts before the response: the client may be gone afterwards.
         seen.asked_to_close.fetch_add(usize::from(closes), Ordering::Relaxed);
         if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await.is_err() {
             return;
@@ -47,7 +47,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<Seen>)
 
 struct Server {
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<ServerCounts>,
     ca_file: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -62,7 +62,7 @@ async fn server() -> Server {
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
+    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(ServerCounts::default()));
     let shared = seen.clone();
     tokio::spawn(async move {
         loop {
@@ -106,7 +106,7 @@ async fn fresh_clients_open_a_connection_a_request_and_never_resume() {
     let row = measured(&server, Mode::Fresh, 4).await.unwrap();
     assert!(row.requests > 0);
     assert_eq!((row.errors, row.resumed, server.seen.resumed.load(Ordering::Relaxed)), (0, 0, 0));
-    // The last connections may still be under way at the server.
+    // The server may still handle the last connections.
     while server.seen.open.load(Ordering::Relaxed) > 0 {
         tokio::task::yield_now().await;
     }
@@ -119,7 +119,7 @@ async fn fresh_clients_open_a_connection_a_request_and_never_resume() {
 async fn resumed_clients_resume_every_connection_but_their_first() {
     let server = server().await;
     let row = measured(&server, Mode::Resumed, 4).await.unwrap();
-    // One whose connection was under way when the window opened or closed counts on one side only.
+    // A connection open at the start or end of the window counts on one side only.
     assert!(row.resumed.abs_diff(row.requests) <= 8, "{} of {} resumed", row.resumed, row.requests);
     let connections = server.seen.connections.load(Ordering::Relaxed) as usize;
     assert!(server.seen.resumed.load(Ordering::Relaxed) + 4 + 4 >= connections, "{:?}", server.seen);

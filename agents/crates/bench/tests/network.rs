@@ -1,4 +1,4 @@
-//! Load on an app in a network of its own: every connection is made with a socket that was handed over.
+//! Tests load on an app in a separate network: every connection uses a socket that was handed over.
 #![cfg(test)]
 
 mod support;
@@ -24,9 +24,9 @@ use support::plan;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const CLOSING: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Requests that the side that hands over sockets got.
+/// Counts of requests and sockets at the hand-over.
 #[derive(Debug, Default)]
-struct Asked {
+struct HandoverCounts {
     requests: AtomicUsize,
     sockets: AtomicUsize,
 }
@@ -35,8 +35,8 @@ struct Asked {
 struct Instance {
     address: SocketAddr,
     handover: PathBuf,
-    asked: Arc<Asked>,
-    /// Answers like no app: reached by connections that leave the wrong network.
+    asked: Arc<HandoverCounts>,
+    /// Server outside of the namespace, with a different response: receives connections that leave the wrong network.
     decoy: TcpListener,
     _folder: tempfile::TempDir,
 }
@@ -51,14 +51,14 @@ impl Instance {
         std::thread::spawn(move || {
             serve(move || outside.accept().map(|accepted| accepted.0), b"HTTP/1.1 500 Oh\r\n\r\n")
         });
-        let asked = Arc::new(Asked::default());
+        let asked = Arc::new(HandoverCounts::default());
         let (ready, started) = mpsc::channel();
         let (path, count) = (handover.clone(), asked.clone());
         std::thread::spawn(move || {
             let prefix = format!("fb{:04x}", std::process::id() & 0xffff);
             let link = Link { prefix, group: 0, alias: "app".to_owned(), ipv6: false };
             let _namespace = Namespace::enter_new(&link).unwrap();
-            // Threads of the app begin inside.
+            // Threads of the app start inside the namespace.
             let listener = TcpListener::bind(address).unwrap();
             std::thread::spawn(move || serve(move || listener.accept().map(|accepted| accepted.0), answer));
             let listener = UnixListener::bind(&app_socket).unwrap();
@@ -82,7 +82,7 @@ impl Instance {
     }
 }
 
-/// Answers every request alike, a thread a connection.
+/// Gives every request the same response, with one thread for each connection.
 fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<S>, answer: &'static [u8]) {
     while let Ok(mut stream) = accept() {
         std::thread::spawn(move || {
@@ -96,7 +96,7 @@ fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<
     }
 }
 
-fn hand_over(client: &mut UnixStream, app: &Path, asked: &Asked) {
+fn hand_over(client: &mut UnixStream, app: &Path, asked: &HandoverCounts) {
     let mut bytes = [0; REQUEST_BYTES];
     client.read_exact(&mut bytes).unwrap();
     asked.requests.fetch_add(1, Ordering::Relaxed);
@@ -116,7 +116,7 @@ fn hand_over(client: &mut UnixStream, app: &Path, asked: &Asked) {
     answer(client, Ok(&sockets.iter().map(AsFd::as_fd).collect::<Vec<_>>())).unwrap();
 }
 
-/// Namespaces need root.
+/// True if this process may create network namespaces.
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

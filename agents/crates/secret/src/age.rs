@@ -1,5 +1,5 @@
-//! Opens files of the age format (https://age-encryption.org/v1) that are sealed to an X25519 recipient.
-//! Owns the format. Never seals: only the control plane does. Whatever does not verify is an error, never half a text.
+//! Decrypts files of the age format (https://age-encryption.org/v1) for an X25519 recipient. Invariant: a file that does not
+//! verify is an error, never a partial text.
 
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 const VERSION_LINE: &str = "age-encryption.org/v1";
 const X25519_LABEL: &[u8] = b"age-encryption.org/v1/X25519";
-/// Recipients of one file; more would only cost time.
+/// Maximum number of recipients in a file; more would only cost time.
 const STANZAS_MAX: usize = 16;
 const BODY_COLUMNS: usize = 64;
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -20,21 +20,21 @@ const PAYLOAD_NONCE_BYTES: usize = 16;
 const FILE_KEY_BYTES: usize = 16;
 const KEY_BYTES: usize = 32;
 
-/// Why a sealed text can't be opened. Says nothing of what is inside.
+/// Reason for which a sealed file can't be opened. Reveals nothing of the contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// It isn't an age file.
+    /// The file is not an age file.
     #[error("it is damaged")]
     Format,
-    /// No recipient of it is this key.
+    /// The file is not sealed to this key.
     #[error("it is sealed to another key than this server's")]
     Recipient,
-    /// It was changed, or cut.
+    /// The file was changed or truncated.
     #[error("it was changed after it was sealed")]
     Authenticity,
 }
 
-/// Opens `file` with the private key whose public half is `public`.
+/// Decrypts `file` with a key pair.
 pub(crate) fn open(key: &PrivateKey, public: &[u8], file: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
     let header = Header::parse(file)?;
     let file_key = header.shares.iter().find_map(|share| share.unwrap(key, public)).ok_or(OpenError::Recipient)?;
@@ -46,15 +46,15 @@ pub(crate) fn open(key: &PrivateKey, public: &[u8], file: &[u8]) -> Result<Zeroi
 }
 
 struct Header<'a> {
-    shares: Vec<Share>,
-    /// What the MAC is over: all up to and including `---`.
+    shares: Vec<RecipientStanza>,
+    /// Bytes that the MAC covers: everything up to and including `---`.
     signed: &'a [u8],
     mac: Vec<u8>,
     payload: &'a [u8],
 }
 
-/// One X25519 recipient.
-struct Share {
+/// X25519 recipient stanza.
+struct RecipientStanza {
     ephemeral: Vec<u8>,
     wrapped: Vec<u8>,
 }
@@ -93,9 +93,10 @@ impl<'a> Header<'a> {
                     break;
                 }
             }
-            // Other kinds of recipients are allowed beside ours; what makes ours malformed is not.
+            // Other kinds of recipients are ignored; a malformed X25519 stanza is an error.
             if kind == Some("X25519") {
-                let share = Share { ephemeral: decode(ephemeral.unwrap_or_default())?, wrapped: decode(&body)? };
+                let share =
+                    RecipientStanza { ephemeral: decode(ephemeral.unwrap_or_default())?, wrapped: decode(&body)? };
                 if more.is_some()
                     || share.ephemeral.len() != KEY_BYTES
                     || share.wrapped.len() != FILE_KEY_BYTES + TAG_BYTES
@@ -109,12 +110,12 @@ impl<'a> Header<'a> {
     }
 }
 
-impl Share {
-    /// The file's key, if this share is for us.
+impl RecipientStanza {
+    /// Returns the file key if this stanza is for this recipient.
     fn unwrap(&self, key: &PrivateKey, public: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let salt = [self.ephemeral.as_slice(), public].concat();
         let peer = UnparsedPublicKey::new(&X25519, &self.ephemeral);
-        // The library refuses a shared secret of zeros, as the format asks.
+        // The library rejects a shared secret of zeros, as the format requires.
         let wrap = agree(key, peer, OpenError::Recipient, |shared| derive(&salt, shared, X25519_LABEL)).ok()?;
         let mut wrapped = Zeroizing::new(self.wrapped.clone());
         let length = cipher(&wrap)
@@ -127,10 +128,10 @@ impl Share {
     }
 }
 
-/// The chunks of STREAM: each under a nonce of its number and whether it is the last.
+/// Decrypts the chunks of STREAM. Each nonce holds the chunk's number and a flag for the last chunk.
 fn payload(key: &Zeroizing<[u8; KEY_BYTES]>, chunks: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
     let cipher = cipher(key)?;
-    // As large as it gets: growing would leave copies behind.
+    // Allocates the full size: growing would leave copies of the plaintext in memory.
     let mut text = Zeroizing::new(Vec::with_capacity(chunks.len()));
     let pieces = chunks.chunks(CHUNK_BYTES + TAG_BYTES);
     let last = pieces.len().checked_sub(1).ok_or(OpenError::Format)?;
@@ -141,7 +142,7 @@ fn payload(key: &Zeroizing<[u8; KEY_BYTES]>, chunks: &[u8]) -> Result<Zeroizing<
         let mut piece = Zeroizing::new(piece.to_vec());
         let opened = cipher.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut piece);
         let opened = opened.map_err(|_| OpenError::Authenticity)?;
-        // Only an empty file has an empty last chunk.
+        // Only an empty file may have an empty last chunk.
         if opened.is_empty() && number > 0 {
             return Err(OpenError::Format);
         }

@@ -1,10 +1,10 @@
-//! The text form of an age recipient: Bech32 (BIP 173) without its limit of 90 characters. Owns encoding only.
+//! Encodes age recipients as Bech32 (BIP 173) without its limit of 90 characters.
 
 const CHARSET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3];
 const CHECKSUM_CHARACTERS: u32 = 6;
 
-/// `prefix`, which is lower case, then `1`, the bytes and their checksum.
+/// Returns `prefix`, which must be lower case, then `1`, the bytes and their checksum.
 pub(crate) fn encode(prefix: &str, bytes: &[u8]) -> String {
     let mut words = Vec::with_capacity(bytes.len() * 8 / 5 + 1);
     let (mut held, mut bits) = (0u32, 0);

@@ -1,20 +1,20 @@
-//! The forms in which a value may turn up in a text: as it is, percent-encoded, in base64, as a JSON string.
-//! Owns the list of forms. Line ends are left out of all of them: whoever searches skips them in the text as well.
+//! Encodings in which a secret may appear in a text: plain, percent-encoded, base64 or JSON. Invariant: forms contain no line
+//! ends, because the search also skips them in the text.
 
 use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-/// Bytes below which a form is not searched for: it would blacken ordinary words.
+/// Minimum length of a searched form: a shorter one would match ordinary words.
 pub(crate) const FORM_BYTES_MIN: usize = 6;
 
-/// The value, and each of its lines.
+/// Returns the value and each of its lines.
 pub(crate) fn exact(value: &[u8]) -> Vec<Vec<u8>> {
     parts(value).into_iter().map(without_line_ends).collect()
 }
 
-/// The encodings of the value, and of each of its lines.
+/// Returns the encodings of the value and of each of its lines.
 pub(crate) fn encoded(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = Vec::new();
     for part in parts(value) {
@@ -35,7 +35,7 @@ pub(crate) fn without_line_ends(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect()
 }
 
-/// By RFC 3986, as encodeURIComponent does it, and as forms do; hexadecimal digits of both cases.
+/// Returns the percent-encodings of RFC 3986, encodeURIComponent and HTML forms, with upper- and lower-case digits.
 fn percent(value: &[u8]) -> Vec<Vec<u8>> {
     let kept: [&[u8]; 3] = [b"-._~", b"-._~!*'()", b"-._*"];
     let mut forms = Vec::new();
@@ -43,7 +43,7 @@ fn percent(value: &[u8]) -> Vec<Vec<u8>> {
         for upper in [true, false] {
             let mut text = String::new();
             for byte in value {
-                // Writing to a String can't fail.
+                // `write!` to a String can't fail.
                 let written = match byte {
                     b' ' if index == 2 => write!(text, "+"),
                     byte if byte.is_ascii_alphanumeric() || kept.contains(byte) => {
@@ -60,8 +60,8 @@ fn percent(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Alone, and inside a longer text: there the characters depend on how many bytes come before, and those at the borders
-/// on what they are, so these are left out.
+/// Returns the base64 forms of the value alone and inside a longer text. Inside a text, characters depend on the offset, and
+/// those at the borders on the neighbours, so the borders are left out.
 fn base64(value: &[u8]) -> Vec<Vec<u8>> {
     let alone =
         [STANDARD.encode(value), STANDARD_NO_PAD.encode(value), URL_SAFE.encode(value), URL_SAFE_NO_PAD.encode(value)];
@@ -73,7 +73,7 @@ fn base64(value: &[u8]) -> Vec<Vec<u8>> {
     alone.into_iter().chain(inside).map(String::into_bytes).collect()
 }
 
-/// With the escapes that JSON asks for; with `/` escaped; with all escaped that isn't ASCII; safe inside HTML.
+/// Returns the JSON forms: required escapes only, with escaped `/`, in ASCII only, and safe inside HTML.
 fn json(value: &[u8]) -> Vec<Vec<u8>> {
     let Ok(value) = std::str::from_utf8(value) else { return Vec::new() };
     let styles: [(bool, bool, bool); 4] =

@@ -1,5 +1,4 @@
-//! Secrets on a server: the key they are sealed to, opening what is sealed, and keeping their values out of logs.
-//! Owns the private half of the sealing key. Never writes a value to disk, never prints one.
+//! Secrets on a server: their sealing key, decryption, and redaction of their values in logs. Never writes or prints a value.
 
 mod age;
 mod bech32;

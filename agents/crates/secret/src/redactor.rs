@@ -1,6 +1,5 @@
-//! Takes secrets out of what an app writes, wherever reads and lines cut it. Owns the automaton over all their forms.
-//! The cost of a byte does not depend on how many secrets there are; what is held back never exceeds one form and the
-//! line ends in it.
+//! Redacts secrets in output of apps, also across reads and lines, by an automaton over all encodings. Invariant: the cost of a
+//! byte does not depend on the number of secrets, and at most `HELD_BYTES_MAX` bytes are held back.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -12,37 +11,37 @@ use aho_corasick::{Anchored, MatchKind};
 
 use crate::forms;
 
-/// What stands where a secret stood.
+/// Replacement text of a secret.
 pub const REDACTED: &str = "[redacted]";
-/// Shorter values are not searched for: they would blacken ordinary words.
+/// Minimum length of a redacted value: a shorter one would match ordinary words.
 pub const SECRET_BYTES_MIN: usize = forms::FORM_BYTES_MIN;
-/// A longer form is searched for in pieces.
+/// Maximum length of a searched form; a longer one is searched for in pieces.
 const FORM_BYTES_MAX: usize = 4096;
-/// The most that is held back: a form, and the line ends it may be broken by. One that is broken by more is not found.
+/// Maximum number of bytes held back: a form and the line ends inside it. A form with more line ends is not found.
 const HELD_BYTES_MAX: usize = 2 * FORM_BYTES_MAX;
-/// All forms together. The values themselves come first, then the encodings of the shortest.
+/// Maximum total length of all forms. The values come first, then the encodings of the shortest values.
 const FORMS_BYTES_MAX: usize = 1024 * 1024;
 
-/// Knows the secrets of one app. Shared by its streams.
+/// Redactor of one app's secrets, shared by its streams.
 #[derive(Clone)]
-pub struct Redactor(Arc<Inner>);
+pub struct Redactor(Arc<RedactionAutomaton>);
 
-struct Inner {
+struct RedactionAutomaton {
     automaton: NFA,
     start: StateID,
-    /// By state: how many bytes of a form have been seen.
+    /// Number of matched bytes of a form, by state.
     depths: Vec<u16>,
-    /// By state: the longest form that ends here; 0 for none.
+    /// Length of the longest form that ends in a state, by state; 0 for none.
     ends: Vec<u16>,
 }
 
 impl Redactor {
-    /// Over these values; `None` when none of them is long enough to be searched for.
+    /// Creates a redactor of these values; `None` if none is long enough.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let mut values: Vec<&[u8]> = values.into_iter().collect();
         values.sort_by_key(|value| value.len());
         let exact = values.iter().flat_map(|value| forms::exact(value));
-        let mut found = Forms::default();
+        let mut found = FormSet::default();
         exact.for_each(|form| found.add(&form));
         for value in values {
             if found.bytes >= FORMS_BYTES_MAX {
@@ -54,23 +53,23 @@ impl Redactor {
             return None;
         }
         let all: Vec<Vec<u8>> = found.all.into_iter().collect();
-        // Fails only past the number of states that an id can name, which the limit on all forms keeps far away.
+        // Fails only if states exceed the range of their ids, which the limit on all forms prevents.
         let automaton =
             NFA::builder().match_kind(MatchKind::Standard).prefilter(false).dense_depth(2).build(&all).ok()?;
-        Inner::new(automaton, &all).map(|inner| Self(Arc::new(inner)))
+        RedactionAutomaton::new(automaton, &all).map(|inner| Self(Arc::new(inner)))
     }
 
-    /// A text that is whole.
+    /// Redacts a complete text.
     pub fn text(&self, text: &str) -> String {
         let mut stream = self.stream();
         let mut out = Vec::with_capacity(text.len());
         stream.take(text.as_bytes(), &mut out);
         stream.finish(&mut out);
-        // A form begins and ends where a character does, or the secret was no text; then the rest is made valid.
+        // FormSet begin and end at character boundaries, unless the secret is not text; invalid bytes are then replaced.
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// A text that comes in pieces.
+    /// Starts redaction of a text that arrives in pieces.
     pub fn stream(&self) -> Stream {
         Stream {
             of: self.0.clone(),
@@ -91,12 +90,12 @@ impl fmt::Debug for Redactor {
 }
 
 #[derive(Default)]
-struct Forms {
+struct FormSet {
     all: BTreeSet<Vec<u8>>,
     bytes: usize,
 }
 
-impl Forms {
+impl FormSet {
     fn add(&mut self, form: &[u8]) {
         for piece in form.chunks(FORM_BYTES_MAX) {
             if piece.len() >= forms::FORM_BYTES_MIN && self.all.insert(piece.to_vec()) {
@@ -106,7 +105,7 @@ impl Forms {
     }
 }
 
-impl Inner {
+impl RedactionAutomaton {
     fn new(automaton: NFA, forms: &[Vec<u8>]) -> Option<Self> {
         let start = automaton.start_state(Anchored::No).ok()?;
         let (mut depths, mut ends) = (Vec::new(), Vec::new());
@@ -119,7 +118,7 @@ impl Inner {
         for form in forms {
             let mut state = start;
             for (index, byte) in form.iter().enumerate() {
-                // A beginning of a form always has a state of its own.
+                // Each prefix of a form has its own state.
                 state = automaton.next_state(Anchored::No, state, *byte);
                 at(&mut depths, state, index + 1);
                 if automaton.is_match(state) {
@@ -132,25 +131,24 @@ impl Inner {
     }
 }
 
-/// One stream of bytes, redacted as it comes. Line ends are passed over in the search, so that a value that was broken
-/// into lines is found; they stay in what comes out.
+/// Redaction of one byte stream. The search skips line ends, so that a value broken into lines is found; the output keeps them.
 pub struct Stream {
-    of: Arc<Inner>,
+    of: Arc<RedactionAutomaton>,
     state: StateID,
-    /// Bytes that went out. Places below count from the beginning of the stream.
+    /// Number of emitted bytes. Positions count from the beginning of the stream.
     gone: u64,
-    /// What may still turn out to be the beginning of a secret, with the lines that wait for it.
+    /// Bytes that may be the beginning of a secret, with the lines that wait for them.
     held: VecDeque<u8>,
-    /// Where those of `held` are that are no line ends.
+    /// Positions of the bytes in `held` that are not line ends.
     places: VecDeque<u64>,
-    /// What of `held` belongs to secrets: from, to; ascending and apart.
+    /// Ranges of `held` that belong to secrets: from, to; ascending and disjoint.
     hidden: VecDeque<(u64, u64)>,
-    /// The last byte that went out belonged to a secret.
+    /// True if the last emitted byte belonged to a secret.
     inside: bool,
 }
 
 impl Stream {
-    /// Takes what was read and appends to `out` what is certain.
+    /// Processes input and appends the bytes that are certain to `out`.
     pub fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
             let place = self.end();
@@ -167,22 +165,22 @@ impl Stream {
         }
         let depth = self.of.depths.get(self.state.as_usize()).copied().unwrap_or(0);
         let keep_from = if depth == 0 { self.end() } else { self.back(depth.into()) };
-        // Line ends are held with the rest, and a program may write nothing else.
+        // Bounds the held bytes: line ends are held too, and a program may write only these.
         self.release(keep_from.max(self.end().saturating_sub(HELD_BYTES_MAX as u64)), out);
     }
 
-    /// Whether a whole line waits for what comes after it.
+    /// True if a complete line is held back.
     pub fn holds_line(&self) -> bool {
         self.held.contains(&b'\n')
     }
 
-    /// Gives up waiting: appends every whole line that was held back.
+    /// Stops waiting: appends every complete line that is held back.
     pub fn flush_lines(&mut self, out: &mut Vec<u8>) {
         let lines = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
         self.release(self.gone + lines, out);
     }
 
-    /// Nothing more comes.
+    /// Ends the stream: appends all bytes that are held back.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.release(self.end(), out);
         (self.state, self.inside) = (self.of.start, false);
@@ -192,7 +190,7 @@ impl Stream {
         self.gone + self.held.len() as u64
     }
 
-    /// Where the last `count` bytes that are no line ends begin; what went out already can't be called back.
+    /// Returns the position of the `count`-th last byte that is not a line end, but never one that was already emitted.
     fn back(&self, count: usize) -> u64 {
         let first = self.places.len().checked_sub(count).and_then(|index| self.places.get(index));
         first.copied().unwrap_or(self.gone)
@@ -200,7 +198,7 @@ impl Stream {
 
     fn hide(&mut self, length: usize) {
         let mut from = self.back(length);
-        // A form may hold a shorter one that was found before.
+        // A form may contain a shorter one that was found before.
         while let Some((earlier, _)) = self.hidden.pop_back_if(|(_, to)| *to >= from) {
             from = from.min(earlier);
         }

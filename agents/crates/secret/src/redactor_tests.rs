@@ -89,8 +89,8 @@ fn a_line_is_given_back_when_nobody_adds_to_it() {
     assert_eq!(String::from_utf8(out).unwrap(), "ends like a sec\nand more: secret\n[redacted]");
 }
 
-/// The worst texts for a search: everything is a beginning, nothing or everything is a match. Work is counted by what is
-/// held and by steps of the automaton, one a byte; here it is what is held that must stay small.
+/// Worst case of a search: everything is a prefix, nothing or everything matches. The automaton takes one step for each byte;
+/// this test checks that the held bytes stay bounded.
 #[test]
 fn what_is_held_back_stays_within_one_form_and_memory_within_its_limit() {
     let (long, nearly) = ("a".repeat(20_000), "a".repeat(FORM_BYTES_MAX - 1));
@@ -122,7 +122,7 @@ proptest! {
         for value in ["secret-one", "bcabcc", "ccccccc", "bbbbbb"] {
             prop_assert!(!bare.contains(value), "{:?} shows in {:?}", value, whole);
         }
-        // The outer of two nested values goes whole.
+        // The outer of two nested values is redacted as a whole.
         prop_assert_eq!(redactor.text("abcabccab"), REDACTED);
         prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());
     }

@@ -1,4 +1,4 @@
-//! What the control plane's library seals opens here, and nothing else does. The fixture is made by that library.
+//! Tests that this crate opens files sealed by the control plane's library (the contract's fixture) and rejects changed ones.
 #![cfg(test)]
 
 use std::os::unix::fs::PermissionsExt;
@@ -52,7 +52,7 @@ fn what_was_changed_or_cut_anywhere_does_not_open() {
         assert!(key.open(&sealed[..at]).is_err(), "{at} bytes are enough");
     }
     let two = bytes(&fixture, "sealedTwoChunks");
-    // The first chunk alone is whole by itself, but it is not the last.
+    // The first chunk alone is valid, but it is not marked as the last.
     assert_eq!(key.open(&two[..two.len() - 116]), Err(OpenError::Authenticity));
 }
 

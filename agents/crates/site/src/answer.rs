@@ -1,5 +1,5 @@
-//! Response to one request: rules of the site first, then its files, then its fallback page or 404.html. Bytes, ranges and
-//! kinds of content are tower-http's.
+//! Builds the response to a request: rules of the site first, then its files, then its fallback page or 404.html. tower-http
+//! provides bytes, ranges and content types.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,8 +21,8 @@ use tower_service::Service;
 use crate::caching::is_immutable;
 use crate::contents::{Content, Contents};
 use crate::headers::Headers;
-use crate::path::{Found, find, find_page, inside, names};
-use crate::redirects::{Decision, Redirects, joined};
+use crate::path::{PathTarget, find, find_page, inside, names};
+use crate::redirects::{RedirectDecision, Redirects, joined};
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -41,13 +41,13 @@ pub struct Site {
     contents: Arc<Contents>,
 }
 
-/// File to send.
+/// File to send, with its status and caching properties.
 struct Page {
     file: PathBuf,
     status: StatusCode,
-    /// Its content never changes under this path.
+    /// True if the content under this path never changes.
     is_immutable: bool,
-    /// Another Accept could get another response.
+    /// True if the response depends on Accept.
     varies_by_accept: bool,
 }
 
@@ -69,7 +69,7 @@ impl Site {
         &self.root
     }
 
-    /// Answers with a file or a redirect, or says why not.
+    /// Responds with a file, a redirect or an error.
     pub async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Infallible> {
         let (head, _) = request.into_parts();
         let path = names(head.uri.path()).map(|names| joined(&names));
@@ -84,10 +84,10 @@ impl Site {
 
     async fn respond(&self, head: &http::request::Parts, path: Option<&str>) -> Response<Body> {
         let (asked, root) = (head.uri.path().to_owned(), self.root.clone());
-        let found = blocking(move || find(&root, &asked)).await.unwrap_or(Found::Nothing);
+        let found = blocking(move || find(&root, &asked)).await.unwrap_or(PathTarget::Nothing);
         let query = head.uri.query();
-        let decision = path.and_then(|path| self.redirects.decide(path, query, found != Found::Nothing));
-        if let Some(Decision::Redirect { status, location }) = decision {
+        let decision = path.and_then(|path| self.redirects.decide(path, query, found != PathTarget::Nothing));
+        if let Some(RedirectDecision::Redirect { status, location }) = decision {
             return redirect(status, location);
         }
         if !matches!(head.method, Method::GET | Method::HEAD) {
@@ -95,7 +95,7 @@ impl Site {
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refused;
         }
-        if let Some(Decision::Page { status, path }) = decision {
+        if let Some(RedirectDecision::Page { status, path }) = decision {
             let root = self.root.clone();
             return match blocking(move || find_page(&root, &path)).await.flatten() {
                 Some(file) => self.file(head, Page::new(file, status)).await,
@@ -104,16 +104,16 @@ impl Site {
             };
         }
         match found {
-            Found::File(file) => {
+            PathTarget::File(file) => {
                 let is_immutable = path.is_some_and(is_immutable);
                 self.file(head, Page { is_immutable, ..Page::new(file, StatusCode::OK) }).await
             }
-            Found::Elsewhere(path) => elsewhere(&path, query),
-            Found::Nothing => self.fallback(head, path).await,
+            PathTarget::Elsewhere(path) => elsewhere(&path, query),
+            PathTarget::Nothing => self.fallback(head, path).await,
         }
     }
 
-    /// Answers a path without a file.
+    /// Responds to a path without a file.
     async fn fallback(&self, head: &http::request::Parts, path: Option<&str>) -> Response<Body> {
         let Some(fallback) = self.fallback.clone().filter(|_| path.is_some_and(is_of_a_page)) else {
             return self.not_found(head, false).await;
@@ -169,7 +169,7 @@ impl Site {
             };
             asked.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(coding.token()));
         }
-        // A part of what it was is no part of what it is (RFC 9110, section 13.1.5).
+        // If-Range: a range of changed content must not be sent (RFC 9110, section 13.1.5).
         let is_current = text(&head.headers, &IF_RANGE).is_none_or(|known| known == tag);
         if let Some(range) = range.filter(|_| is_current) {
             asked.headers_mut().insert(RANGE, range.clone());
@@ -184,7 +184,7 @@ impl Site {
         }
         let is_coded = answer.headers().contains_key(CONTENT_ENCODING);
         if (!answer.status().is_success() && !is_error) || is_coded != coding.is_some() {
-            // A range that can't be had, or a file that went away.
+            // The range is not satisfiable, or the file is gone.
             answer.headers_mut().insert(CACHE_CONTROL, REVALIDATED);
             return answer;
         }
@@ -231,7 +231,7 @@ fn coding(headers: &HeaderMap, content: &Content, is_ranged: bool) -> Option<Cod
     coding.filter(|_| known != content.tag(None))
 }
 
-/// One range of bytes; others are no reason to refuse a request (RFC 9110, section 14.2).
+/// Returns a single byte range; other Range fields are ignored (RFC 9110, section 14.2).
 fn range(headers: &HeaderMap) -> Option<&HeaderValue> {
     let is_one = |range: &&HeaderValue| range.as_bytes().starts_with(b"bytes=") && !range.as_bytes().contains(&b',');
     headers.get(RANGE).filter(is_one)
@@ -248,7 +248,7 @@ fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     list(headers, IF_NONE_MATCH).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
-/// True for a path whose last segment has no file extension.
+/// True if the last segment of the path has no file extension.
 fn is_of_a_page(path: &str) -> bool {
     !path.rsplit('/').next().unwrap_or_default().contains('.')
 }
@@ -266,7 +266,7 @@ fn accepts_pages(headers: &HeaderMap) -> bool {
     kinds.peek().is_none() || kinds.any(is_page)
 }
 
-/// Items of all fields of a name.
+/// Returns the list items of all fields of a name.
 fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let fields = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     fields.flat_map(|field| field.split(',')).map(str::trim).filter(|item| !item.is_empty())
@@ -276,7 +276,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Kind of a file's content with its charset; `None`: as it is.
+/// Returns the content type with its charset; `None`: the type is already complete.
 fn with_charset(file: &Path, kind: &str) -> Option<HeaderValue> {
     let kind = match file.extension().and_then(|ending| ending.to_str()) {
         Some("map") => "application/json",

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_route::Coding;
 
-/// More files than any site has that is asked for whole.
+/// Maximum number of remembered files; more than any site has.
 const KNOWN_MAX: usize = 100_000;
-/// Compressed files of larger files are not compared, so they are not used.
+/// Maximum size of a file with precompressed versions; those of larger files are not compared, so they are not used.
 const COMPRESSED_OF_BYTES_MAX: u64 = 64 << 20;
 /// Largest window that browsers decode (RFC 9659, section 3): 8 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
@@ -27,12 +27,12 @@ const CODINGS: [(Coding, &str); 3] = [(Coding::Brotli, ".br"), (Coding::Zstd, ".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {
     digest: String,
-    /// Codings in which the same content lies beside it, the smallest first.
+    /// Codings of precompressed files with the same content, the smallest first.
     pub(crate) codings: Vec<Coding>,
 }
 
 impl Content {
-    /// Entity tag of the content in a coding; `None`: as it is.
+    /// Returns the entity tag of the content in a coding; `None`: uncoded.
     pub(crate) fn tag(&self, coding: Option<Coding>) -> String {
         match coding {
             Some(coding) => format!("\"{}-{}\"", self.digest, coding.token()),
@@ -41,7 +41,7 @@ impl Content {
     }
 }
 
-/// Contents by path, remembered as long as the files are the same.
+/// Cache of contents by path, valid while the files' stamps are the same.
 #[derive(Debug, Default)]
 pub(crate) struct Contents(Mutex<HashMap<PathBuf, (Stamps, Content)>>);
 
@@ -104,7 +104,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Digest and length of all that is read.
+/// Returns digest and length of the content.
 fn digest(mut content: impl Read) -> io::Result<(String, u64)> {
     let mut hash = Hash(Context::new(&SHA256));
     let length = io::copy(&mut content, &mut hash)?;

@@ -35,10 +35,10 @@ const FORBIDDEN: [&str; 20] = [
 
 /// Rules in the order of their lines.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(Vec<Rule>);
+pub(crate) struct Headers(Vec<HeaderRule>);
 
 #[derive(Debug)]
-struct Rule {
+struct HeaderRule {
     pattern: Pattern,
     fields: Vec<(HeaderName, HeaderValue)>,
 }
@@ -47,7 +47,7 @@ impl Headers {
     /// Reads the site's rules and returns them with warnings. Blocking.
     pub(crate) fn read(root: &Path) -> (Self, Vec<String>) {
         let mut file = RuleFile::read(root, "_headers");
-        let mut rules: Vec<Rule> = Vec::new();
+        let mut rules: Vec<HeaderRule> = Vec::new();
         // The fields below a path that is ignored are ignored with it.
         let mut is_ignored = false;
         for (line, text) in std::mem::take(&mut file.lines) {
@@ -56,7 +56,7 @@ impl Headers {
                 let pattern = Pattern::parse(text);
                 is_ignored = pattern.is_err();
                 match pattern {
-                    Ok(pattern) => rules.push(Rule { pattern, fields: Vec::new() }),
+                    Ok(pattern) => rules.push(HeaderRule { pattern, fields: Vec::new() }),
                     Err(why) => file.warn(line, why),
                 }
             } else if !is_ignored {
@@ -75,7 +75,7 @@ impl Headers {
     pub(crate) fn apply(&self, path: &str, status: StatusCode, headers: &mut HeaderMap) {
         for rule in self.0.iter().filter(|rule| rule.pattern.captures(path).is_some()) {
             for (index, (name, value)) in rule.fields.iter().enumerate() {
-                // An error that is kept for a year outlives its cause.
+                // An error response with a long cache lifetime would outlive its cause.
                 if name == CACHE_CONTROL && (status.is_client_error() || status.is_server_error()) {
                     continue;
                 }

@@ -32,7 +32,7 @@ pub async fn serve(folder: &Path, fallback: Option<&Path>, address: SocketAddr) 
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of descriptors, most likely: those in use come back.
+                // Most likely the process is out of descriptors; closed connections free some.
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;

@@ -1,4 +1,4 @@
-//! Paths of requests and the files they lead to. Never leads out of the folder, to a hidden file, or to the site's rules.
+//! Resolves request paths to files. Invariant: never leads out of the folder, to a hidden file, or to the site's rules.
 
 use std::path::{Path, PathBuf};
 
@@ -7,46 +7,46 @@ pub(crate) const RULE_FILES: [&str; 2] = ["_redirects", "_headers"];
 
 /// Target of a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PathTarget {
     File(PathBuf),
-    /// Page that has its links with, or without, a slash at the end of its path: the right path.
+    /// Canonical path of the page, with or without a slash at the end.
     Elsewhere(String),
     Nothing,
 }
 
-/// Finds the file of a path. Blocking.
-pub(crate) fn find(root: &Path, path: &str) -> Found {
-    let Some(names) = names(path) else { return Found::Nothing };
+/// Resolves a path to a file or a redirect. Blocking.
+pub(crate) fn find(root: &Path, path: &str) -> PathTarget {
+    let Some(names) = names(path) else { return PathTarget::Nothing };
     if let [name] = names.as_slice()
         && RULE_FILES.contains(&name.as_str())
     {
-        return Found::Nothing;
+        return PathTarget::Nothing;
     }
     let at = names.iter().fold(root.to_owned(), |at, name| at.join(name));
     let has_slash = path.ends_with('/') || path.is_empty();
     if let Some(page) = inside(root, &at.join("index.html")) {
-        return if has_slash { Found::File(page) } else { Found::Elsewhere(format!("{path}/")) };
+        return if has_slash { PathTarget::File(page) } else { PathTarget::Elsewhere(format!("{path}/")) };
     }
     if let Some(file) = inside(root, &at).filter(|_| !has_slash) {
-        return Found::File(file);
+        return PathTarget::File(file);
     }
     // `/about` is about.html.
     let page = names.last().and_then(|name| inside(root, &at.with_file_name(format!("{name}.html"))));
     match page {
-        Some(page) if !has_slash => Found::File(page),
-        Some(_) => Found::Elsewhere(path.trim_end_matches('/').to_owned()),
-        None => Found::Nothing,
+        Some(page) if !has_slash => PathTarget::File(page),
+        Some(_) => PathTarget::Elsewhere(path.trim_end_matches('/').to_owned()),
+        None => PathTarget::Nothing,
     }
 }
 
 /// Finds the page of a path that a rule names: a slash at its end makes no difference. Blocking.
 pub(crate) fn find_page(root: &Path, path: &str) -> Option<PathBuf> {
     let found = match find(root, path) {
-        Found::Elsewhere(path) => find(root, &path),
+        PathTarget::Elsewhere(path) => find(root, &path),
         found => found,
     };
     match found {
-        Found::File(file) => Some(file),
+        PathTarget::File(file) => Some(file),
         _ => None,
     }
 }

@@ -8,13 +8,13 @@ const SPLAT: &str = "splat";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    pieces: Vec<Piece>,
+    pieces: Vec<PatternPart>,
     /// Literal text after `*`; `None`: there is no `*`.
     after_splat: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Piece {
+enum PatternPart {
     Literal(String),
     Placeholder(String),
 }
@@ -38,16 +38,17 @@ impl Pattern {
             match (name, &pattern.after_splat) {
                 (Some(_), Some(_)) => return Err("it has a placeholder after *"),
                 (Some(name), None) => {
-                    let is_known = |piece: &Piece| matches!(piece, Piece::Placeholder(known) if known == name);
+                    let is_known =
+                        |piece: &PatternPart| matches!(piece, PatternPart::Placeholder(known) if known == name);
                     if name == SPLAT || pattern.pieces.iter().any(is_known) {
                         return Err("it has two placeholders of one name, or one that is called splat");
                     }
-                    pattern.pieces.push(Piece::Placeholder(name.to_owned()));
+                    pattern.pieces.push(PatternPart::Placeholder(name.to_owned()));
                 }
                 (None, _) => pattern.segment(part)?,
             }
         }
-        if pattern.pieces == [Piece::Literal("/".to_owned())] && pattern.after_splat.is_none() {
+        if pattern.pieces == [PatternPart::Literal("/".to_owned())] && pattern.after_splat.is_none() {
             pattern.pieces.clear();
         }
         Ok(pattern)
@@ -66,8 +67,8 @@ impl Pattern {
 
     fn push(&mut self, literal: &str) {
         match (&mut self.after_splat, self.pieces.last_mut()) {
-            (Some(text), _) | (None, Some(Piece::Literal(text))) => text.push_str(literal),
-            (None, _) => self.pieces.push(Piece::Literal(literal.to_owned())),
+            (Some(text), _) | (None, Some(PatternPart::Literal(text))) => text.push_str(literal),
+            (None, _) => self.pieces.push(PatternPart::Literal(literal.to_owned())),
         }
     }
 
@@ -78,9 +79,9 @@ impl Pattern {
         for (index, piece) in self.pieces.iter().enumerate() {
             match piece {
                 // `/blog/*` is for /blog too.
-                Piece::Literal(literal) if self.ends_at(index, literal, rest) => rest = "",
-                Piece::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
-                Piece::Placeholder(name) => {
+                PatternPart::Literal(literal) if self.ends_at(index, literal, rest) => rest = "",
+                PatternPart::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
+                PatternPart::Placeholder(name) => {
                     let (value, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
                     if value.is_empty() {
                         return None;

@@ -13,20 +13,20 @@ use crate::rule_file::RuleFile;
 
 /// Rules in the order of their lines.
 #[derive(Debug, Default)]
-pub(crate) struct Redirects(Vec<Rule>);
+pub(crate) struct Redirects(Vec<RedirectRule>);
 
 #[derive(Debug)]
-struct Rule {
+struct RedirectRule {
     from: Pattern,
-    to: Target,
+    to: RedirectTarget,
     status: StatusCode,
-    /// Also where there is a file.
+    /// True if the rule applies even if a file exists.
     is_forced: bool,
 }
 
-/// Target with placeholders.
+/// RedirectTarget of a rule, with placeholders for captured text.
 #[derive(Debug)]
-struct Target {
+struct RedirectTarget {
     /// Scheme and authority of another site; empty: this one.
     origin: String,
     /// Path, with a query and a fragment.
@@ -35,7 +35,7 @@ struct Target {
 
 /// Outcome of the rules for a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum RedirectDecision {
     Redirect { status: StatusCode, location: HeaderValue },
     Page { status: StatusCode, path: String },
 }
@@ -46,7 +46,7 @@ impl Redirects {
         let mut file = RuleFile::read(root, "_redirects");
         let mut rules = Vec::new();
         for (line, text) in std::mem::take(&mut file.lines) {
-            match Rule::parse(&text) {
+            match RedirectRule::parse(&text) {
                 Ok(rule) => rules.push(rule),
                 Err(why) => file.warn(line, why),
             }
@@ -55,7 +55,7 @@ impl Redirects {
     }
 
     /// Decides by the first rule that matches a decoded path without a slash at its end; `None`: what is there is served.
-    pub(crate) fn decide(&self, path: &str, query: Option<&str>, is_there: bool) -> Option<Decision> {
+    pub(crate) fn decide(&self, path: &str, query: Option<&str>, is_there: bool) -> Option<RedirectDecision> {
         for rule in &self.0 {
             let Some(captures) = rule.from.captures(path) else { continue };
             if is_there && !rule.is_forced {
@@ -64,20 +64,20 @@ impl Redirects {
             let to = rule.to.filled(&captures);
             if !rule.status.is_redirection() {
                 let path = to.split(['?', '#']).next().unwrap_or_default().to_owned();
-                return Some(Decision::Page { status: rule.status, path });
+                return Some(RedirectDecision::Page { status: rule.status, path });
             }
             // A rule like `/* /moved` would redirect its own target for ever.
             if rule.to.origin.is_empty() && is_same(&to, path) {
                 continue;
             }
             let location = HeaderValue::from_str(&with_query(&to, query)).ok()?;
-            return Some(Decision::Redirect { status: rule.status, location });
+            return Some(RedirectDecision::Redirect { status: rule.status, location });
         }
         None
     }
 }
 
-impl Rule {
+impl RedirectRule {
     /// Fails with the reason, for a sentence.
     fn parse(line: &str) -> Result<Self, &'static str> {
         let words = line.split_ascii_whitespace().take_while(|word| !word.starts_with('#'));
@@ -95,7 +95,7 @@ impl Rule {
             _ => return Err("its status is none of 200, 301, 302, 303, 307, 308, 404 and 410"),
         };
         let status = status.map_err(|_| "its status is no number")?;
-        let to = Target::parse(to)?;
+        let to = RedirectTarget::parse(to)?;
         if !to.origin.is_empty() && !status.is_redirection() {
             return Err("its target is another host, to which only a redirect can lead");
         }
@@ -103,7 +103,7 @@ impl Rule {
     }
 }
 
-impl Target {
+impl RedirectTarget {
     fn parse(text: &str) -> Result<Self, &'static str> {
         if text.contains('\\') || text.chars().any(char::is_control) {
             return Err("its target has a character that no address has");
@@ -143,7 +143,7 @@ fn ascii(text: &str) -> String {
     text.chars().map(|char| if char.is_ascii() { char.to_string() } else { encoded(&char.to_string()) }).collect()
 }
 
-/// True if a target leads to the path that was asked for.
+/// True if a target is the requested path.
 fn is_same(to: &str, path: &str) -> bool {
     let to = to.split('#').next().unwrap_or_default();
     !to.contains('?') && names(to).is_some_and(|names| joined(&names) == path)
@@ -169,13 +169,13 @@ mod tests {
     use super::*;
 
     fn rules(text: &str) -> Redirects {
-        Redirects(text.lines().map(|line| Rule::parse(line).unwrap()).collect())
+        Redirects(text.lines().map(|line| RedirectRule::parse(line).unwrap()).collect())
     }
 
     fn decide(rules: &Redirects, path: &str, query: Option<&str>) -> Option<(u16, String)> {
         Some(match rules.decide(path, query, false)? {
-            Decision::Redirect { status, location } => (status.as_u16(), location.to_str().unwrap().to_owned()),
-            Decision::Page { status, path } => (status.as_u16(), path),
+            RedirectDecision::Redirect { status, location } => (status.as_u16(), location.to_str().unwrap().to_owned()),
+            RedirectDecision::Page { status, path } => (status.as_u16(), path),
         })
     }
 
@@ -247,7 +247,7 @@ mod tests {
             "/a id=:id /b 301",
             "https://a.example/* /b",
         ] {
-            assert!(Rule::parse(line).is_err(), "{line}");
+            assert!(RedirectRule::parse(line).is_err(), "{line}");
         }
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("_redirects"), "# one\n/a /b\n/c\n/d /e 404!\n").unwrap();
@@ -261,9 +261,9 @@ mod tests {
         fn no_line_and_no_path_makes_a_redirect_that_leaves_the_host_of_its_rule(
             from in "[/:*a-c]{0,8}", to in "(https?://|/|//|)[/:\\\\a-c@.*?#%0-9]{0,12}(:splat|:a|)[/a]{0,3}", path in "(/[^/]{1,6}){0,4}",
         ) {
-            if let Ok(rule) = Rule::parse(&format!("{from} {to}")) {
+            if let Ok(rule) = RedirectRule::parse(&format!("{from} {to}")) {
                 let origin = rule.to.origin.clone();
-                if let Some(Decision::Redirect { location, .. }) = Redirects(vec![rule]).decide(&path, Some("q=//x"), false) {
+                if let Some(RedirectDecision::Redirect { location, .. }) = Redirects(vec![rule]).decide(&path, Some("q=//x"), false) {
                     let location = location.to_str().unwrap();
                     let rest = location.strip_prefix(origin.as_str()).unwrap();
                     prop_assert!(rest.is_empty() || rest.starts_with(['/', '?', '#']), "{}", location);
@@ -275,7 +275,7 @@ mod tests {
 
         #[test]
         fn no_line_breaks_the_parsers(line in "\\PC{0,40}", path in "\\PC{0,20}") {
-            if let Ok(rule) = Rule::parse(&line) {
+            if let Ok(rule) = RedirectRule::parse(&line) {
                 let _decided = Redirects(vec![rule]).decide(&path, None, false);
             }
             if let Ok(pattern) = Pattern::parse(&line) {

@@ -62,7 +62,7 @@ impl RuleFile {
         self.warnings.push(format!("line {line} of {} is ignored: {why}", self.name));
     }
 
-    /// Warnings as sentences without their end, the last of which counts those that are left out.
+    /// Returns the warnings as sentences without their period; the last one counts those that are left out.
     pub(crate) fn into_warnings(self) -> Vec<String> {
         let more = (self.unsaid > 0).then(|| format!("{} more lines of {} are ignored", self.unsaid, self.name));
         self.warnings.into_iter().chain(more).collect()

@@ -1,13 +1,12 @@
-//! Mergeable latency histograms: sparse log-linear buckets of microseconds, exact below 32 µs, within 1/32 above.
-//! Must stay bucket for bucket what packages/contract/src/histogram.ts does; the contract's fixtures prove it.
+//! Mergeable latency histograms: sparse log-linear buckets of microseconds, exact below 32 µs, within 1/32 above. Invariant:
+//! buckets equal those of packages/contract/src/histogram.ts, as the contract's fixtures prove.
 
-/// Larger values count as this one (19 h).
+/// Maximum value in microseconds (19 h); larger ones are clamped to it.
 pub const VALUE_MAX_US: u64 = (1 << 36) - 1;
 
-/// Number of buckets.
 pub const BUCKETS: usize = bucket_index(VALUE_MAX_US) as usize + 1;
 
-/// The bucket of a latency.
+/// Returns the bucket of a latency.
 pub const fn bucket_index(us: u64) -> u32 {
     let value = if us > VALUE_MAX_US { VALUE_MAX_US } else { us };
     if value < 32 {
@@ -17,7 +16,7 @@ pub const fn bucket_index(us: u64) -> u32 {
     (e - 4) * 16 + (value >> (e - 4)) as u32
 }
 
-/// The smallest latency that falls into a bucket.
+/// Returns the smallest latency in a bucket.
 pub const fn bucket_lower_us(index: u32) -> u64 {
     if index < 32 {
         return index as u64;
@@ -26,12 +25,12 @@ pub const fn bucket_lower_us(index: u32) -> u64 {
     ((index - (e - 4) * 16) as u64) << (e - 4)
 }
 
-/// The smallest latency above a bucket.
+/// Returns the smallest latency above a bucket.
 pub const fn bucket_upper_us(index: u32) -> u64 {
     if index < 32 { index as u64 + 1 } else { bucket_lower_us(index) + (1 << (index / 16 - 1)) }
 }
 
-/// A sparse form that can't be a histogram.
+/// Error of a sparse form that is no histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("histogram bucket {index} is out of order or out of range")]
 pub struct HistogramError {
@@ -46,12 +45,11 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one; allocates nothing.
+    /// Creates an empty histogram without allocating.
     pub const fn new() -> Self {
         Self { counts: Vec::new(), sum_us: 0 }
     }
 
-    /// Counts one latency.
     pub fn record(&mut self, us: u64) {
         let value = us.min(VALUE_MAX_US);
         self.add(bucket_index(value), 1);
@@ -69,28 +67,29 @@ impl Histogram {
         self.sum_us = self.sum_us.saturating_add(other.sum_us);
     }
 
-    /// Values counted.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Sum of all values in microseconds, exact.
+    /// Returns the exact sum of all values in microseconds.
     pub fn sum_us(&self) -> u64 {
         self.sum_us
     }
 
-    /// Whether nothing was counted.
+    /// True if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|count| *count == 0)
     }
 
-    /// Forgets everything but keeps its memory.
+    /// Removes all values but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.sum_us = 0;
     }
 
-    /// The latency that a share `q` (0 to 1) of all values does not exceed, as the middle of its bucket; `None` when empty.
+    /// Returns the latency that a share `q` (0 to 1) of all values does not exceed, as the middle of its bucket; `None` when
+    /// empty.
     pub fn quantile_us(&self, q: f64) -> Option<u64> {
         let total = self.count();
         if total == 0 {
@@ -104,12 +103,12 @@ impl Histogram {
         })
     }
 
-    /// Non-empty buckets as (index, count), indexes ascending: the wire form.
+    /// Returns the wire form: non-empty buckets as (index, count), in ascending order.
     pub fn sparse(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0u32..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
     }
 
-    /// Reads the wire form.
+    /// Parses the wire form.
     pub fn from_sparse(buckets: impl IntoIterator<Item = (u32, u64)>, sum_us: u64) -> Result<Self, HistogramError> {
         let mut histogram = Self { counts: Vec::new(), sum_us };
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! What the whole machine uses, once a second: CPU, memory, disk, network, load. Files stay open; rates are differences of counters.
+//! Samples the machine's CPU, memory, disk, network and load. Keeps kernel files open; rates are differences of counters.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::SampleError;
 use crate::kernel_file::{KernelFile, field};
 
-/// One look at the machine. CPU and network are what happened since the look before.
+/// Sample of the machine. CPU and network values cover the time since the previous sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostSample {
-    /// CPU time used of all cores; 1000 = one whole core for the whole time.
+    /// CPU usage of all cores; 1000 = one whole core for the whole time.
     pub cpu_millis: u32,
     /// Memory that is not available to a new program.
     pub memory_used_bytes: u64,
@@ -17,13 +17,13 @@ pub struct HostSample {
     pub memory_total_bytes: u64,
     /// Used space of the file system that holds the agent's data.
     pub disk_used_bytes: u64,
-    /// Its size.
+    /// Size of that file system.
     pub disk_total_bytes: u64,
-    /// Received on all interfaces but loopback.
+    /// Bytes received on all interfaces except loopback.
     pub network_received_bytes: u64,
-    /// Sent on all interfaces but loopback.
+    /// Bytes sent on all interfaces except loopback.
     pub network_sent_bytes: u64,
-    /// Load average of a minute, times 1000.
+    /// One-minute load average, times 1000.
     pub load1_millis: u32,
 }
 
@@ -64,7 +64,6 @@ impl HostSampler {
         Ok(sampler)
     }
 
-    /// Looks once.
     pub fn sample(&mut self) -> Result<HostSample, SampleError> {
         let now = Instant::now();
         let counters = self.counters()?;
@@ -108,7 +107,7 @@ fn saturate(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// user + nice + system + irq + softirq + steal of the first line of /proc/stat (proc_stat(5)); guest time is within user.
+/// Sums user + nice + system + irq + softirq + steal of the first line of /proc/stat (proc_stat(5)); user includes guest time.
 fn cpu_busy_ticks(stat: &str) -> Option<u64> {
     let mut words = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().map(|word| word.parse::<u64>());
     let mut ticks = [0; 8];
@@ -119,7 +118,7 @@ fn cpu_busy_ticks(stat: &str) -> Option<u64> {
     Some(user + nice + system + irq + soft_irq + steal)
 }
 
-/// (received, sent) of all lines of /proc/net/dev but loopback's.
+/// Returns (received, sent) of all interfaces in /proc/net/dev except loopback.
 fn network_bytes(table: &str) -> (u64, u64) {
     let mut total = (0, 0);
     for (name, numbers) in table.lines().filter_map(|line| line.split_once(':')) {
@@ -133,7 +132,7 @@ fn network_bytes(table: &str) -> (u64, u64) {
     total
 }
 
-/// Memory as /proc/PID/smaps_rollup tells it: proportional set size in bytes.
+/// Returns the proportional set size in bytes from /proc/PID/smaps_rollup.
 pub(crate) fn pss_bytes(rollup: &str) -> Option<u64> {
     field(rollup, "Pss:").map(|kib| kib * 1024)
 }

@@ -1,4 +1,5 @@
-//! A file of /proc, /sys or a cgroup that is kept open and read again from its start: no path look-up, no allocation a tick.
+//! File of /proc, /sys or a cgroup, kept open and read again from its start. Invariant: a read needs no path lookup and, after
+//! the first, no allocation.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::SampleError;
 
-/// An open kernel file and the text of its last read.
+/// Open kernel file and the text of its last read.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -27,7 +28,8 @@ impl KernelFile {
         &self.path
     }
 
-    /// Reads the whole file anew. Kernel files are text; a byte that is not ASCII can only be in a name nobody looks for.
+    /// Reads the whole file again. Kernel files are text; a non-ASCII byte can only occur in a name, which no caller searches
+    /// for.
     pub(crate) fn read(&mut self) -> Result<&str, SampleError> {
         let mut filled = 0;
         loop {
@@ -48,20 +50,20 @@ impl KernelFile {
         Ok(std::str::from_utf8(&text[..valid]).unwrap_or_default())
     }
 
-    /// The number after `name` at the start of a line, as in /proc/meminfo and in a cgroup's `*.stat` files.
+    /// Reads the number after `name` at the start of a line, as in /proc/meminfo and a cgroup's `*.stat` files.
     pub(crate) fn field(&mut self, name: &'static str) -> Result<u64, SampleError> {
         let found = field(self.read()?, name);
         found.ok_or_else(|| SampleError::Field { path: self.path.clone(), field: name })
     }
 
-    /// The number that is the whole file.
+    /// Reads a file that consists of one number.
     pub(crate) fn number(&mut self) -> Result<u64, SampleError> {
         let found = self.read()?.trim().parse().ok();
         found.ok_or_else(|| SampleError::Field { path: self.path.clone(), field: "number" })
     }
 }
 
-/// The number after `name` at the start of a line.
+/// Returns the number after `name` at the start of a line.
 pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix(name)?.trim_start_matches(':').split_ascii_whitespace().next()?.parse().ok())

@@ -1,5 +1,5 @@
-//! Latency histograms, and what a host, a process tree and a cgroup use.
-//! Owns numbers and where the kernel keeps them. Never sends, stores or formats them, and never walks all processes in a tick.
+//! Latency histograms, and samplers of a host, a process tree and a cgroup. Never sends, stores or formats values, and never
+//! walks all processes.
 
 mod histogram;
 mod host;
@@ -10,21 +10,21 @@ pub use histogram::{BUCKETS, Histogram, HistogramError, VALUE_MAX_US, bucket_ind
 pub use host::{HostSample, HostSampler};
 pub use process::{ProcessSample, ProcessSampler, cpu_time_of, pss_bytes_of};
 
-/// What a sampler could not read.
+/// Error of a sampler.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
-    /// The file is not there or may not be read.
+    /// The file does not exist or is not readable.
     #[error("cannot read {path}: {source}")]
     Read {
         path: std::path::PathBuf,
         #[source]
         source: std::io::Error,
     },
-    /// The file does not hold what this kernel interface promises.
+    /// The file lacks a field of this kernel interface.
     #[error("{path} has no usable `{field}`")]
     Field {
         path: std::path::PathBuf,
-        /// What was looked for.
+        /// Name of the missing field.
         field: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! CPU and memory of one program: of its cgroup where there is one, else of its process and that process's children.
+//! Samples CPU and memory of one program: of its cgroup if it has one, else of its process tree.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use crate::SampleError;
 use crate::host::pss_bytes;
 use crate::kernel_file::KernelFile;
 
-/// How often the list of a tree's processes is read again, and their PSS, for which the kernel walks page tables.
+/// Interval at which a tree's process list and its PSS are read again; for PSS the kernel walks page tables.
 const TREE_REFRESH: Duration = Duration::from_secs(5);
-/// Depth and size at which a tree is cut, against a program that forks without end.
+/// Maximum number of processes and levels in a tree, against a program that forks without end.
 const TREE_MAX: usize = 256;
 
-/// One look at a program. CPU is what it used since the look before.
+/// Sample of a program. CPU covers the time since the previous sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessSample {
     /// 1000 = one whole core for the whole time.
     pub cpu_millis: u32,
-    /// Memory in bytes: the cgroup's, less what the kernel can drop; else PSS where it may be read, else RSS.
+    /// Memory in bytes: of the cgroup, without reclaimable cache; else PSS if readable, else RSS.
     pub memory_bytes: u64,
 }
 
@@ -32,18 +32,18 @@ pub struct ProcessSampler {
 
 #[derive(Debug)]
 enum Source {
-    Tree(Tree),
+    ProcessTree(ProcessTree),
     CgroupV2 { cpu: KernelFile, memory: KernelFile, stat: KernelFile },
     CgroupV1 { cpu: KernelFile, memory: KernelFile, stat: KernelFile },
 }
 
 impl ProcessSampler {
-    /// A process and its children, found anew every few seconds. Fails when the process is gone.
+    /// Samples a process and its children, listed again every few seconds. Fails if the process is gone.
     pub fn of_tree(pid: u32) -> Result<Self, SampleError> {
-        Self::start(Source::Tree(Tree::open(pid)?))
+        Self::start(Source::ProcessTree(ProcessTree::open(pid)?))
     }
 
-    /// A cgroup of version 2 with the cpu and memory controllers, by its folder.
+    /// Samples a cgroup of version 2 with the cpu and memory controllers, by its folder.
     pub fn of_cgroup_v2(folder: &Path) -> Result<Self, SampleError> {
         Self::start(Source::CgroupV2 {
             cpu: KernelFile::open(folder.join("cpu.stat"))?,
@@ -52,7 +52,7 @@ impl ProcessSampler {
         })
     }
 
-    /// A cgroup of version 1, by its folders in the cpuacct and memory hierarchies.
+    /// Samples a cgroup of version 1, by its folders in the cpuacct and memory hierarchies.
     pub fn of_cgroup_v1(cpuacct_folder: &Path, memory_folder: &Path) -> Result<Self, SampleError> {
         Self::start(Source::CgroupV1 {
             cpu: KernelFile::open(cpuacct_folder.join("cpuacct.usage"))?,
@@ -66,12 +66,12 @@ impl ProcessSampler {
         Ok(Self { source, last_cpu_us, last_at: Instant::now() })
     }
 
-    /// Looks once. An error means the program is gone (or its files were closed to us).
+    /// Takes one sample. An error means that the program is gone or its files are no longer readable.
     pub fn sample(&mut self) -> Result<ProcessSample, SampleError> {
         let now = Instant::now();
         let (cpu_us, memory_bytes) = self.source.read()?;
         let elapsed_us = now.duration_since(self.last_at).as_micros().max(1) as u64;
-        // A child that ended takes its time out of a tree's sum; the difference is then unknown, not negative.
+        // A child that ended reduces a tree's sum; the difference then counts as zero, not negative.
         let used_us = cpu_us.saturating_sub(self.last_cpu_us);
         self.last_cpu_us = cpu_us;
         self.last_at = now;
@@ -80,10 +80,10 @@ impl ProcessSampler {
 }
 
 impl Source {
-    /// (CPU time in µs since the program began, memory in bytes).
+    /// Returns (CPU time in µs since the program began, memory in bytes).
     fn read(&mut self) -> Result<(u64, u64), SampleError> {
         match self {
-            Self::Tree(tree) => tree.read(),
+            Self::ProcessTree(tree) => tree.read(),
             Self::CgroupV2 { cpu, memory, stat } => {
                 Ok((cpu.field("usage_usec")?, memory.number()?.saturating_sub(stat.field("inactive_file")?)))
             }
@@ -95,24 +95,24 @@ impl Source {
 }
 
 #[derive(Debug)]
-struct Tree {
+struct ProcessTree {
     root: u32,
-    members: HashMap<u32, Member>,
+    members: HashMap<u32, TreeProcess>,
     refreshed_at: Instant,
     tick_us: u64,
     page_bytes: u64,
 }
 
 #[derive(Debug)]
-struct Member {
+struct TreeProcess {
     stat: KernelFile,
-    /// Closed to us for programs of other users unless we are root.
+    /// File with the PSS; `None` if it belongs to another user's program and this process is not root.
     rollup: Option<KernelFile>,
-    /// As of the last refresh; `None` when the kernel doesn't tell.
+    /// PSS at the last refresh; `None` if it is unreadable.
     pss_bytes: Option<u64>,
 }
 
-impl Tree {
+impl ProcessTree {
     fn open(root: u32) -> Result<Self, SampleError> {
         let mut tree = Self {
             root,
@@ -121,7 +121,7 @@ impl Tree {
             tick_us: 1_000_000 / rustix::param::clock_ticks_per_second().max(1),
             page_bytes: rustix::param::page_size() as u64,
         };
-        tree.members.insert(root, Member::open(root)?);
+        tree.members.insert(root, TreeProcess::open(root)?);
         tree.refresh();
         Ok(tree)
     }
@@ -160,9 +160,9 @@ impl Tree {
         found.truncate(TREE_MAX);
         self.members.retain(|pid, _| found.contains(pid));
         for pid in found {
-            // A process that ended between the listing and now is simply not a member.
+            // Skips a process that ended after the listing.
             if let std::collections::hash_map::Entry::Vacant(slot) = self.members.entry(pid)
-                && let Ok(member) = Member::open(pid)
+                && let Ok(member) = TreeProcess::open(pid)
             {
                 slot.insert(member);
             }
@@ -173,19 +173,19 @@ impl Tree {
     }
 }
 
-/// Proportional memory of one process in bytes, as of now. The kernel walks its page tables: not for every second.
+/// Returns the current PSS of one process in bytes. The kernel walks its page tables: too costly for every second.
 pub fn pss_bytes_of(pid: u32) -> Result<u64, SampleError> {
     let mut rollup = KernelFile::open(format!("/proc/{pid}/smaps_rollup"))?;
     let found = pss_bytes(rollup.read()?);
     found.ok_or_else(|| SampleError::Field { path: rollup.path().to_path_buf(), field: "Pss" })
 }
 
-/// CPU time of one process's living threads, to the nanosecond (/proc/PID/stat counts only in ticks of 10 ms).
+/// Returns the CPU time of a process's living threads in nanoseconds (/proc/PID/stat counts only in ticks of 10 ms).
 pub fn cpu_time_of(pid: u32) -> Result<Duration, SampleError> {
     let folder = PathBuf::from(format!("/proc/{pid}/task"));
     let threads = std::fs::read_dir(&folder).map_err(|source| SampleError::Read { path: folder, source })?;
     let mut total = Duration::ZERO;
-    // A thread that ends between the listing and the read takes its time with it.
+    // The time of a thread that ends during the read is not counted.
     for text in threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok()) {
         let on_cpu = text.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
         total += Duration::from_nanos(on_cpu.unwrap_or(0));
@@ -201,12 +201,12 @@ fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-struct Usage {
+struct ProcessUsage {
     cpu_ticks: u64,
     resident_pages: u64,
 }
 
-impl Member {
+impl TreeProcess {
     fn open(pid: u32) -> Result<Self, SampleError> {
         Ok(Self {
             stat: KernelFile::open(format!("/proc/{pid}/stat"))?,
@@ -215,15 +215,16 @@ impl Member {
         })
     }
 
-    fn read(&mut self) -> Result<Usage, SampleError> {
+    fn read(&mut self) -> Result<ProcessUsage, SampleError> {
         let parsed = parse_stat(self.stat.read()?);
         let (cpu_ticks, resident_pages) =
             parsed.ok_or_else(|| SampleError::Field { path: self.stat.path().to_path_buf(), field: "stat" })?;
-        Ok(Usage { cpu_ticks, resident_pages })
+        Ok(ProcessUsage { cpu_ticks, resident_pages })
     }
 }
 
-/// (utime + stime + cutime + cstime in ticks, resident pages) of proc_pid_stat(5). The name in brackets may hold anything.
+/// Parses (utime + stime + cutime + cstime in ticks, resident pages) of proc_pid_stat(5). The name in brackets may hold any
+/// character.
 fn parse_stat(stat: &str) -> Option<(u64, u64)> {
     let mut words = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let mut ticks = 0;
@@ -255,7 +256,7 @@ mod tests {
             std::thread::yield_now();
         }
         let mut sampler = ProcessSampler::of_tree(parent.id()).unwrap();
-        let Source::Tree(tree) = &sampler.source else { panic!("a tree was opened") };
+        let Source::ProcessTree(tree) = &sampler.source else { panic!("a tree was opened") };
         assert_eq!(tree.members.len(), 2);
         assert!(sampler.sample().unwrap().memory_bytes > 0);
         for child in children(parent.id()) {

@@ -1,4 +1,4 @@
-//! The histogram against the vectors that TypeScript wrote: packages/contract/fixtures/histogram.json.
+//! Tests the histogram against the vectors of TypeScript: packages/contract/fixtures/histogram.json.
 #![cfg(test)]
 
 use fairlead_telemetry::{Histogram, bucket_index, bucket_lower_us, bucket_upper_us};

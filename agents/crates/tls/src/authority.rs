@@ -1,5 +1,5 @@
-//! The local certificate authority for `.localhost` names. Its key never leaves its file, its certificate can sign for
-//! nothing but `.localhost`, and leaves live in memory only.
+//! Local certificate authority for `.localhost` names. Invariant: its key never leaves its file, and its certificate can sign
+//! only `.localhost` names.
 
 use std::fmt;
 use std::io;
@@ -14,15 +14,15 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use time::{Duration, OffsetDateTime};
 
-/// Longest life of a leaf that every platform takes (Apple's limit for locally trusted roots).
+/// Maximum lifetime of a leaf that every platform accepts (Apple's limit for locally trusted roots).
 const LEAF_DAYS_MAX: i64 = 825;
 const LEAF_DAYS: i64 = 397;
 const ROOT_DAYS: i64 = 3650;
-/// A leaf is made anew when less than this is left.
+/// Remaining lifetime below which a leaf is renewed.
 const RENEW_BEFORE_DAYS: i64 = 30;
 const _: () = assert!(LEAF_DAYS <= LEAF_DAYS_MAX);
 
-/// Why the authority can't be used.
+/// Reason for which the authority can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     /// A file can't be read or written.
@@ -32,31 +32,29 @@ pub enum AuthorityError {
         #[source]
         source: io::Error,
     },
-    /// The files in its folder are no authority.
+    /// The folder's files are no valid authority.
     #[error("{folder} holds no usable authority ({reason}); move it away to get a new one, then trust that")]
     Damaged {
         folder: PathBuf,
-        /// What is wrong with it.
+        /// Reason for which they are invalid.
         reason: String,
     },
-    /// The name is not below `.localhost`.
+    /// The host name does not end in `.localhost`.
     #[error("the local authority signs only names that end in .localhost, not {host}")]
-    Host {
-        host: String,
-    },
-    /// The certificate can't be made.
+    Host { host: String },
+    /// The certificate can't be created.
     #[error("a certificate could not be made")]
     Make(#[from] rcgen::Error),
 }
 
-/// A leaf with its key, as the proxy takes it.
+/// Leaf certificate and its key, in the form that the proxy reads.
 #[derive(Clone)]
 pub struct Certificate {
-    /// The leaf alone: clients hold the root.
+    /// Chain with the leaf only, as clients hold the root.
     pub chain_der: Vec<Vec<u8>>,
-    /// Its private key.
+    /// Private key of the leaf, PKCS#8.
     pub key_pkcs8_der: Vec<u8>,
-    /// When to ask for a new one, Unix seconds.
+    /// Time of renewal, in Unix seconds.
     pub renew_after_unix_s: i64,
 }
 
@@ -66,7 +64,7 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// A root key and its certificate, in `ca.key` (0600) and `ca.pem` of one folder.
+/// Root key and certificate, in `ca.key` (0600) and `ca.pem` of one folder.
 pub struct LocalAuthority {
     issuer: Issuer<'static, KeyPair>,
     root_der: CertificateDer<'static>,
@@ -80,13 +78,13 @@ impl fmt::Debug for LocalAuthority {
 }
 
 impl LocalAuthority {
-    /// Opens the authority of a folder, or makes one there.
+    /// Opens the authority of a folder, or creates one.
     pub fn open_or_create(folder: &Path) -> Result<Self, AuthorityError> {
         let (key_path, root_path) = (folder.join("ca.key"), folder.join("ca.pem"));
         let read = |path: &Path| {
             file::read_if_present(path).map_err(|source| AuthorityError::File { path: path.to_path_buf(), source })
         };
-        // The root is written last, so a key without it is what a crash left: nobody can trust it yet.
+        // The root is written last, so a key without a root is left by a crash; no client can trust it yet.
         match (read(&key_path)?, read(&root_path)?) {
             (Some(key), Some(root)) => Self::open(folder, &key, &root, root_path),
             (None, Some(_)) => {
@@ -115,14 +113,14 @@ impl LocalAuthority {
         let key = std::str::from_utf8(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
         let key = KeyPair::from_pem(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
         let root_der = CertificateDer::from_pem_slice(root).map_err(|error| damaged(format!("ca.pem: {error}")))?;
-        // The root holds its public key as these very bytes.
+        // The root contains its public key as exactly these bytes.
         if !root_der.windows(key.public_key_raw().len()).any(|window| window == key.public_key_raw()) {
             return Err(damaged("ca.pem was made with another key".to_owned()));
         }
         Ok(Self { issuer: Issuer::new(root_params(&key)?, key), root_der, root_path })
     }
 
-    /// A new certificate for one exact name, with a key of its own.
+    /// Issues a certificate for one exact name, with a new key.
     pub fn leaf(&self, host: &str) -> Result<Certificate, AuthorityError> {
         if !host.ends_with(".localhost") {
             return Err(AuthorityError::Host { host: host.to_owned() });
@@ -131,7 +129,7 @@ impl LocalAuthority {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, host);
-        // A client's clock may be behind ours.
+        // A client's clock may be behind.
         params.not_before = now - Duration::HOUR;
         params.not_after = now + Duration::days(LEAF_DAYS);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -145,18 +143,18 @@ impl LocalAuthority {
         })
     }
 
-    /// The root certificate, for clients that pin it.
+    /// Returns the root certificate, for clients that pin it.
     pub fn root_der(&self) -> &[u8] {
         &self.root_der
     }
 
-    /// The root certificate's file, for people who trust it.
+    /// Returns the path of the root certificate, for people who install it.
     pub fn root_path(&self) -> &Path {
         &self.root_path
     }
 }
 
-/// The root's parameters follow from its key, so an opened authority issues under the very name it was made with.
+/// Derives the root's parameters from its key, so that a reopened authority issues under the same name.
 fn root_params(key: &KeyPair) -> Result<CertificateParams, AuthorityError> {
     let mut params = CertificateParams::new(Vec::new())?;
     let fingerprint: String = key.public_key_raw().iter().skip(1).take(4).map(|byte| format!("{byte:02x}")).collect();
@@ -166,7 +164,8 @@ fn root_params(key: &KeyPair) -> Result<CertificateParams, AuthorityError> {
     let now = OffsetDateTime::now_utc();
     params.not_before = now - Duration::HOUR;
     params.not_after = now + Duration::days(ROOT_DAYS);
-    // A stolen root must not be good for any real site: names below `localhost`, and no address at all (RFC 5280, 4.2.1.10).
+    // Name constraints make a stolen root useless for real sites: only names below `localhost`, and no address (RFC 5280,
+    // 4.2.1.10).
     params.name_constraints = Some(NameConstraints {
         permitted_subtrees: vec![GeneralSubtree::DnsName("localhost".to_owned())],
         excluded_subtrees: vec![

@@ -1,5 +1,5 @@
-//! What TLS is spoken towards apps: the same as towards clients, with their certificates checked against the authorities that
-//! the app names, or the system's. There is no way to check nothing.
+//! TLS client configuration for connections to apps. Invariant: certificates are always verified, against the app's authorities
+//! or the system's.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,21 +9,22 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::server::provider;
 
-/// Why no connection of TLS to an app can be made.
+/// Reason for which the TLS client can't be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientConfigError {
-    /// The PEM holds something else, or nothing.
+    /// The PEM holds no certificates, or invalid ones.
     #[error("the authorities are not certificates in PEM")]
     Authorities,
     /// Neither the app nor the system names any authority.
     #[error("the system has no certificate authorities; name the app's own")]
     NoSystemAuthorities,
-    /// rustls refuses the settings.
+    /// rustls rejects the configuration.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
 }
 
-/// Settings for connections to apps that offer `alpn`. `ca_pem` names the authorities to trust; empty: the system's, read once.
+/// Returns the configuration of connections that offer `alpn`. `ca_pem` holds the trusted authorities; empty: the system's, read
+/// once.
 pub fn client_config(ca_pem: &str, alpn: &[u8]) -> Result<Arc<ClientConfig>, ClientConfigError> {
     let roots = if ca_pem.is_empty() { system_roots()? } else { Arc::new(own_roots(ca_pem)?) };
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
@@ -59,7 +60,7 @@ fn system_roots() -> Result<Arc<RootCertStore>, ClientConfigError> {
             tracing::warn!(%error, "can't read some of the system's certificate authorities");
         }
         let mut roots = RootCertStore::empty();
-        // Some systems still list authorities whose encoding rustls does not take.
+        // Some systems still list authorities with an encoding that rustls rejects.
         let (_, unusable) = roots.add_parsable_certificates(found.certs);
         tracing::debug!(usable = roots.len(), unusable, "the system's certificate authorities");
         Arc::new(roots)

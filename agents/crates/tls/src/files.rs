@@ -1,4 +1,4 @@
-//! Certificates as people keep them: PEM files of a chain and a key, whose names are read from the leaf.
+//! Reads certificates from PEM files of a chain and a key. Takes the host names from the leaf.
 
 use std::path::{Path, PathBuf};
 
@@ -7,39 +7,35 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// A certificate and its key, ready to be delivered.
+/// Certificate and key, read from files.
 pub struct CertificateFile {
-    /// Host names of the leaf, in lower case; those with `*` as their first label too.
+    /// Host names of the leaf in lower case, including wildcards.
     pub hosts: Vec<String>,
-    /// The leaf, then its issuers.
+    /// Chain: the leaf, then its issuers.
     pub chain_der: Vec<Vec<u8>>,
-    /// The private key, PKCS#8.
+    /// Private key of the leaf, PKCS#8.
     pub key_pkcs8_der: Vec<u8>,
 }
 
-/// Why the files can't be used.
+/// Reason for which the files can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateFileError {
-    /// A file can't be read, or is not PEM of its kind.
+    /// A file can't be read or is not PEM of the expected kind.
     #[error("{path}: {source}")]
     Pem {
         path: PathBuf,
         #[source]
         source: pem::Error,
     },
-    /// It names no host.
+    /// The leaf names no host.
     #[error("{path}: the first certificate names no host (subject alternative names)")]
-    NoHosts {
-        path: PathBuf,
-    },
-    /// The key is of a kind that can't be used.
+    NoHosts { path: PathBuf },
+    /// The key has an unsupported type.
     #[error("{path}: this key can't be used; write it anew with `openssl pkcs8 -topk8 -nocrypt`")]
-    Key {
-        path: PathBuf,
-    },
+    Key { path: PathBuf },
 }
 
-/// Reads a chain and its key. Keys are taken as PKCS#8, SEC 1 or PKCS#1.
+/// Reads a chain and its key. Accepts keys as PKCS#8, SEC 1 or PKCS#1.
 pub fn read_certificate(chain: &Path, key: &Path) -> Result<CertificateFile, CertificateFileError> {
     let pem = |path: &Path| {
         let path = path.to_owned();

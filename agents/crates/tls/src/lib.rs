@@ -1,5 +1,5 @@
-//! Certificates, passwords and TLS settings: which certificate answers which name, what is offered to clients, and the local authority.
-//! Owns keys and cipher choices. Never opens a socket, and never prints a key.
+//! TLS configuration, certificate selection by host name, password hashes and the local certificate authority. Never opens a
+//! socket and never prints a key.
 
 mod authority;
 mod client;

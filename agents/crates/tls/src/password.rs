@@ -1,5 +1,5 @@
-//! Passwords of basic authentication, kept as hashes: PBKDF2-HMAC-SHA256 (RFC 8018), written
-//! `pbkdf2-sha256:<iterations>:<salt, base64>:<32 bytes, base64>`.
+//! Password hashes for basic authentication: PBKDF2-HMAC-SHA256 (RFC 8018), written `pbkdf2-sha256:<iterations>:<salt,
+//! base64>:<32 bytes, base64>`.
 
 use std::num::NonZeroU32;
 
@@ -10,17 +10,17 @@ use base64::engine::general_purpose::STANDARD;
 
 const ALGORITHM: pbkdf2::Algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
 const SCHEME: &str = "pbkdf2-sha256";
-/// What OWASP's password storage cheat sheet asks of this function (2023).
+/// Iterations that OWASP's password storage cheat sheet recommends for this function (2023).
 const ITERATIONS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
 
-/// The text is no hash of a password.
+/// Error of a text that is not a password hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the password hash is not of the form pbkdf2-sha256:<iterations>:<salt>:<hash>")]
 pub struct PasswordHashError;
 
-/// A hash that passwords are compared with.
+/// Password hash with its salt and iterations.
 #[derive(Clone)]
 pub struct PasswordHash {
     iterations: NonZeroU32,
@@ -29,7 +29,7 @@ pub struct PasswordHash {
 }
 
 impl PasswordHash {
-    /// Reads a hash as `hash_password` writes it.
+    /// Parses a hash in the form of `hash_password`.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
         let mut parts = text.split(':');
         let form = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
@@ -44,15 +44,15 @@ impl PasswordHash {
         })
     }
 
-    /// Whether this is of `password`. Takes long by design (tens to hundreds of milliseconds): never on a core's thread. The
-    /// time does not depend on what the password has right.
+    /// True if this is the hash of `password`. Slow by design (tens to hundreds of milliseconds): never call it on a proxy core's
+    /// thread. The time does not depend on the password.
     pub fn verify(&self, password: &[u8]) -> bool {
         pbkdf2::verify(ALGORITHM, self.iterations, &self.salt, password, &self.hash).is_ok()
     }
 
-    /// One that no password is of, as slow to find out as this one: for names that are unknown.
+    /// Returns a hash that matches no password and takes as long to verify, for unknown user names.
     pub fn decoy(&self) -> Self {
-        // Not the output for any known input; the salt differs so that nothing can be learnt of this hash.
+        // No known input has this output; the different salt reveals nothing about this hash.
         Self { iterations: self.iterations, salt: [0; SALT_BYTES].into(), hash: [0; HASH_BYTES] }
     }
 }
@@ -63,7 +63,7 @@ impl std::fmt::Debug for PasswordHash {
     }
 }
 
-/// Makes the hash of a new password, with a salt of its own. Fails only when the system gives no random bytes.
+/// Hashes a new password with a new salt. Fails only if the system gives no random bytes.
 pub fn hash_password(password: &[u8]) -> Result<String, Unspecified> {
     hash_with(password, ITERATIONS)
 }

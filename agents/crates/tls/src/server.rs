@@ -1,4 +1,4 @@
-//! What TLS the proxy speaks: 1.3 and 1.2, AES-128-GCM first, stateless tickets, HTTP/2 before HTTP/1.1.
+//! TLS server configuration of the proxy: 1.3 and 1.2, AES-128-GCM first, stateless tickets, HTTP/2 before HTTP/1.1.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::{CipherSuite, Error, ServerConfig};
 
 use crate::Tickets;
 
-/// One configuration for all cores: tickets made on one core are taken on every other.
+/// Returns the configuration for all cores: every core accepts tickets of every other core.
 pub fn server_config(
     certificates: Arc<dyn ResolvesServerCert>,
     tickets: Arc<Tickets>,
@@ -19,7 +19,7 @@ pub fn server_config(
         .with_cert_resolver(certificates);
     // Some clients offer only HTTP/1.0, by its own name (RFC 7301, 6).
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec(), b"http/1.0".to_vec()];
-    // SHA-256 with the CPU's own instructions makes a handshake a sixth cheaper than the SHA-384 that most clients list first.
+    // Server order: SHA-256 with CPU instructions costs a sixth less per handshake than the SHA-384 that most clients list first.
     config.ignore_client_order = true;
     config.ticketer = tickets;
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -1,4 +1,4 @@
-//! Certificates by host name, swapped whole while handshakes go on.
+//! Certificate store: selects certificates by host name and is replaced as a whole during handshakes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,21 +9,21 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// A certificate as it is delivered.
+/// Certificate of a snapshot.
 #[derive(Clone, Copy)]
 pub struct CertificateSource<'a> {
-    /// Host names in lower case that it answers for; `*.example.com` is every name of one label more than `example.com`.
+    /// Host names in lower case; `*.example.com` covers every name with one more label than `example.com`.
     pub hosts: &'a [String],
-    /// The leaf, then its issuers.
+    /// Chain: the leaf, then its issuers.
     pub chain_der: &'a [Vec<u8>],
-    /// Its private key, PKCS#8.
+    /// Private key of the leaf, PKCS#8.
     pub key_pkcs8_der: &'a [u8],
 }
 
-/// Why a certificate can't be used.
+/// Reason for which a certificate can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// It names no host or has no certificate in its chain.
+    /// It has no host names or an empty chain.
     #[error("the certificate for {hosts} is empty")]
     Empty {
         /// The hosts it was for.
@@ -31,34 +31,32 @@ pub enum CertificateError {
     },
     /// Two certificates claim one host.
     #[error("{host} has two certificates")]
-    Duplicate {
-        host: String,
-    },
-    /// Its key can't be read, or belongs to another certificate.
+    Duplicate { host: String },
+    /// The key is invalid or belongs to another certificate.
     #[error("the certificate for {hosts} and its key can't be used: {reason}")]
     Key {
         /// The hosts it was for.
         hosts: String,
-        /// What rustls said; names no secret.
+        /// Error of rustls; contains no secret.
         reason: rustls::Error,
     },
 }
 
-/// All certificates of one snapshot.
+/// Certificates of one snapshot, by host.
 #[derive(Default)]
 pub struct CertificateSet {
-    by_host: HashMap<Box<str>, Arc<Entry>>,
-    /// Wildcards, by what follows `*.`.
-    by_parent: HashMap<Box<str>, Arc<Entry>>,
+    by_host: HashMap<Box<str>, Arc<CertificateEntry>>,
+    /// Wildcard certificates, by the name after `*.`.
+    by_parent: HashMap<Box<str>, Arc<CertificateEntry>>,
 }
 
-struct Entry {
+struct CertificateEntry {
     key_pkcs8_der: Box<[u8]>,
     certified: Arc<CertifiedKey>,
 }
 
 impl CertificateSet {
-    /// Reads certificates; those that `previous` has with the same bytes are taken over.
+    /// Builds a set. Reuses certificates of `previous` with the same bytes.
     pub fn build<'a>(
         sources: impl IntoIterator<Item = CertificateSource<'a>>,
         previous: &Self,
@@ -67,7 +65,7 @@ impl CertificateSet {
         for source in sources {
             let entry = match source.hosts.first().and_then(|host| previous.named(host)) {
                 Some(entry) if entry.is(&source) => Arc::clone(entry),
-                _ => Arc::new(Entry::read(&source)?),
+                _ => Arc::new(CertificateEntry::read(&source)?),
             };
             for host in source.hosts {
                 let (map, name) = match host.strip_prefix("*.") {
@@ -82,21 +80,21 @@ impl CertificateSet {
         Ok(set)
     }
 
-    /// Whether a host has a certificate.
+    /// True if a host has a certificate.
     pub fn has(&self, host: &str) -> bool {
         self.find(host).is_some()
     }
 
-    /// The certificate that was delivered for this very name.
-    fn named(&self, host: &str) -> Option<&Arc<Entry>> {
+    /// Returns the certificate for exactly this name.
+    fn named(&self, host: &str) -> Option<&Arc<CertificateEntry>> {
         match host.strip_prefix("*.") {
             Some(parent) => self.by_parent.get(parent),
             None => self.by_host.get(host),
         }
     }
 
-    /// The host's own; else that of all names beside it. A wildcard stands for one label (RFC 9525, 6.3).
-    fn find(&self, host: &str) -> Option<&Arc<Entry>> {
+    /// Returns the host's certificate, else the wildcard's. A wildcard stands for one label (RFC 9525, 6.3).
+    fn find(&self, host: &str) -> Option<&Arc<CertificateEntry>> {
         let own = self.by_host.get(host);
         own.or_else(|| self.by_parent.get(host.split_once('.').filter(|(label, _)| !label.is_empty())?.1))
     }
@@ -108,7 +106,7 @@ impl fmt::Debug for CertificateSet {
     }
 }
 
-impl Entry {
+impl CertificateEntry {
     fn read(source: &CertificateSource<'_>) -> Result<Self, CertificateError> {
         let hosts = || source.hosts.join(", ");
         if source.hosts.is_empty() || source.chain_der.is_empty() {
@@ -128,19 +126,19 @@ impl Entry {
     }
 }
 
-/// What handshakes look names up in. A client that names no host, or an unknown one, gets no certificate and no connection.
+/// Certificate resolver for handshakes. A client without SNI, or with an unknown name, gets no certificate and no connection.
 #[derive(Debug, Default)]
 pub struct CertificateStore {
     set: RwLock<Arc<CertificateSet>>,
 }
 
 impl CertificateStore {
-    /// The set in use.
+    /// Returns the current set.
     pub fn current(&self) -> Arc<CertificateSet> {
         Arc::clone(&self.set.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the set; handshakes under way end with what they began.
+    /// Replaces the set; running handshakes keep the certificate that they selected.
     pub fn swap(&self, set: Arc<CertificateSet>) {
         *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
     }

@@ -1,5 +1,5 @@
-//! Session tickets under keys that come from outside, so that they are taken by every core and by the next process too.
-//! Owns the tickets' form. Never makes a key last: whoever holds the secrets turns them over (RFC 8446, C.4; RFC 5077, 5.5).
+//! Stateless session tickets with keys derived from given secrets, so that every core and the next process accept them.
+//! Invariant: never stores a key; the owner of the secrets rotates them (RFC 8446, C.4; RFC 5077, 5.5).
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,33 +10,33 @@ use aws_lc_rs::hmac;
 use rustls::Error;
 use rustls::server::ProducesTickets;
 
-/// How long a ticket may be used, and how long a key makes tickets before it only takes them.
+/// Lifetime of a ticket, and the time after which a key only decrypts tickets.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 
-/// What a ticket's key is made from.
+/// Secret that a ticket key is derived from.
 pub type TicketSecret = [u8; 32];
 
-/// Length of the name that tells keys apart.
+/// Length of a key's name.
 const NAME_BYTES: usize = 16;
 
-/// Makes tickets with the newest key and takes those of all keys it has.
+/// Encrypts tickets with the newest key and decrypts those of all keys.
 pub struct Tickets {
     keys: RwLock<Arc<[TicketKey]>>,
 }
 
-/// A ticket is the key's name, a nonce, and the sealed state of the session.
+/// Key of tickets. A ticket is the key's name, a nonce, and the encrypted session state.
 struct TicketKey {
     name: [u8; NAME_BYTES],
     key: RandomizedNonceKey,
 }
 
 impl Tickets {
-    /// Tickets under `secrets`, the newest first. An error when there is none.
+    /// Creates the keys from `secrets`, the newest first. Fails without secrets.
     pub fn new(secrets: &[TicketSecret]) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self { keys: RwLock::new(read(secrets)?) }))
     }
 
-    /// Goes on with other secrets; handshakes under way are not disturbed. An error changes nothing.
+    /// Replaces the secrets without affecting running handshakes. An error changes nothing.
     pub fn swap(&self, secrets: &[TicketSecret]) -> Result<(), Error> {
         let keys = read(secrets)?;
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;

@@ -1,4 +1,4 @@
-//! Real handshakes between rustls clients and the proxy's configuration.
+//! Tests handshakes between rustls clients and the proxy's configuration.
 #![cfg(test)]
 
 use std::os::unix::fs::PermissionsExt;
@@ -43,7 +43,7 @@ fn configured(store: Arc<CertificateStore>) -> Arc<ServerConfig> {
     server_config(store, Tickets::new(&[[7; 32]]).unwrap()).unwrap()
 }
 
-/// Runs both ends in memory until neither has anything to say.
+/// Runs both ends in memory until neither has data to send.
 fn shake(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -135,7 +135,7 @@ fn the_root_is_good_for_localhost_names_only() {
     let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
     assert!(matches!(authority.leaf("example.com"), Err(AuthorityError::Host { .. })));
     assert!(matches!(authority.leaf("localhost"), Err(AuthorityError::Host { .. })));
-    // The leaf answers for its own name alone, even when the proxy would send it for another.
+    // The leaf is valid only for its own name, even if the proxy sends it for another.
     let leaf = authority.leaf("a.localhost").unwrap();
     let store = CertificateStore::default();
     store.swap(Arc::new(set(&[("b.localhost", &leaf)], &CertificateSet::default()).unwrap()));

@@ -1,4 +1,4 @@
-//! A plan as the tests of load need it.
+//! Benchmark plan for tests.
 
 use std::time::Duration;
 
