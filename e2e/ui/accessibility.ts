@@ -1,4 +1,4 @@
-// Looks at one page with axe, by the rules of WCAG 2.2 AA, in both themes.
+// Checks one page with axe against WCAG 2.2 AA, in both themes.
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page } from '@playwright/test';
 
@@ -7,7 +7,7 @@ const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
 const SERIOUS = new Set(['serious', 'critical']);
 
-/** Serious findings, one line each: where, which rule, on what. */
+/** Returns serious findings, one line each: page, rule and element. */
 export async function findFaults(page: Page, where: string): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
   return violations
@@ -17,7 +17,7 @@ export async function findFaults(page: Page, where: string): Promise<string[]> {
     );
 }
 
-/** Looks at the page as it stands, dialogs and all: no fault in either theme, and nothing wider than a phone. */
+/** Checks the page as it stands, open dialogs included: no finding in either theme, and nothing wider than a phone. */
 export async function look(page: Page): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });

@@ -1,4 +1,4 @@
-// Starts the product as a user does, in a scratch folder, and tells the tests where it is by environment variables.
+// Starts the product in a scratch folder, and passes its addresses to the tests in environment variables.
 import { appendFileSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
   };
 }
 
-/** A folder with an agent that works like the given one and is another by its digest, for upgrade.spec.ts. */
+/** Creates a folder with a copy of the agent that has another digest, for upgrade.spec.ts. */
 function offerAnother(agent: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-offered-'));
   copyFileSync(agent, join(folder, 'agent'));

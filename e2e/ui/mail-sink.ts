@@ -1,4 +1,4 @@
-// A real mail server for the browser tests: keeps each mail as a file, because the tests run in another process.
+// SMTP server for the browser tests. Stores each mail as a file, because the tests run in another process.
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export async function startMailSink(): Promise<MailSink> {
       stream.on('end', () => {
         count += 1;
         const file = join(folder, `${String(count).padStart(4, '0')}.eml`);
-        // Whole or not at all: a reader must not see half a mail.
+        // Renames the complete file: a reader must not see half a mail.
         writeFileSync(`${file}.part`, Buffer.concat(parts));
         renameSync(`${file}.part`, file);
         done();
@@ -42,7 +42,7 @@ export async function startMailSink(): Promise<MailSink> {
   };
 }
 
-/** The newest link to a page in the mails so far; null while there is none. */
+/** Returns the newest link to a page in the mails; null if there is none. */
 export function findLink(folder: string, page: string): string | null {
   const files = readdirSync(folder).filter((name) => name.endsWith('.eml'));
   for (const name of files.sort().reverse()) {

@@ -1,6 +1,6 @@
 import { defineConfig } from '@playwright/test';
 
-// One product for the whole run (global-setup.ts), so one test after another.
+// One product serves the whole run (global-setup.ts), so tests run one after another.
 export default defineConfig({
   testDir: import.meta.dirname,
   testMatch: '*.spec.ts',

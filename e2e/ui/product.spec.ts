@@ -1,5 +1,4 @@
-// The way of a first user through the product, in a browser, on a real one: set-up, the sample app live, a deploy watched
-// line by line, charts that move, a benchmark, a rollback.
+// Browser tests of the first use: set-up, sample app live, deployment log, live charts, benchmark, rollback.
 import { expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { visitSample } from './visitors.ts';
@@ -10,7 +9,7 @@ const ORGANIZATION = '/my-organization';
 const DEPLOYED = { timeout: 60_000 };
 
 let page: Page;
-/** What the browser complained of; a page without faults complains of nothing. */
+/** Errors in the browser's console; a good page has none. */
 const complaints: string[] = [];
 
 test.beforeAll(async ({ browser }) => {
@@ -33,7 +32,7 @@ async function openApp(): Promise<void> {
   await expect(heading('hello')).toBeVisible();
 }
 
-/** Presses Deploy and waits for the page of the new deployment; answers its number. */
+/** Presses Deploy and waits for the page of the new deployment; returns its number. */
 async function deploy(): Promise<number> {
   await openApp();
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
@@ -44,20 +43,20 @@ async function deploy(): Promise<number> {
 
 const pill = () => page.getByRole('banner').or(page.locator('header')).first();
 
-test('nobody but the holder of the token can make the first account', async () => {
+test('only the holder of the token can create the first account', async () => {
   await page.goto('/');
   await expect(page).toHaveURL(/\/setup/);
-  // The page lives now: while it still wakes, Next writes its own address over a new one.
+  // Wait for hydration: before it, Next would replace a new URL with its own.
   await expect(page.getByLabel('Setup token')).toBeVisible();
   await page.goto(`/setup#token=${process.env.FAIRLEAD_E2E_TOKEN}`);
   await page.getByLabel('Your name').fill(ADA.name);
-  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill(ADA.password);
-  await page.getByRole('button', { name: 'Make my account' }).click();
-  await expect(heading('Everything runs')).toBeVisible();
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await expect(heading("You're all set")).toBeVisible();
   await expect(page.getByText('Server local is connected')).toBeVisible();
   await expect(page.getByText('hello is live')).toBeVisible();
-  // A used token is of no more use to whoever reads the history.
+  // A reader of the browser history must not see the token.
   expect(new URL(page.url()).hash).toBe('');
   await page.getByRole('link', { name: 'Open the dashboard' }).click();
   await expect(heading('Overview')).toBeVisible();
@@ -70,22 +69,22 @@ test('the sample app is live on the overview', async () => {
   await expect(page.getByText('local', { exact: true }).first()).toBeVisible();
 });
 
-test('signing out and in again', async () => {
+test('sign out and in again', async () => {
   await page.getByRole('button', { name: `Account of ${ADA.name}` }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await expect(page).toHaveURL(/\/sign-in/);
-  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill('not the password');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByText('E-mail or password is wrong.')).toBeVisible();
-  // The refused attempt is the one complaint that belongs here.
+  await expect(page.getByText('Email or password is wrong.')).toBeVisible();
+  // The refused sign-in is the only expected error.
   expect(complaints.splice(0).every((complaint) => complaint.includes('401'))).toBe(true);
   await page.getByLabel('Password').fill(ADA.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(heading('Overview')).toBeVisible();
 });
 
-test('a deploy is watched live: steps, log lines, the address at the end', async () => {
+test('a deployment is followed live: steps, log lines, the address at the end', async () => {
   const number = await deploy();
   expect(number).toBeGreaterThan(1);
   const log = page.getByRole('region', { name: 'Log', exact: true });
@@ -94,7 +93,7 @@ test('a deploy is watched live: steps, log lines, the address at the end', async
   await expect(page.getByRole('link', { name: /hello\.localhost/ }).first()).toBeVisible();
 });
 
-test('the figures and charts of the app move with its visitors', async () => {
+test('figures and charts of the app update with its visitors', async () => {
   await openApp();
   const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd .sr-only');
   const visitors = visitSample();
@@ -113,21 +112,21 @@ test('the figures and charts of the app move with its visitors', async () => {
   }
 });
 
-test('a benchmark is started, watched and drawn', async () => {
+test('a benchmark is started, followed and charted', async () => {
   await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
-  const dialog = page.getByRole('dialog', { name: 'Start a benchmark' });
-  await dialog.getByLabel('Connections at once').fill('1, 8');
-  await dialog.getByLabel('Seconds a measurement').selectOption('1');
+  const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
+  await dialog.getByLabel('Concurrency').fill('1, 8');
+  await dialog.getByLabel('Seconds per run').selectOption('1');
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
   await expect(pill()).toContainText('Done', DEPLOYED);
   await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
   await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
-  // Two levels by target and protocol; a row each.
+  // Two concurrency levels by target and protocol, one row each.
   expect(await page.getByRole('table').getByRole('row').count()).toBeGreaterThanOrEqual(5);
 });
 
-test('a rollback brings the first release back', async () => {
+test('a rollback restores the first release', async () => {
   await page.goto(`${ORGANIZATION}/apps/hello/deployments`);
   await page.getByRole('link', { name: '#1', exact: true }).click();
   await expect(heading('Deployment #1')).toBeVisible();

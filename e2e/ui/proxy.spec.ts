@@ -1,5 +1,5 @@
-// The page of a domain in a browser: a policy that is refused says where, one that is saved is there after a reload and
-// without its passwords, and detaching a domain that has one asks first. Runs after product.spec.ts, which leaves the app.
+// Browser tests of the domain page: validation errors, saved policies without their passwords, and the confirmation
+// before a domain with a policy is detached. Runs after product.spec.ts, which leaves the app.
 import { expect, type Page, test } from '@playwright/test';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -18,43 +18,43 @@ test.afterAll(() => page.context().close());
 
 test('a domain leads from its app to its page', async () => {
   await page.goto(`${APP}/domains`);
-  await page.getByRole('textbox', { name: 'Attach a domain' }).fill(HOST);
+  await page.getByRole('textbox', { name: 'Attach domain' }).fill(HOST);
   await page.getByRole('button', { name: 'Attach' }).click();
   await page.getByRole('link', { name: `Policy: ${HOST}`, exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: HOST })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
 });
 
-test('what is refused is marked, and nothing is saved', async () => {
+test('a refused field is marked, and nothing is saved', async () => {
   await page.getByRole('checkbox', { name: 'Ask for a name and a password' }).check();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ann');
   await page.getByLabel('Password', { exact: true }).fill('short');
-  await page.getByRole('textbox', { name: 'Turn away' }).fill('192.0.2.0/99');
+  await page.getByRole('textbox', { name: 'Block' }).fill('192.0.2.0/99');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('A password has at least 8 characters.')).toBeVisible();
-  await expect(page.getByText('Something above was refused; it says why.')).toBeVisible();
+  await expect(page.getByText('Some fields need attention.')).toBeVisible();
   await look(page);
 });
 
 test('a policy is saved, and its passwords are never shown again', async () => {
   await page.getByLabel('Password', { exact: true }).fill('correct horse');
-  await page.getByRole('textbox', { name: 'Turn away' }).fill('192.0.2.0/24\n2001:db8::/32');
+  await page.getByRole('textbox', { name: 'Block' }).fill('192.0.2.0/24\n2001:db8::/32');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved', { exact: true })).toBeVisible();
   await page.reload();
   await expect(page.getByRole('textbox', { name: 'Name', exact: true })).toHaveValue('ann');
   await expect(page.getByLabel('Password', { exact: true })).toHaveValue('');
-  await expect(page.getByText('Empty: as it was.')).toBeVisible();
-  await expect(page.getByRole('textbox', { name: 'Turn away' })).toHaveValue('192.0.2.0/24\n2001:db8::/32');
+  await expect(page.getByText('Leave blank to keep the password.')).toBeVisible();
+  await expect(page.getByRole('textbox', { name: 'Block' })).toHaveValue('192.0.2.0/24\n2001:db8::/32');
   expect(await page.content()).not.toContain('pbkdf2');
 });
 
-test('a path of a host is attached, and loses its beginning for the app', async () => {
+test('a path of a host is attached with its prefix stripped', async () => {
   await page.goto(`${APP}/domains`);
-  await page.getByRole('textbox', { name: 'Attach a domain' }).fill(`${HOST}/a b`);
+  await page.getByRole('textbox', { name: 'Attach domain' }).fill(`${HOST}/a b`);
   await page.getByRole('button', { name: 'Attach' }).click();
   await expect(page.getByText('Enter the beginning of a path', { exact: false })).toBeVisible();
-  await page.getByRole('textbox', { name: 'Attach a domain' }).fill(`${HOST}/api`);
+  await page.getByRole('textbox', { name: 'Attach domain' }).fill(`${HOST}/api`);
   await page.getByRole('button', { name: 'Attach' }).click();
   await page.getByRole('link', { name: `Policy: ${HOST}/api` }).click();
   await expect(page.getByRole('heading', { level: 1, name: `${HOST}/api` })).toBeVisible();
@@ -69,38 +69,38 @@ test('detaching a domain with a policy asks first', async () => {
   await page.getByRole('button', { name: `Detach ${HOST}`, exact: true }).click();
   await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
   await look(page);
-  await page.getByRole('button', { name: 'Detach it' }).click();
+  await page.getByRole('button', { name: 'Detach' }).click();
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toHaveCount(0);
 });
 
-test('how requests reach the instances is set beside the scaling, and needs no deployment', async () => {
+test('load balancing is set beside scaling, and needs no deployment', async () => {
   await page.goto(`${APP}/config`);
-  await page.getByRole('combobox', { name: 'A visitor stays with an instance' }).selectOption('By a cookie');
-  await page.getByRole('textbox', { name: 'Name of the cookie' }).fill('a b');
+  await page.getByRole('combobox', { name: 'Sticky sessions' }).selectOption('Cookie');
+  await page.getByRole('textbox', { name: 'Cookie name' }).fill('a b');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Enter the name of a cookie', { exact: false })).toBeVisible();
   await look(page);
-  await page.getByRole('textbox', { name: 'Name of the cookie' }).fill('hello');
+  await page.getByRole('textbox', { name: 'Cookie name' }).fill('hello');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByText('The servers take it now.')).toBeVisible();
+  await expect(page.getByText('Servers apply it now.')).toBeVisible();
   await page.reload();
-  await expect(page.getByRole('textbox', { name: 'Name of the cookie' })).toHaveValue('hello');
+  await expect(page.getByRole('textbox', { name: 'Cookie name' })).toHaveValue('hello');
   await expect(page.getByText('traffic.sticky').first()).toBeVisible();
 });
 
-test("a server's proxy is set up on its page", async () => {
+test("a server's proxy is configured on its page", async () => {
   await page.goto('/my-organization/servers');
   await page.getByRole('link', { name: 'local' }).first().click();
   const form = page.getByRole('form', { name: 'Proxy' });
-  await form.getByRole('checkbox', { name: 'They begin connections', exact: false }).check();
+  await form.getByRole('checkbox', { name: 'PROXY protocol' }).check();
   await form.getByRole('button', { name: 'Save' }).click();
   await expect(form.getByText('Name the proxies that speak it', { exact: false })).toBeVisible();
   await look(page);
-  await form.getByRole('checkbox', { name: 'They begin connections', exact: false }).uncheck();
-  await form.getByRole('textbox', { name: 'Proxies in front of it' }).fill('192.0.2.0/24');
-  await form.getByRole('combobox', { name: 'A line is' }).selectOption('A JSON object');
+  await form.getByRole('checkbox', { name: 'PROXY protocol' }).uncheck();
+  await form.getByRole('textbox', { name: 'Trusted proxies' }).fill('192.0.2.0/24');
+  await form.getByRole('combobox', { name: 'Format' }).selectOption('JSON');
   await form.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved', { exact: true })).toBeVisible();
   await page.reload();
-  await expect(form.getByRole('textbox', { name: 'Proxies in front of it' })).toHaveValue('192.0.2.0/24');
+  await expect(form.getByRole('textbox', { name: 'Trusted proxies' })).toHaveValue('192.0.2.0/24');
 });

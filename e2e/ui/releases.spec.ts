@@ -1,5 +1,5 @@
-// The releases and the configuration of an app in a browser: one compared and brought back, a setting saved and told to be
-// waiting. Runs after product.spec.ts, which leaves two releases, the first of them live.
+// Browser tests of releases and configuration: compare and roll back a release, save a setting that waits for a
+// deployment. Runs after product.spec.ts, which leaves two releases, the first of them live.
 import { expect, type Page, test } from '@playwright/test';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -15,9 +15,9 @@ test.beforeAll(async ({ browser }) => {
 });
 test.afterAll(() => page.context().close());
 
-test('a release is compared with the live one, and brought back from there', async () => {
+test('a release is compared with the live one and rolled back to', async () => {
   await page.goto(`${APP}/releases`);
-  await expect(page.getByRole('listitem').filter({ hasText: 'first settings' }).first()).toBeVisible();
+  await expect(page.getByRole('listitem').filter({ hasText: 'settings v1' }).first()).toBeVisible();
   await page.getByRole('button', { name: 'Compare release 2 with the live one' }).click();
   const compared = page.getByRole('dialog', { name: 'Release 2 beside the live release 1' });
   await expect(compared.getByText('The same settings.')).toBeVisible();
@@ -27,11 +27,11 @@ test('a release is compared with the live one, and brought back from there', asy
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
 });
 
-test('a setting that is saved waits for the next deployment, and says so', async () => {
+test('a saved setting waits for the next deployment, and the page says so', async () => {
   await page.goto(`${APP}/config`);
   const save = page.getByRole('button', { name: 'Save' });
   await expect(save).toBeDisabled();
-  await page.getByRole('button', { name: 'Add a variable' }).click();
+  await page.getByRole('button', { name: 'Add variable' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('PORT');
   await page.getByRole('textbox', { name: 'Value' }).fill('quiet');
   await save.click();
@@ -63,12 +63,12 @@ test('a variable has a scope, and a start command for a shell is shown as it was
   await expect(save).toBeDisabled();
 });
 
-test('a deploy key is made, and shows its public half', async () => {
+test('a deploy key is created, and the page shows its public key', async () => {
   await page.goto(`${APP}/settings`);
-  await page.getByRole('button', { name: 'Make a deploy key' }).click();
+  await page.getByRole('button', { name: 'Create deploy key' }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
   await page.getByRole('button', { name: 'Remove the deploy key' }).click();
   await look(page);
-  await page.getByRole('button', { name: 'Remove it' }).click();
+  await page.getByRole('button', { name: 'Remove' }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toHaveCount(0);
 });

@@ -1,5 +1,5 @@
-// Every page looked at by axe, light and dark, and measured on a phone's width. Runs after product.spec.ts, which makes the
-// account and leaves deployments and a benchmark to look at.
+// Accessibility scan of every page with axe, in light and dark and at a phone's width. Runs after product.spec.ts,
+// which creates the account, deployments and a benchmark.
 import { expect, type Page, test } from '@playwright/test';
 import { findFaults } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -35,7 +35,7 @@ const PAGES = [
   '/settings/audit',
   '/settings/tokens',
 ];
-/** Pages of one thing, entered by the first link of their list. */
+/** Detail pages, opened by the first link of their list. */
 const DETAILS = [
   { list: '/servers', href: /\/servers\/srv_/ },
   { list: '/benchmarks', href: /\/benchmarks\/run_/ },
@@ -46,21 +46,21 @@ const DETAILS = [
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  // A failed test gets a new browser, and that one must be signed in too.
+  // A failed test gets a new browser, which must be signed in too.
   page = await openSignedIn(browser, { viewport: WIDE, reducedMotion: 'reduce' });
 });
 test.afterAll(() => page.context().close());
 
-test('the page of signing in', async () => {
+test('the sign-in page', async () => {
   const cookies = await page.context().cookies();
   await page.context().clearCookies();
   await scan('/sign-in');
   await page.context().addCookies(cookies);
 });
 
-test('the page of an account', () => scan('/account'));
+test('the account page', () => scan('/account'));
 
-// All calls of the reference are drawn alike: a few are enough to look at.
+// All calls of the reference render alike: a few are enough.
 for (const path of [
   '/docs/api?search=app',
   '/forgot-password',
@@ -94,7 +94,7 @@ async function scan(path: string): Promise<void> {
     faults.push(...(await findFaults(page, theme)));
   }
   await page.setViewportSize(PHONE);
-  // Charts draw themselves anew once they know their width.
+  // Charts redraw once they know their width.
   const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await expect.poll(over, `${path} is wider than a phone`).toBeLessThanOrEqual(0);
   await page.setViewportSize(WIDE);

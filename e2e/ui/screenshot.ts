@@ -1,4 +1,4 @@
-// `npm run screenshot`: makes the README's pictures from a running product with the demo's history and real visitors.
+// `npm run screenshot`: takes the README's pictures of a running product with demo history and real visitors.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from '@playwright/test';
@@ -9,7 +9,7 @@ import { startTraffic } from '../../tools/lib/traffic.ts';
 
 const IMAGES = join(ROOT, 'docs/images');
 const WIDTH = 1440;
-/** Enough visits that the live charts have a line to show. */
+/** Enough visits for a visible line in the live charts. */
 const VISITS = 30_000;
 
 mkdirSync(IMAGES, { recursive: true });
@@ -50,11 +50,11 @@ async function take(browser: Browser, theme: 'light' | 'dark', slug: string): Pr
   });
   const page = await context.newPage();
   await page.goto('/sign-in');
-  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill(ADA.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  // A live figure has arrived when the sample app shows more than none.
+  // Live figures have arrived when the sample app shows more than zero.
   await page.getByRole('row').filter({ hasText: 'hello' }).first().waitFor();
   const suffix = theme === 'light' ? '' : '-dark';
   await page.screenshot({ path: join(IMAGES, `overview${suffix}.png`) });

@@ -1,5 +1,5 @@
-// The secrets of an app in a browser: one added and masked, two pasted, one seen after asking who sits there, brought back
-// from its history, made live and deleted. Runs after scan.spec.ts.
+// Browser tests of an app's secrets: add, paste, reveal after an identity check, restore a version, apply and delete.
+// Runs after scan.spec.ts.
 import { join } from 'node:path';
 import { ageSessions } from '@fairlead/auth/testing/age-sessions';
 import { findRunning } from '@fairlead/db/embedded';
@@ -26,9 +26,9 @@ const rowOf = (name: string) => page.getByRole('listitem').filter({ has: page.ge
 
 async function choose(name: string, item: string): Promise<void> {
   const entry = page.getByRole('menuitem', { name: item, exact: true });
-  // A dialog that has just closed gives its focus back, which closes a menu that was opened meanwhile.
+  // A dialog that just closed restores focus, which closes a menu that was opened meanwhile.
   await expect(async () => {
-    if (!(await entry.isVisible())) await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    if (!(await entry.isVisible())) await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await entry.click({ timeout: 2_000 });
   }).toPass();
 }
@@ -36,8 +36,8 @@ async function choose(name: string, item: string): Promise<void> {
 test('a secret is added, and shown masked', async () => {
   await page.goto(SECRETS);
   await expect(page.getByText('No secrets yet')).toBeVisible();
-  await page.getByRole('button', { name: 'Add a secret' }).click();
-  const add = dialog('Add a secret');
+  await page.getByRole('button', { name: 'Add secret' }).click();
+  const add = dialog('Add secret');
   await add.getByLabel('Name').fill('api_key');
   await add.getByRole('textbox', { name: 'Value' }).fill(VALUE);
   await add.getByRole('checkbox', { name: /^Sealed/ }).uncheck();
@@ -50,14 +50,14 @@ test('a secret is added, and shown masked', async () => {
   expect(await page.content()).not.toContain(VALUE);
 });
 
-test('two are pasted, by name first; a line that says nothing stops all of them', async () => {
-  await page.getByRole('button', { name: 'Paste a .env', exact: true }).click();
-  const paste = dialog('Paste a .env');
+test('two secrets are pasted and previewed by name; an invalid line blocks all of them', async () => {
+  await page.getByRole('button', { name: 'Paste .env', exact: true }).click();
+  const paste = dialog('Paste .env');
   await paste.getByRole('textbox').fill('no equals here\nREGION=north');
   await expect(paste.getByText('Line 1:')).toBeVisible();
   await expect(paste.getByRole('button', { name: 'Save 1 secret' })).toBeDisabled();
   await paste.getByRole('textbox').fill(`export REGION="north"\n# for later\n${LONG_NAME}=db`);
-  const preview = paste.getByRole('list', { name: 'What would be saved' });
+  const preview = paste.getByRole('list', { name: 'Changes' });
   await expect(preview.getByRole('listitem')).toHaveText([/^REGION5 charactersnew$/, /2 charactersnew$/]);
   await look(page);
   await paste.getByRole('button', { name: 'Save 2 secrets' }).click();
@@ -66,24 +66,24 @@ test('two are pasted, by name first; a line that says nothing stops all of them'
   await look(page);
 });
 
-test('a value is shown to who confirms it is them; a sealed one to nobody', async () => {
+test('a value is revealed after an identity check; a sealed one never', async () => {
   const databaseUrl = await findRunning(join(process.env.FAIRLEAD_E2E_DATA ?? '', 'postgres'));
   if (databaseUrl === null) throw new Error('the product has no database');
   await ageSessions(databaseUrl);
-  await choose('API_KEY', 'Show the value');
+  await choose('API_KEY', 'Show value');
   const ask = dialog("Confirm that it's you");
   await ask.getByLabel('Password').fill(ADA.password);
   await ask.getByRole('button', { name: 'Confirm' }).click();
   await expect(rowOf('API_KEY').getByText(VALUE)).toBeVisible();
-  await choose('API_KEY', 'Hide the value');
+  await choose('API_KEY', 'Hide value');
   await expect(rowOf('API_KEY').getByText(VALUE)).toHaveCount(0);
-  await page.getByRole('button', { name: 'What to do with REGION' }).click();
+  await page.getByRole('button', { name: 'Actions for REGION' }).click();
   await expect(page.getByRole('menuitem', { name: 'History' })).toBeVisible();
-  await expect(page.getByRole('menuitem', { name: 'Show the value' })).toBeHidden();
+  await expect(page.getByRole('menuitem', { name: 'Show value' })).toBeHidden();
   await page.keyboard.press('Escape');
 });
 
-test('an older value comes back as a new version', async () => {
+test('an older value is restored as a new version', async () => {
   await choose('API_KEY', 'Change');
   const change = dialog('Change API_KEY');
   await change.getByRole('textbox', { name: 'New value' }).fill('another value');
@@ -95,11 +95,11 @@ test('an older value comes back as a new version', async () => {
   await expect(history.getByRole('listitem')).toHaveCount(3);
   await look(page);
   await page.keyboard.press('Escape');
-  await choose('API_KEY', 'Show the value');
+  await choose('API_KEY', 'Show value');
   await expect(rowOf('API_KEY').getByText(VALUE)).toBeVisible();
 });
 
-test('what waits is made live at once', async () => {
+test('pending changes are applied at once', async () => {
   await page.getByRole('button', { name: 'Apply now' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
@@ -108,13 +108,13 @@ test('what waits is made live at once', async () => {
   await expect(page.getByText('not live yet')).toHaveCount(0);
 });
 
-test('a secret is deleted after asking', async () => {
+test('a secret is deleted after a confirmation', async () => {
   await choose('REGION', 'Delete');
-  await dialog('Delete REGION').getByRole('button', { name: 'Keep it' }).click();
+  await dialog('Delete REGION').getByRole('button', { name: 'Cancel' }).click();
   await expect(rowOf('REGION')).toBeVisible();
   await choose('REGION', 'Delete');
   await look(page);
-  await dialog('Delete REGION').getByRole('button', { name: 'Delete it' }).click();
+  await dialog('Delete REGION').getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf('REGION')).toHaveCount(0);
   await expect(page.getByText('REGION (deleted)')).toBeVisible();
   await page.getByRole('button', { name: 'Undo' }).click();

@@ -1,5 +1,5 @@
-// A person's own account in a browser: passkeys on a virtual authenticator, an authenticator app, recovery by mail, sessions.
-// Runs after scan.spec.ts and leaves the account as it was.
+// Browser tests of the account page: passkeys on a virtual authenticator, an authenticator app, recovery by mail,
+// sessions. Runs after scan.spec.ts and leaves the account as it was.
 import { join } from 'node:path';
 import { ageSessions } from '@fairlead/auth/testing/age-sessions';
 import { totpOf } from '@fairlead/auth/testing/totp';
@@ -34,7 +34,7 @@ async function openAccount(): Promise<void> {
 
 async function typePassword(password = ADA.password): Promise<void> {
   await page.goto('/sign-in');
-  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
@@ -44,7 +44,7 @@ async function signIn(): Promise<void> {
   await expect(overview()).toBeVisible();
 }
 
-/** A device of the browser that stands for several: its passkeys are taken out, and put in again. */
+/** Virtual authenticator that acts as several devices: a test removes its passkeys and puts them back. */
 interface Device {
   takeOut(): Promise<Passkey[]>;
   putIn(passkeys: readonly Passkey[]): Promise<void>;
@@ -79,15 +79,15 @@ async function addDevice(): Promise<Device> {
 }
 
 async function addPasskey(name: string): Promise<void> {
-  await card('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
+  await card('Passkeys').getByRole('button', { name: 'Add passkey' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add passkey' });
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByRole('button', { name: 'Add passkey' }).click();
   await expect(dialog).toBeHidden();
   await expect(card('Passkeys').getByRole('listitem').filter({ hasText: name })).toBeVisible();
 }
 
-test('several passkeys are added, named and removed, and one signs in', async () => {
+test('several passkeys are added, renamed and removed, and one signs in', async () => {
   await signIn();
   await openAccount();
   const device = await addDevice();
@@ -100,9 +100,9 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await expect(codes).toBeVisible();
   await expect(codes.getByRole('listitem')).toHaveCount(10);
   recoveryCodes = await codes.getByRole('listitem').allTextContents();
-  await codes.getByRole('button', { name: 'I have kept them' }).click();
+  await codes.getByRole('button', { name: "I've saved these codes" }).click();
   await expect(card('Two-factor sign-in')).toContainText('10 of 10 recovery codes left');
-  // What knows a passkey of the account already makes no second one.
+  // A device with a passkey of the account cannot create a second one.
   const laptop = await device.takeOut();
   await addPasskey('Stick');
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
@@ -114,19 +114,19 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await page.getByRole('dialog').getByRole('button', { name: 'Remove Key ring' }).click();
   await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
 
-  // It still holds what the account has forgotten, and the browser would pick from both.
+  // The device still has a passkey that the account has removed, and the browser would offer both.
   await device.takeOut();
   await device.putIn(laptop);
   await page.context().clearCookies();
   await page.goto('/sign-in');
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await expect(overview()).toBeVisible();
   await openAccount();
   await expect(card('Passkeys')).toContainText('last used');
   await expect(card('Recent activity')).toContainText('Passkey removed (Key ring)');
 });
 
-test('after a while what matters asks again who sits there, by password or by passkey', async () => {
+test('after a while, sensitive actions ask for the password or a passkey again', async () => {
   const databaseUrl = await findRunning(join(process.env.FAIRLEAD_E2E_DATA ?? '', 'postgres'));
   if (databaseUrl === null) throw new Error('the product has no database');
   const ask = page.getByRole('dialog', { name: "Confirm that it's you" });
@@ -145,7 +145,7 @@ test('after a while what matters asks again who sits there, by password or by pa
 
   await ageSessions(databaseUrl);
   await card('Two-factor sign-in').getByRole('button', { name: 'Set up' }).click();
-  await ask.getByRole('button', { name: 'Use a passkey' }).click();
+  await ask.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await expect(setup).toBeVisible();
 });
 
@@ -154,7 +154,7 @@ test('an authenticator app is set up by its QR code, and the recovery codes of t
   await expect(setup.getByRole('img', { name: /QR code/ })).toBeVisible();
   secret = (await setup.getByTestId('two-factor-secret').textContent()) ?? '';
   await setup.getByRole('textbox', { name: 'Code' }).fill(totpOf(secret));
-  await setup.getByRole('button', { name: 'Turn it on' }).click();
+  await setup.getByRole('button', { name: 'Turn on' }).click();
   await expect(setup).toBeHidden();
   await expect(card('Two-factor sign-in').getByRole('button', { name: 'Turn off' })).toBeVisible();
   await expect(card('Two-factor sign-in')).toContainText('10 of 10 recovery codes left');
@@ -163,24 +163,24 @@ test('an authenticator app is set up by its QR code, and the recovery codes of t
 test('signing in by password asks for a code of the app, or a recovery code', async () => {
   await typePassword();
   await page.getByLabel('Code').fill('000000');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await expect(page.getByText('The code is wrong or was used already. Enter a new code.')).toBeVisible();
-  // The one that set it up is spent; the app's next one is right already, for clocks that go fast.
+  // The code of the set-up is used; the app's next code is already valid, which tolerates fast clocks.
   await page.getByLabel('Code').fill(totpOf(secret, 30_000));
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await expect(overview()).toBeVisible();
   await typePassword();
   await page.getByLabel('Code').fill(recoveryCodes[0] ?? '');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await expect(overview()).toBeVisible();
   await openAccount();
   await expect(card('Two-factor sign-in')).toContainText('9 of 10 recovery codes left');
   await card('Two-factor sign-in').getByRole('button', { name: 'Turn off' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Turn it off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
   await expect(card('Two-factor sign-in').getByRole('button', { name: 'Set up' })).toBeVisible();
 });
 
-test('a session by password alone is asked for the second factor before it changes one', async () => {
+test('a session without the second factor must prove it before it changes one', async () => {
   await page.context().clearCookies();
   await signIn();
   await openAccount();
@@ -197,41 +197,41 @@ test('a session by password alone is asked for the second factor before it chang
   await expect(card('Two-factor sign-in')).toContainText('8 of 10 recovery codes left');
 });
 
-test('an address is confirmed by the link of a mail', async () => {
-  await card('E-mail').getByRole('button', { name: 'Send me a link' }).click();
+test('an address is confirmed with the link of a mail', async () => {
+  await card('Email').getByRole('button', { name: 'Send link' }).click();
   await expect.poll(() => findLink(mails, 'verify-email')).not.toBeNull();
   await page.goto(findLink(mails, 'verify-email') ?? '');
-  await page.getByRole('button', { name: 'Confirm this address' }).click();
+  await page.getByRole('button', { name: 'Confirm address' }).click();
   await expect(page.getByText(`${ADA.email} is confirmed.`)).toBeVisible();
   await openAccount();
-  await expect(card('E-mail')).toContainText('Confirmed');
+  await expect(card('Email')).toContainText('Confirmed');
 });
 
-test('a forgotten password is set anew by a mail, and all sessions end', async () => {
+test('a forgotten password is reset by mail, and all sessions end', async () => {
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Forgot your password?' })).toBeVisible();
-  await page.getByLabel('E-mail').fill(ADA.email);
-  await page.getByRole('button', { name: 'Send me a link' }).click();
+  await page.getByLabel('Email').fill(ADA.email);
+  await page.getByRole('button', { name: 'Send link' }).click();
   await expect(page.getByText('If there is an account with this address')).toBeVisible();
   await expect.poll(() => findLink(mails, 'reset-password')).not.toBeNull();
   const link = findLink(mails, 'reset-password') ?? '';
   await page.goto(link);
   await page.getByLabel('New password').fill(NEXT);
-  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByRole('button', { name: 'Set password' }).click();
   await expect(page.getByText('Your password is set')).toBeVisible();
   await page.goto('/account');
   await expect(page).toHaveURL(/\/sign-in/);
   await typePassword(NEXT);
   await expect(overview()).toBeVisible();
-  // The same link again.
+  // Opens the same link again.
   await page.goto(link);
   await page.getByLabel('New password').fill(NEXT);
-  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByRole('button', { name: 'Set password' }).click();
   await expect(page.getByText('This link is used or outdated')).toBeVisible();
 });
 
-test('another session is seen, and ended by a change of the password', async ({ browser }) => {
+test('another session is listed, and a password change ends it', async ({ browser }) => {
   const other = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
   const origin = process.env.FAIRLEAD_E2E_URL ?? '';
   const signedIn = await other.request.post('/api/auth/sign-in/email', {
@@ -243,12 +243,12 @@ test('another session is seen, and ended by a change of the password', async ({ 
   await expect(card('Sessions').getByRole('listitem')).toHaveCount(2);
   await card('Password').getByLabel('Current password').fill(NEXT);
   await card('Password').getByLabel('New password').fill(ADA.password);
-  await card('Password').getByRole('button', { name: 'Change the password' }).click();
-  // The reset ended the session that had proven the passkey.
+  await card('Password').getByRole('button', { name: 'Change password' }).click();
+  // The reset ended the session that had proved the passkey.
   const ask = page.getByRole('dialog', { name: 'Confirm your second factor' });
-  await ask.getByRole('button', { name: 'Use a passkey' }).click();
+  await ask.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await expect(card('Sessions').getByRole('listitem')).toHaveCount(1);
-  await expect(card('Sessions').getByText('This one')).toBeVisible();
+  await expect(card('Sessions').getByText('This session')).toBeVisible();
   const elsewhere = await other.newPage();
   await elsewhere.goto('/account');
   await expect(elsewhere).toHaveURL(/\/sign-in/);

@@ -1,5 +1,5 @@
-// The network settings of an app in a browser: an owner opens its servers to it, a developer sees them and changes other
-// settings. Runs after product.spec.ts, which leaves an app.
+// Browser tests of an app's network settings: an owner opens server ports to it, a developer sees them and changes
+// other settings. Runs after product.spec.ts, which leaves an app.
 import { expect, type Page, test } from '@playwright/test';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
@@ -31,7 +31,7 @@ const network = (page: Page) => page.locator('section').filter({ has: page.getBy
 const ports = (page: Page) => network(page).getByRole('textbox', { name: 'Address and port' });
 const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true });
 
-test('a server port that is no address is refused beside it, and a port alone is one of the loopback', async () => {
+test('an invalid server port is marked, and a bare port means loopback', async () => {
   await owner.goto(CONFIG);
   await network(owner).getByRole('checkbox', { name: 'Private network access' }).check();
   await network(owner).getByRole('button', { name: 'Add server port' }).click();
@@ -45,7 +45,7 @@ test('a server port that is no address is refused beside it, and a port alone is
   await expect(owner.getByText('privateNetwork, serverPorts').first()).toBeVisible();
 });
 
-test('a server port is in the list once', async () => {
+test('a server port cannot be added twice', async () => {
   await network(owner).getByRole('button', { name: 'Add server port' }).click();
   await ports(owner).nth(1).fill('127.0.0.1:5432');
   await save(owner).click();
@@ -56,7 +56,7 @@ test('a server port is in the list once', async () => {
   await expect(ports(owner)).toHaveCount(2);
 });
 
-test('who may not change servers sees why these settings are read-only, and saves others', async () => {
+test('a member without the permission sees why these settings are read-only, and saves others', async () => {
   await developer.goto(CONFIG);
   const isPrivate = network(developer).getByRole('checkbox', { name: 'Private network access' });
   await expect(isPrivate).toBeChecked();
@@ -65,10 +65,10 @@ test('who may not change servers sees why these settings are read-only, and save
   for (const port of await ports(developer).all()) await expect(port).toBeDisabled();
   await expect(network(developer)).toContainText('Changing them needs the right to change servers.');
   await look(developer);
-  await developer.getByLabel('Time to stop').fill('7');
+  await developer.getByLabel('Stop timeout').fill('7');
   await save(developer).click();
   await expect(save(developer)).toBeDisabled();
-  await expect(developer.getByLabel('Time to stop')).toHaveValue('7');
+  await expect(developer.getByLabel('Stop timeout')).toHaveValue('7');
 });
 
 test('the owner closes both again', async () => {
@@ -76,7 +76,7 @@ test('the owner closes both again', async () => {
   await network(owner).getByRole('checkbox', { name: 'Private network access' }).uncheck();
   await network(owner).getByRole('button', { name: 'Remove 127.0.0.1:5432' }).click();
   await network(owner).getByRole('button', { name: 'Remove [::1]:6379' }).click();
-  await owner.getByLabel('Time to stop').fill('10');
+  await owner.getByLabel('Stop timeout').fill('10');
   await save(owner).click();
   await expect(save(owner)).toBeDisabled();
   await expect(ports(owner)).toHaveCount(0);

@@ -1,8 +1,8 @@
-// A browser context of one's own in which a person, by default the owner, is signed in already.
+// Opens a browser context with a signed-in person, by default the owner.
 import { type Browser, type BrowserContextOptions, expect, type Page } from '@playwright/test';
 import { ADA, type Person } from '../../tools/lib/dashboard-client.ts';
 
-/** A page of a new context, which is the caller's to close. */
+/** Returns a page of a new context, which the caller must close. */
 export async function openSignedIn(
   browser: Browser,
   options: BrowserContextOptions = {},

@@ -1,5 +1,5 @@
-// Plan of a new app in a browser, read from a repository by the real agent: seen, edited, and deployed as edited. Runs after
-// product.spec.ts.
+// Browser tests of a new app's build plan, which the real agent reads from a repository: shown, edited, and deployed as
+// edited. Runs after product.spec.ts.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ test.afterAll(async () => {
 
 const plan = () => page.getByRole('region', { name: 'Build plan' });
 
-test('a repository without an app of its own offers the folders that hold one', async () => {
+test('a repository without an app in its root offers the folders that have one', async () => {
   await page.goto('/my-organization/apps/new');
   await page.getByLabel('Git repository').fill(shop.url);
   await page.keyboard.press('Tab');
@@ -74,7 +74,7 @@ test('an edited start command and a variable are deployed, and the rest stays de
   expect(secrets.map(({ name }) => name)).toEqual(['GREETING']);
 });
 
-test('a missing repository is reported, and the app can be created all the same', async () => {
+test('a missing repository is reported, and the app can still be created', async () => {
   await page.goto('/my-organization/apps/new');
   await page.getByLabel('Git repository').fill(shop.url.replace('shop', 'absent'));
   await page.keyboard.press('Tab');

@@ -1,5 +1,5 @@
-// New apps of every source in a browser: a folder that is uploaded and goes live, a repository behind a deploy key, and an
-// image that no server here can run, which is said before anybody tries. Runs after product.spec.ts.
+// Browser tests of new apps from every source: an uploaded folder, a repository with a deploy key, and an image that no
+// server here can run. Runs after product.spec.ts.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
@@ -23,7 +23,7 @@ test.afterAll(() => page.context().close());
 const source = (name: string) => page.getByRole('radio', { name, exact: true });
 const head = () => page.locator('header').first();
 
-test('the sources are walked by the arrow keys, past what no server can do', async () => {
+test('arrow keys move between sources and skip those that no server supports', async () => {
   await page.goto(NEW_APP);
   await expect(page.getByLabel('Git repository')).toBeFocused();
   await source('Git over HTTPS').focus();
@@ -39,7 +39,7 @@ test('the sources are walked by the arrow keys, past what no server can do', asy
   }
 });
 
-test('a name and a domain follow the repository until somebody types them', async () => {
+test('name and domain follow the repository until they are typed', async () => {
   await page.goto(NEW_APP);
   await page.getByLabel('Git repository').fill('https://git.example.test/ada/Corner_Shop.git');
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Corner_Shop');
@@ -50,24 +50,24 @@ test('a name and a domain follow the repository until somebody types them', asyn
   await expect(page.getByLabel('Domain')).toHaveValue('');
 });
 
-test('a repository over ssh gets a deploy key, with what to do with it', async () => {
+test('a repository over ssh gets a deploy key with instructions', async () => {
   await page.goto(NEW_APP);
   await source('Git over SSH').check();
   await page.getByLabel('Git repository').fill('git@github.com:ada/private-shop.git');
-  await page.getByRole('button', { name: 'Make a deploy key' }).click();
+  await page.getByRole('button', { name: 'Create deploy key' }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
   await expect(page.getByRole('link', { name: /Open GitHub/ })).toHaveAttribute(
     'href',
     'https://github.com/ada/private-shop/settings/keys/new',
   );
   await look(page);
-  await page.getByRole('link', { name: 'Later, from its settings' }).click();
-  // The app is there, and so is its key.
+  await page.getByRole('link', { name: 'Later, in settings' }).click();
+  // The app exists with its deploy key.
   await expect(page.getByLabel('Git repository')).toHaveValue('ssh://git@github.com/ada/private-shop.git');
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
 });
 
-test('a folder of this computer is packed, uploaded, built and live', async () => {
+test('a local folder is packed, uploaded, built and live', async () => {
   await page.goto(NEW_APP);
   await source('Folder').check();
   await page.getByRole('button', { name: 'Upload and deploy' }).click();
@@ -82,12 +82,12 @@ test('a folder of this computer is packed, uploaded, built and live', async () =
   await expect(page.getByRole('link', { name: /uploaded\.localhost/ }).first()).toBeVisible();
 });
 
-test('the next version is uploaded from the app’s own page', async () => {
+test('the next version is uploaded on the app’s own page', async () => {
   await page.goto('/my-organization/apps/uploaded');
   await page.getByRole('button', { name: 'Upload', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Upload a folder to Uploaded' });
   await expect(dialog.getByRole('button', { name: 'Upload and deploy' })).toBeDisabled();
-  // No archive: the store says so, and nothing is deployed.
+  // Not an archive: the upload reports it, and nothing is deployed.
   await dialog
     .getByLabel('Archive to upload')
     .setInputFiles({ name: 'shop.tar.gz', mimeType: 'application/gzip', buffer: Buffer.from('no archive') });
@@ -100,13 +100,13 @@ test('the next version is uploaded from the app’s own page', async () => {
   await expect(head()).toContainText('Live', DEPLOYED);
 });
 
-test('a large folder arrives whole, from a page and by a token, and from no foreign page', async () => {
+test('a large folder arrives complete from a page and with a token, and is refused from a cross-site page', async () => {
   const origin = process.env.FAIRLEAD_E2E_URL ?? '';
   const dashboard = await signIn(origin, ADA);
   const app = await dashboard.query<{ id: string }>('app.get', 'my-organization', { slug: 'uploaded' });
   const grant = { name: 'uploads', permissions: ['deployment.write'] };
   const { token } = await dashboard.call<{ token: string }>('token.create', grant, 'my-organization');
-  // It begins as a gzip does, which is all that is looked at here, and is larger than what a framework holds of a body.
+  // Starts as a gzip file does, which is all that is checked here, and exceeds the framework's body buffer.
   const data = Buffer.alloc(12 * 2 ** 20, 'folder');
   data.set([0x1f, 0x8b]);
   const sent = { digest: `sha256:${createHash('sha256').update(data).digest('hex')}`, sizeBytes: data.length };

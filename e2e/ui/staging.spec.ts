@@ -1,5 +1,5 @@
-// An app in a second environment, in a browser: made, brought there with what is live, and looked at on every page by its
-// address. Runs after product.spec.ts.
+// Browser tests of an app in a second environment: created, deployed with the live release, and linked on every page.
+// Runs after product.spec.ts.
 import { expect, type Page, test } from '@playwright/test';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -20,14 +20,14 @@ test.afterAll(() => page.context().close());
 const menu = (environment: string) => page.getByRole('button', { name: `Environment: ${environment}` });
 const tabs = () => page.getByRole('navigation', { name: 'App' });
 
-test('the app is added to a new environment, with the release that is live', async () => {
+test('the app is added to a new environment with the live release', async () => {
   await page.goto(APP);
   await menu('Production').press('Enter');
   await page.getByRole('menuitem', { name: 'Add to an environment' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add hello to an environment' });
   await dialog.getByLabel('Name').fill('Staging');
   await dialog.getByLabel('Domain').fill(HOST);
-  await expect(dialog.getByLabel('Runs there first')).toHaveValue('release');
+  await expect(dialog.getByLabel('Start with')).toHaveValue('release');
   await look(page);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
@@ -35,7 +35,7 @@ test('the app is added to a new environment, with the release that is live', asy
   await expect(page.getByRole('link', { name: new RegExp(HOST) }).first()).toBeVisible();
 });
 
-test('its pages stay in the environment, and the address is enough to come back to one', async () => {
+test('its pages stay in the environment, and the URL is enough to return to it', async () => {
   await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'hello' }).click();
   await expect(menu('Staging')).toBeVisible();
   for (const name of PAGES) {
@@ -49,13 +49,13 @@ test('its pages stay in the environment, and the address is enough to come back 
   await look(page);
 });
 
-test('domains and secrets are of the one environment alone', async () => {
+test('domains and secrets belong to one environment only', async () => {
   await tabs().getByRole('link', { name: 'Domains', exact: true }).click();
   const hosts = page.getByRole('main').getByRole('link', { name: /^[\w.-]+\.localhost$/ });
   await expect(hosts).toHaveText([HOST]);
   await tabs().getByRole('link', { name: 'Secrets', exact: true }).click();
-  await page.getByRole('button', { name: 'Add a secret' }).click();
-  const add = page.getByRole('dialog', { name: 'Add a secret' });
+  await page.getByRole('button', { name: 'Add secret' }).click();
+  const add = page.getByRole('dialog', { name: 'Add secret' });
   await add.getByLabel('Name').fill('ONLY_STAGING');
   await add.getByRole('textbox', { name: 'Value' }).fill('a value of staging');
   await add.getByLabel('Also at build time').check();
@@ -71,21 +71,21 @@ test('domains and secrets are of the one environment alone', async () => {
   await expect(page.getByTitle('ONLY_STAGING', { exact: true })).toHaveCount(0);
 });
 
-test('the settings of one environment leave the other alone', async () => {
+test('settings of one environment do not change the other', async () => {
   await page.goto(`${APP}/config`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
-  // Until then the form is that of production.
+  // Until then the form shows production.
   await expect(menu('Staging')).toBeVisible();
   await expect(page).toHaveURL(/\?environment=env_/);
-  await page.getByRole('button', { name: 'Add a variable' }).click();
+  await page.getByRole('button', { name: 'Add variable' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('STAGE');
   await page.getByRole('textbox', { name: 'Value' }).last().fill('staging');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('variables.STAGE').first()).toBeVisible();
-  await page.getByRole('button', { name: 'Add a volume' }).click();
+  await page.getByRole('button', { name: 'Add volume' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('notes');
-  await page.getByLabel('Folder in a container').fill('/data');
+  await page.getByLabel('Mount path in container').fill('/data');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('volumes', { exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
@@ -94,30 +94,30 @@ test('the settings of one environment leave the other alone', async () => {
   await page.goto(`${APP}/config`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
-  await expect(page.getByText('What volumes hold')).toBeVisible();
+  await expect(page.getByText('Volumes')).toBeVisible();
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
   await expect(menu('Production')).toBeVisible();
   await expect(page.getByText('variables.STAGE')).toHaveCount(0);
 });
 
-test('environments are listed with their apps, made and protected', async () => {
+test('environments are listed with their apps, created and protected', async () => {
   await page.goto('/my-organization/settings');
   await page.getByRole('link', { name: 'Open environments' }).click();
   const row = (name: string) => page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) });
   await expect(row('Staging')).toContainText('1 app');
   await page.getByLabel('New environment').fill('Staging');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create' }).click();
   await expect(page.getByText('There is already an environment with this name', { exact: false })).toBeVisible();
   await page.getByLabel('New environment').fill('Preview');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create' }).click();
   await expect(row('Preview')).toContainText('No app yet');
   await page.getByRole('button', { name: 'Protect Preview' }).click();
   await expect(row('Preview')).toContainText('Protected');
   await look(page);
 });
 
-test('the app is taken out of the environment, which then ends; each by its name', async () => {
+test('the app is removed from the environment, which is then deleted; each by its name', async () => {
   await page.goto(`${APP}/settings`);
   await expect(page.getByRole('button', { name: /^Take hello out/ })).toHaveCount(0);
   await menu('Production').click();
@@ -127,7 +127,7 @@ test('the app is taken out of the environment, which then ends; each by its name
   await expect(leaving).toContainText(`${HOST} stops leading here`);
   await look(page);
   await leaving.getByRole('textbox').fill('hello');
-  await leaving.getByRole('button', { name: 'Take it out' }).click();
+  await leaving.getByRole('button', { name: 'Remove' }).click();
   await expect(page).toHaveURL(/\/apps\/hello$/);
   await expect(menu('Production')).toBeVisible();
 
@@ -144,12 +144,12 @@ test('the app is taken out of the environment, which then ends; each by its name
   await expect(page.getByText('Staging is deleted')).toBeVisible();
   await expect(page.getByRole('listitem').filter({ has: page.getByText('Staging', { exact: true }) })).toHaveCount(0);
 
-  // What its app kept there outlives it, and still ends by its name, a week later.
+  // The app's volume outlives the environment, and is deleted by its name with a delay of a week.
   await left.getByRole('button', { name: 'Delete' }).click();
   const last = page.getByRole('dialog', { name: 'Delete the volume notes' });
   await last.getByRole('textbox').fill('notes');
   await last.getByRole('button', { name: 'Delete notes' }).click();
   await expect(left).toContainText('deleted in ');
-  await left.getByRole('button', { name: 'Keep it' }).click();
+  await left.getByRole('button', { name: 'Cancel' }).click();
   await expect(left.getByRole('button', { name: 'Delete' })).toBeVisible();
 });

@@ -1,5 +1,5 @@
-// A team comes together in the browser: an organization of one's own, an invitation by link, somebody new who joins, another
-// role, the end of a membership, the announcement of the organization's end and its taking back.
+// Browser tests of a team: a new organization, an invitation by link, a new member, roles, removal, and the scheduled
+// deletion of the organization.
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -26,47 +26,47 @@ test.afterAll(async () => {
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
 
-test('anybody makes an organization of their own from the switcher', async () => {
+test('every user can create an organization from the switcher', async () => {
   await owner.goto('/my-organization');
   await owner.getByRole('button', { name: 'My organization' }).click();
   await owner.getByRole('menuitem', { name: 'New organization' }).click();
   await expect(heading(owner, 'New organization')).toBeVisible();
   await look(owner);
   await owner.getByLabel('Name').fill('Ropes & Rings');
-  await owner.getByRole('button', { name: 'Make the organization' }).click();
+  await owner.getByRole('button', { name: 'Create organization' }).click();
   await expect(owner).toHaveURL(/\/ropes-rings$/);
 });
 
 test('an invitation by link is shown once', async () => {
   await owner.goto('/ropes-rings/members');
-  await expect(owner.getByText('Nobody is asked to join')).toBeVisible();
+  await expect(owner.getByText('No pending invitations')).toBeVisible();
   await owner.getByRole('button', { name: 'Invite', exact: true }).click();
   const dialog = owner.getByRole('dialog', { name: 'Invite to Ropes & Rings' });
   await dialog.getByRole('button', { name: 'By link' }).click();
   await dialog.getByLabel('Role').selectOption({ label: 'Viewer' });
-  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  await dialog.getByRole('button', { name: 'Create link' }).click();
   link = (await dialog.getByTestId('invitation-link').textContent()) ?? '';
   expect(link).toMatch(/\/invitation#token=invite_/);
   await look(owner);
   await dialog.getByRole('button', { name: 'Done' }).click();
-  await expect(rowOf(owner, 'Whoever has the link')).toContainText('Viewer');
+  await expect(rowOf(owner, 'Anyone with the link')).toContainText('Viewer');
   await look(owner);
 });
 
-test('somebody new makes an account and joins; the token is sent in no address', async () => {
+test('a new user creates an account and joins; no URL contains the token', async () => {
   const addresses: string[] = [];
   guest.on('request', (request) => addresses.push(request.url()));
   await guest.goto(link);
   await expect(heading(guest, 'Join Ropes & Rings')).toBeVisible();
   await look(guest);
   await guest.getByLabel('Your name').fill(GRACE.name);
-  await guest.getByLabel('E-mail').fill(GRACE.email);
+  await guest.getByLabel('Email').fill(GRACE.email);
   await guest.getByLabel('Password').fill(GRACE.password);
-  await guest.getByRole('button', { name: 'Make my account and join' }).click();
+  await guest.getByRole('button', { name: 'Create account and join' }).click();
   await expect(guest).toHaveURL(/\/ropes-rings$/);
   await expect(heading(guest, 'Overview')).toBeVisible();
   expect(addresses.filter((address) => address.includes('invite_'))).toEqual([]);
-  // Who may not invite is not offered to.
+  // Members without the permission see no invite button.
   await guest.goto('/ropes-rings/members');
   await expect(rowOf(guest, GRACE.name)).toContainText('Viewer');
   await expect(guest.getByRole('button', { name: 'Invite', exact: true })).toHaveCount(0);
@@ -78,7 +78,7 @@ test('the link works once', async () => {
   await expect(guest.getByText('This invitation was used, has expired or was taken back.')).toBeVisible();
 });
 
-test('a role is changed by keyboard, and taken back', async () => {
+test('a role is changed and reverted by keyboard', async () => {
   await expect(rowOf(owner, GRACE.name)).toContainText('Viewer');
   await owner.getByRole('button', { name: `Change ${GRACE.name}` }).focus();
   await owner.keyboard.press('ArrowDown');
@@ -91,7 +91,7 @@ test('a role is changed by keyboard, and taken back', async () => {
   await expect(rowOf(owner, GRACE.name)).toContainText('Viewer');
 });
 
-test('who is removed is out at once', async () => {
+test('a removed member loses access at once', async () => {
   await owner.getByRole('button', { name: `Change ${GRACE.name}` }).click();
   await owner.getByRole('menuitem', { name: `Remove ${GRACE.name}` }).click();
   const dialog = owner.getByRole('dialog', { name: `Remove ${GRACE.name}` });
@@ -101,10 +101,10 @@ test('who is removed is out at once', async () => {
   await guest.goto('/ropes-rings');
   await expect(heading(guest, 'Overview')).toHaveCount(0);
   await guest.goto('/');
-  await expect(heading(guest, 'You belong to no organization')).toBeVisible();
+  await expect(heading(guest, 'You are not in an organization')).toBeVisible();
 });
 
-test('the end of an organization is announced, seen everywhere and taken back', async () => {
+test('the deletion of an organization is scheduled, shown on every page and cancelled', async () => {
   await owner.goto('/ropes-rings/settings/organization');
   await expect(heading(owner, 'Organization')).toBeVisible();
   await look(owner);
@@ -118,7 +118,7 @@ test('the end of an organization is announced, seen everywhere and taken back', 
   await expect(banner).toContainText('will be deleted');
   await look(owner);
   await owner.goto('/ropes-rings');
-  await banner.getByRole('button', { name: 'Keep it' }).click();
+  await banner.getByRole('button', { name: 'Cancel' }).click();
   await expect(banner).toHaveCount(0);
 });
 

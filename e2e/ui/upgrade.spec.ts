@@ -1,5 +1,5 @@
-// Another agent from the dashboard, in a browser: it is offered, asked about, followed live, and then it is the one that runs.
-// Runs after product.spec.ts, and last: what follows would be another agent's.
+// Browser tests of an agent upgrade: offered, confirmed, followed live, and running. Runs after product.spec.ts and
+// last, because later tests would run with another agent.
 import { expect, type Page, test } from '@playwright/test';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
@@ -13,7 +13,7 @@ test.beforeAll(async ({ browser }) => {
 });
 test.afterAll(() => page.context().close());
 
-test('a server whose agent is another one than what is offered says so', async () => {
+test('a server whose agent differs from the offered one says so', async () => {
   await page.goto('/my-organization/servers');
   await expect(page.getByText('Agent upgrade available')).toBeVisible();
   await look(page);
@@ -22,7 +22,7 @@ test('a server whose agent is another one than what is offered says so', async (
   await look(page);
 });
 
-test('it is upgraded after a question, and the page follows', async () => {
+test('the upgrade asks for confirmation, and the page follows it', async () => {
   const digest = page.locator('[title^="sha256:"]');
   const before = await digest.getAttribute('title');
   await page.getByRole('button', { name: 'Upgrade agent' }).click();

@@ -1,4 +1,4 @@
-// Visitors of the sample app, so that its charts have something to show.
+// Simulated visitors of the sample app, so that its charts have data.
 import { startTraffic, type Traffic } from '../../tools/lib/traffic.ts';
 
 export const SAMPLE_HOST = 'hello.localhost';

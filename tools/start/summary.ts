@@ -31,7 +31,7 @@ export function formatSummary(summary: Summary): string {
   const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, `${controlUrl} (over HTTP/2)`]];
   if (setupToken !== null) {
     rows.push([
-      'Set-up',
+      'Setup',
       `${publicUrl}/setup#token=${setupToken}`,
       'This one-time token makes the first account the owner.',
     ]);

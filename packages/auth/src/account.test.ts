@@ -122,7 +122,7 @@ test('a device that an account does not know is told of by mail; one that it kno
   expect(await world.inbox.next(email)).toContain('Subject: New sign-in to your account');
   await stranger.signIn(email);
   await world.auth.account.sendVerification(await browser.asker());
-  expect(await world.inbox.next(email)).toContain('Subject: Confirm your e-mail address');
+  expect(await world.inbox.next(email)).toContain('Subject: Confirm your email address');
   expect(world.inbox.to(email)).toHaveLength(2);
 });
 
@@ -179,7 +179,7 @@ test('an address changes once the mail to it was answered, and the old one is to
   expect((await browser.session()).user.email).toBe(email);
   const token = tokenIn(await world.inbox.next(wanted), 'verify-email');
   expect(await world.auth.account.verifyEmail(new Headers(), { token })).toEqual({ email: wanted });
-  expect(await world.inbox.next(email)).toContain('Your e-mail address was changed');
+  expect(await world.inbox.next(email)).toContain('Your email address was changed');
   expect((await world.browser().signIn(wanted)).status).toBe(200);
   await expect(world.auth.account.verifyEmail(new Headers(), { token })).rejects.toMatchObject({
     code: 'account.link_invalid',

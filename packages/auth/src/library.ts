@@ -1,4 +1,4 @@
-// better-auth as we use it: sessions by e-mail and password or by passkey, and the second step. Only create-auth.ts opens it
+// better-auth as we use it: sessions by email and password or by passkey, and the second step. Only create-auth.ts opens it
 // to requests.
 import { passkey } from '@better-auth/passkey';
 import type { Database } from '@fairlead/db';

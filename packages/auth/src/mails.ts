@@ -7,7 +7,7 @@ const ignore = "If that wasn't you, ignore this mail: nothing changes.";
 export function verifyMail(to: string, url: string): Mail {
   return {
     to,
-    subject: 'Confirm your e-mail address',
+    subject: 'Confirm your email address',
     paragraphs: ['Somebody uses this address for an account on this Fairlead. Confirm that it is you.', ignore],
     action: { label: 'Confirm the address', url },
   };
@@ -29,8 +29,8 @@ const restoreLabel = 'Restore your account';
 
 /** `restoreUrl` is null when the change rested on a proven factor, or this address was never confirmed. */
 export function emailChangedMail(to: string, restoreUrl: string | null): Mail {
-  const changed = 'Your account now has another e-mail address; this one no longer opens it.';
-  const subject = 'Your e-mail address was changed';
+  const changed = 'Your account now has another email address; this one no longer opens it.';
+  const subject = 'Your email address was changed';
   if (restoreUrl !== null) {
     return { to, subject, paragraphs: [changed, restoreHint], action: { label: restoreLabel, url: restoreUrl } };
   }

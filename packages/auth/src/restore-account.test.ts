@@ -49,7 +49,7 @@ async function takeByPasskey(thief: Browser): Promise<Authenticator> {
 
 async function moveTo(browser: Browser, email: string): Promise<void> {
   await world.auth.account.requestEmailChange(await browser.asker(), { email });
-  const token = tokenIn(await mailWith(email, 'Confirm your e-mail address'), 'verify-email');
+  const token = tokenIn(await mailWith(email, 'Confirm your email address'), 'verify-email');
   await world.auth.account.verifyEmail(new Headers(), { token });
 }
 
@@ -141,7 +141,7 @@ test('an address that a thief changed comes back by the link of the mail to the 
   const theft = await victim('Address');
   const mine = 'address@thief.example.test';
   await moveTo(theft.thief, mine);
-  const token = tokenIn(await mailWith(theft.email, 'Your e-mail address was changed'), 'restore-account');
+  const token = tokenIn(await mailWith(theft.email, 'Your email address was changed'), 'restore-account');
   await takeByPasskey(theft.thief);
   expect(await mailWith(mine, 'A passkey was added')).not.toContain('restore-account');
   expect(await outcomeOf(restore(token))).toBe('ok');
@@ -174,7 +174,7 @@ test('no link goes to an address that was never confirmed, nor with a factor tha
   await addPasskey(owner, createAuthenticator());
   expect(await mailWith(email, 'A passkey was added')).not.toContain('restore-account');
   await moveTo(owner, 'proven.moved@example.test');
-  expect(await mailWith(email, 'Your e-mail address was changed')).not.toContain('restore-account');
+  expect(await mailWith(email, 'Your email address was changed')).not.toContain('restore-account');
 
   const fresh = await world.newAccount('Unconfirmed');
   const browser = world.browser();

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
 
 export interface Guesser {
-  /** Target of the guess: an e-mail address in lower case, or the id of an account if a code is required. */
+  /** Target of the guess: an email address in lower case, or the id of an account if a code is required. */
   readonly account: string;
   /** The known device that asks; null for a stranger. */
   readonly deviceId: string | null;

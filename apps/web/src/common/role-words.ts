@@ -97,7 +97,7 @@ export const PERMISSION_GROUPS: readonly {
       ['billing.read', 'See billing'],
       ['organization.write', 'Change the organization'],
       ['organization.transfer', 'Transfer the organization'],
-      ['organization.delete', 'Delete the organization'],
+      ['organization.delete', 'Delete organization'],
     ],
   },
 ];

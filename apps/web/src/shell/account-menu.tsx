@@ -36,7 +36,7 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
       <MenuLabel>{user.email}</MenuLabel>
       <MenuSeparator />
       <MenuItem icon={<Monitor size={15} />} checked={theme === 'system'} onSelect={() => setTheme('system')}>
-        Theme of the system
+        System theme
       </MenuItem>
       <MenuItem icon={<Sun size={15} />} checked={theme === 'light'} onSelect={() => setTheme('light')}>
         Light

@@ -13,8 +13,10 @@ export function DeletionBanner() {
   const { organization, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const keep = useAction(useFreshMutation(trpc.organization.restore.mutationOptions()), "It couldn't be kept", () =>
-    router.refresh(),
+  const keep = useAction(
+    useFreshMutation(trpc.organization.restore.mutationOptions()),
+    "The deletion wasn't cancelled",
+    () => router.refresh(),
   );
   if (organization.deleteAt === null) return null;
   return (
@@ -24,11 +26,11 @@ export function DeletionBanner() {
     >
       <StateMark tone="bad" shape="bang" />
       <p className="min-w-0 flex-1 basis-56 text-bad-text">
-        {organization.name} will be deleted with all that it has <RelativeTime at={organization.deleteAt} />.
+        {organization.name} will be deleted with all its data <RelativeTime at={organization.deleteAt} />.
       </p>
       {can('organization.delete') ? (
         <Button size="small" pending={keep.pending} onClick={() => keep.run()}>
-          Cancel
+          Cancel deletion
         </Button>
       ) : null}
     </section>

@@ -58,9 +58,9 @@ export function Palette({ open, items, onClose }: PaletteProps) {
       onClose={close}
       query={query}
       onQueryChange={setQuery}
-      placeholder="Deploy, open, start…"
+      placeholder="Search or run a command…"
     >
-      <CommandGroup heading="Do">
+      <CommandGroup heading="Actions">
         {can('deployment.write')
           ? (apps.data?.items ?? []).slice(0, search === '' ? 3 : APPS_SHOWN).map((app) => (
               <CommandItem

@@ -22,7 +22,7 @@ export const peopleErrors = {
   'request.unknown': missing('There is no such call. The document at /api/v1/openapi.json names them all.'),
   'request.not_json': invalid('The body is not JSON. Send JSON, with the content type application/json.'),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
-  'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
+  'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'Email or password is wrong.'),
   'session.not_fresh': forbidden("Confirm that it's you, then try again."),
   'session.second_factor_required': forbidden('Confirm with a passkey or a code first, then try again.'),
   'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Enter a new code.'),
@@ -41,7 +41,7 @@ export const peopleErrors = {
     'FORBIDDEN',
     'This setup link is used or outdated. The next start prints a new one.',
   ),
-  'account.email_taken': conflict('There is already an account with this e-mail address.'),
+  'account.email_taken': conflict('There is already an account with this email address.'),
 
   'account.password_wrong': forbidden('This is not your password.'),
   'account.link_invalid': invalid('This link is used or outdated. Ask for a new one.'),
@@ -93,7 +93,7 @@ export const peopleErrors = {
     'This invitation was used, has expired or was taken back. Ask whoever invited you for a new one.',
   ),
   'invitation.other_address': forbidden(
-    'This invitation is for another e-mail address. Sign in with the address it was sent to.',
+    'This invitation is for another email address. Sign in with the address it was sent to.',
   ),
   'invitation.already_member': conflict('This person is a member already.'),
   'invitation.already_invited': conflict('This address has an invitation already. Send that one again.'),

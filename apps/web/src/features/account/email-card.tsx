@@ -1,5 +1,5 @@
 'use client';
-// E-mail address: shows if it is confirmed; a change is confirmed by a mail to the new address.
+// Email address: shows if it is confirmed; a change is confirmed by a mail to the new address.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -28,7 +28,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
 
   return (
     <Card>
-      <CardHeader title="E-mail" />
+      <CardHeader title="Email" />
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
         <div className="min-w-0 flex-1 basis-56">
           <p className="break-words font-medium">{account.email}</p>

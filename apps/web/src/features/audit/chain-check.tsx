@@ -56,12 +56,12 @@ function Answer({ verdict }: { readonly verdict: Verdict | undefined }) {
     <div>
       <p className="flex items-center gap-2">
         <ShieldCheck size={16} aria-hidden="true" className="shrink-0 text-ok" />
-        The chain is whole: {checked} {checked === 1 ? 'event' : 'events'}.
+        Log verified: {checked} {checked === 1 ? 'event' : 'events'}.
       </p>
       {head === null ? null : (
         <p className="flex items-center gap-1 text-sm text-ink-faint">
           <span className="truncate">
-            Keep its head elsewhere: <span className="font-mono text-xs">{`${head.sequence}:${head.hash}`}</span>
+            Save this hash: <span className="font-mono text-xs">{`${head.sequence}:${head.hash}`}</span>
           </span>
           <CopyButton value={`${head.sequence}:${head.hash}`} label="Copy hash" className="-my-1.5" />
         </p>

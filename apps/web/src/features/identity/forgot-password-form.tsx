@@ -24,7 +24,7 @@ export function ForgotPasswordForm() {
   }
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="E-mail" error={failure?.fields.email}>
+      <Field label="Email" error={failure?.fields.email}>
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" autoFocus required />}
       </Field>
       {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}

@@ -1,5 +1,5 @@
 'use client';
-// Sign-in with e-mail and password, then a second factor if the account has one; or with a passkey. Invariant: one
+// Sign-in with email and password, then a second factor if the account has one; or with a passkey. Invariant: one
 // message for every wrong pair, so that it reveals no account.
 import { hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
@@ -70,7 +70,7 @@ export function SignInForm({ next }: { readonly next: string }) {
   }
   return (
     <form key="password" onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="E-mail">
+      <Field label="Email">
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
       </Field>
       <Field label="Password">

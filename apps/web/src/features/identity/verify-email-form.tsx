@@ -1,5 +1,5 @@
 'use client';
-// Confirms an e-mail address on a button press: mail scanners that open links must not use the token up.
+// Confirms an email address on a button press: mail scanners that open links must not use the token up.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { useMutation } from '@tanstack/react-query';

@@ -59,7 +59,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
       title={`Join ${organizationName}`}
       lead={
         <>
-          {invitedBy ?? 'Somebody'} invites you
+          {invitedBy ?? 'A member'} invites you
           {role === null ? '' : ` as ${roleLabel(role, []).label.toLowerCase()}`}. The invitation works once and expires{' '}
           <RelativeTime at={expiresAt} />.
         </>
@@ -151,7 +151,7 @@ function NewAccount({ token, preview }: PartProps) {
           {(control) => <Input {...control} name="name" autoComplete="name" autoFocus />}
         </Field>
         <Field
-          label="E-mail"
+          label="Email"
           error={failure?.fields.email}
           hint={preview.email === null ? undefined : 'The invitation is for this address.'}
         >
@@ -175,11 +175,11 @@ function NewAccount({ token, preview }: PartProps) {
         </Field>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <Button type="submit" variant="accent" size="large" pending={claim.isPending || entering}>
-          Make my account and join
+          Create account and join
         </Button>
       </form>
       <p className="text-ink-soft">
-        You have an account here?{' '}
+        Already have an account?{' '}
         <a
           href="/sign-in?next=/invitation"
           onClick={() => keepInvitationToken(token)}

@@ -9,8 +9,8 @@ import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 const levelWord: Record<Level, string> = {
-  debug: 'Debug and worse',
-  info: 'Info and worse',
+  debug: 'Debug and above',
+  info: 'Info and above',
   warn: 'Warnings and errors',
   error: 'Errors',
 };
@@ -20,7 +20,7 @@ const spans = [
   { value: '', label: 'Last hour', lengthMs: 3_600_000 },
   { value: '24h', label: 'Last 24 hours', lengthMs: 86_400_000 },
   { value: '7d', label: 'Last 7 days', lengthMs: 7 * 86_400_000 },
-  { value: 'all', label: 'All that is kept', lengthMs: null },
+  { value: 'all', label: 'All retained', lengthMs: null },
 ] as const;
 
 export interface LogWords {
@@ -68,7 +68,7 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchInput
-        label="Search the log"
+        label="Search log"
         value={search.typed}
         onValueChange={search.setTyped}
         maxLength={500}
@@ -80,7 +80,7 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
         checked={regex.value !== ''}
         onChange={(event) => regex.set(event.target.checked ? '1' : '')}
       />
-      <Choice label="Level" value={level.value} onChange={level.set} first="Every level">
+      <Choice label="Level" value={level.value} onChange={level.set} first="All levels">
         {levels.map((each) => ({ value: each, label: levelWord[each] }))}
       </Choice>
       {live ? null : (
@@ -98,17 +98,17 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
         </Select>
       )}
       {processes.length > 1 ? (
-        <Choice label="Process" value={process.value} onChange={process.set} first="Every process">
+        <Choice label="Process" value={process.value} onChange={process.set} first="All processes">
           {processes.map((each) => ({ value: each, label: each }))}
         </Choice>
       ) : null}
       {instances.length > 1 ? (
-        <Choice label="Instance" value={instance.value} onChange={instance.set} first="Every instance">
+        <Choice label="Instance" value={instance.value} onChange={instance.set} first="All instances">
           {instances.map((each) => ({ value: each, label: nameOfInstance(app, each) }))}
         </Choice>
       ) : null}
       {servers.length > 1 ? (
-        <Choice label="Server" value={server.value} onChange={server.set} first="Every server">
+        <Choice label="Server" value={server.value} onChange={server.set} first="All servers">
           {servers.map((each) => ({ value: each.serverId, label: each.serverName }))}
         </Choice>
       ) : null}

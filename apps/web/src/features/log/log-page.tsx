@@ -49,9 +49,7 @@ export function LogPage({ slug, initial }: { readonly slug: string; readonly ini
       </div>
       {place === null ? (
         <Frame status={null}>
-          <EmptyState title="The app runs nowhere yet">
-            Its lines appear here as soon as a deployment started it.
-          </EmptyState>
+          <EmptyState title="Not running yet">Log lines appear here when a deployment has started the app.</EmptyState>
         </Frame>
       ) : live ? (
         <LiveTail key={key} app={app} filter={filter} />
@@ -205,7 +203,7 @@ function Search({ app, filter, lengthMs }: ViewProps & { readonly lengthMs: numb
         }
         empty={
           <EmptyState className="font-sans" title="No line matches">
-            Search for something shorter, choose a longer time, or let every level in.
+            Use a shorter search, a longer time range or all levels.
           </EmptyState>
         }
       />

@@ -19,7 +19,7 @@ import { useMe } from '../../common/me.tsx';
 import { type MemberRole, useRoles } from './use-roles.ts';
 
 const WAYS = [
-  { value: 'mail', label: 'By e-mail' },
+  { value: 'mail', label: 'By email' },
   { value: 'link', label: 'By link' },
 ] as const;
 type Way = (typeof WAYS)[number]['value'];
@@ -31,7 +31,7 @@ export function InviteDialog({ open, onClose }: { readonly open: boolean; readon
       open={open}
       onClose={onClose}
       title={`Invite to ${organization.name}`}
-      detail="It works once, for seven days. Until then you can take it back."
+      detail="It works once and expires in seven days. You can revoke it until then."
     >
       <InviteForm onClose={onClose} />
     </Dialog>
@@ -81,11 +81,11 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
       />
       {way === 'mail' ? (
         <Field
-          label="E-mail"
+          label="Email"
           hint={
             mailAvailable
               ? 'Only this address can accept.'
-              : 'This control plane cannot send mail: FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are not set.'
+              : "Email isn't configured: FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are not set."
           }
           error={failure?.fields.email}
         >
@@ -95,7 +95,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
         </Field>
       ) : (
         <p className="text-pretty text-ink-soft">
-          You get a link to pass on. The first person to open it joins, so send it only to them.
+          You get a link to share. The first person to open it joins, so send it to one person only.
         </p>
       )}
       <Field label="Role" hint={given?.may ?? undefined}>
@@ -121,7 +121,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
           pending={create.isPending}
           disabled={given === undefined || (way === 'mail' && !mailAvailable)}
         >
-          {way === 'mail' ? 'Send the invitation' : 'Make the link'}
+          {way === 'mail' ? 'Send invitation' : 'Create link'}
         </Button>
       </div>
     </form>
@@ -148,7 +148,7 @@ export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps)
         <code data-testid="invitation-link" className="min-w-0 flex-1 break-all font-mono text-xs leading-5">
           {url}
         </code>
-        <CopyButton value={url} label="Copy the link" />
+        <CopyButton value={url} label="Copy link" />
       </div>
       <div className="flex justify-end">
         <Button onClick={onClose}>Done</Button>

@@ -36,10 +36,10 @@ export function PendingInvitations({ onInvite }: { readonly onInvite: () => void
             items.length === 0 ? (
               <EmptyState
                 icon={<Mail size={20} />}
-                title="Nobody is asked to join"
-                action={<Button onClick={onInvite}>Invite somebody</Button>}
+                title="No pending invitations"
+                action={<Button onClick={onInvite}>Invite member</Button>}
               >
-                An invitation gives one person one role, by e-mail or by a link, and expires after seven days.
+                An invitation gives one person a role, by email or link, and expires after seven days.
               </EmptyState>
             ) : (
               <InvitationRows invitations={items} onLink={setLink} />
@@ -51,7 +51,7 @@ export function PendingInvitations({ onInvite }: { readonly onInvite: () => void
         open={link !== null}
         onClose={() => setLink(null)}
         title="The new link"
-        detail="The one before it no longer works."
+        detail="The previous link no longer works."
       >
         {link === null ? null : <InvitationLink {...link} onClose={() => setLink(null)} />}
       </Dialog>
@@ -80,7 +80,7 @@ function InvitationRows({ invitations, onLink }: InvitationRowsProps) {
         {invitations.map((invitation) => (
           <tr key={invitation.id} className="border-line border-b last:border-b-0">
             <Cell className="w-full max-w-0">
-              <span className="block truncate font-medium">{invitation.email ?? 'Whoever has the link'}</span>
+              <span className="block truncate font-medium">{invitation.email ?? 'Anyone with the link'}</span>
               <span className="block truncate text-sm text-ink-faint">
                 {invitation.invitedBy === null ? 'Sent ' : `${invitation.invitedBy}, `}
                 <RelativeTime at={invitation.createdAt} />
@@ -131,9 +131,9 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
     if (minted.url === null) toast({ title: `Sent to ${name} again` });
     else onLink({ url: minted.url, expiresAt: minted.expiresAt });
   });
-  const revoke = useAction(useMutation(trpc.invitation.revoke.mutationOptions()), "It wasn't taken back", () => {
+  const revoke = useAction(useMutation(trpc.invitation.revoke.mutationOptions()), "It wasn't revoked", () => {
     reread();
-    toast({ title: 'The invitation is taken back' });
+    toast({ title: 'Invitation revoked' });
   });
   return (
     <Menu
@@ -145,7 +145,7 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
       )}
     >
       <MenuItem icon={<RotateCw size={15} />} onSelect={() => rotate.run({ invitationId: invitation.id })}>
-        {invitation.email === null ? 'Make a new link' : 'Send again'}
+        {invitation.email === null ? 'Create new link' : 'Send again'}
       </MenuItem>
       <MenuItem danger icon={<X size={15} />} onSelect={() => revoke.run({ invitationId: invitation.id })}>
         Take back

@@ -23,7 +23,7 @@ export function RemoveMember({ member, onClose }: { readonly member: Member; rea
       title={`Remove ${member.name}`}
       footer={
         <>
-          <Button onClick={onClose}>Keep them</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="danger"
             pending={remove.isPending}

@@ -21,21 +21,21 @@ export function DangerCard() {
   const close = () => setOpen(null);
   return (
     <Card>
-      <CardHeader title="Ways out" />
+      <CardHeader title="Danger zone" />
       {can('organization.transfer') ? (
-        <Setting title="Hand it over" detail="Another member becomes the owner, and you an admin.">
-          <Button onClick={() => setOpen('transfer')}>Hand over</Button>
+        <Setting title="Transfer ownership" detail="Another member becomes the owner, and you become an admin.">
+          <Button onClick={() => setOpen('transfer')}>Transfer</Button>
         </Setting>
       ) : null}
-      <Setting title="Leave" detail="You lose access at once. An invitation brings you back.">
+      <Setting title="Leave" detail="You lose access immediately. You need an invitation to come back.">
         <Button variant="danger-outline" onClick={() => setOpen('leave')}>
           Leave
         </Button>
       </Setting>
       {can('organization.delete') && organization.deleteAt === null ? (
         <Setting
-          title="Delete the organization"
-          detail="After seven days its apps stop and all that it has is gone. Until then it can be kept."
+          title="Delete organization"
+          detail="After seven days its apps stop and all its data is deleted. You can cancel until then."
         >
           <Button variant="danger-outline" onClick={() => setOpen('delete')}>
             Delete
@@ -60,7 +60,7 @@ function LeaveDialog({ onClose }: { readonly onClose: () => void }) {
       title={`Leave ${organization.name}`}
       footer={
         <>
-          <Button onClick={onClose}>Stay</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="danger"
             pending={leave.isPending}
@@ -74,7 +74,7 @@ function LeaveDialog({ onClose }: { readonly onClose: () => void }) {
       }
     >
       <div className="flex flex-col gap-4 text-ink-soft">
-        <p>You lose your role and every role in its projects. Invitations that you sent are taken back.</p>
+        <p>You lose your role and every role in its projects. Invitations that you sent are revoked.</p>
         {leave.error === null ? null : <ErrorNote>{readFailure(leave.error).message}</ErrorNote>}
       </div>
     </Dialog>
@@ -95,7 +95,8 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
       lost={
         <p>
           In seven days its apps stop on every server, and its apps, deployments, logs, domains, servers, members and
-          audit log are deleted. Until then everything runs on, and whoever may delete it can keep it.
+          audit log are deleted. Until then everything keeps running, and a member who may delete it can cancel the
+          deletion.
         </p>
       }
       pending={remove.isPending}

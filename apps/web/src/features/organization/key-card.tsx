@@ -20,7 +20,7 @@ export function KeyCard() {
         title="Data key"
         detail="Encrypts every secret of the organization, and is itself encrypted by the control plane's master key."
       >
-        <Button onClick={() => setAsked(true)}>Change the key</Button>
+        <Button onClick={() => setAsked(true)}>Rotate key</Button>
       </Setting>
       {asked ? <ChangeDialog onClose={() => setAsked(false)} /> : null}
     </Card>
@@ -33,7 +33,7 @@ function ChangeDialog({ onClose }: { readonly onClose: () => void }) {
   const confirm = () =>
     rotate.mutate(undefined, {
       onSuccess: () => {
-        toast({ title: 'A new key encrypts', detail: 'Older values are encrypted anew in the background.' });
+        toast({ title: 'A new key encrypts', detail: 'Older values are re-encrypted in the background.' });
         onClose();
       },
     });
@@ -41,20 +41,20 @@ function ChangeDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       open
       onClose={onClose}
-      title="Change the data key"
+      title="Rotate data key"
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button variant="accent" pending={rotate.isPending} onClick={confirm}>
-            Change the key
+            Rotate key
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-4 text-ink-soft">
         <p>
-          New values are encrypted with a new key at once, older ones within minutes; then the old key is deleted. Apps
-          run on, and nothing is deployed. Backups from before still open with the master key.
+          New values are encrypted with a new key immediately, older ones within minutes; then the old key is deleted.
+          Apps keep running, and nothing is deployed. Earlier backups still open with the master key.
         </p>
         {rotate.error === null ? null : <ErrorNote>{readFailure(rotate.error).message}</ErrorNote>}
       </div>

@@ -28,7 +28,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
       { name: text('name'), slug: text('slug') },
       {
         onSuccess: ({ slug }) => {
-          toast({ title: 'The organization is saved' });
+          toast({ title: 'Organization saved' });
           // A new slug needs another client and cache: reload the page.
           if (slug !== organization.slug) window.location.assign(pathsOf(slug).organizationSettings);
           else router.refresh();
@@ -44,7 +44,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
           {(control) => <Input {...control} name="name" defaultValue={organization.name} disabled={readOnly} />}
         </Field>
         <Field
-          label="In addresses"
+          label="URL slug"
           hint="Lower-case letters, digits and dashes. Links to the old address stop working."
           error={failure?.fields.slug}
         >

@@ -19,12 +19,12 @@ export function NewOrganizationForm() {
   };
   return (
     <form onSubmit={submit} noValidate className="flex flex-col gap-4">
-      <Field label="Name" hint="Of your company, your team or yourself." error={failure?.fields.name}>
+      <Field label="Name" hint="The name of your company or team." error={failure?.fields.name}>
         {(control) => <Input {...control} name="name" autoComplete="organization" autoFocus />}
       </Field>
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <Button type="submit" variant="accent" size="large" pending={create.isPending || create.isSuccess}>
-        Make the organization
+        Create organization
       </Button>
     </form>
   );

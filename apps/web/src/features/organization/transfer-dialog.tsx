@@ -43,12 +43,12 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       open
       onClose={onClose}
-      title={`Hand over ${organization.name}`}
-      detail="The new owner may do everything, also remove you. You stay as an admin."
+      title={`Transfer ${organization.name}`}
+      detail="The new owner has full access and can remove you. You stay as an admin."
     >
       <form onSubmit={submit} noValidate className="flex flex-col gap-4">
         {others.length === 0 ? (
-          <p className="text-ink-soft">There is nobody else here yet. Invite the new owner first.</p>
+          <p className="text-ink-soft">No other members yet. Invite the new owner first.</p>
         ) : (
           <>
             <Field label="New owner">
@@ -91,7 +91,7 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
             pending={transfer.isPending}
             disabled={typed !== organization.name || others.length === 0}
           >
-            Hand over
+            Transfer
           </Button>
         </div>
       </form>

@@ -21,9 +21,9 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
     () => router.refresh(),
   );
   const detail = required
-    ? 'Members without a second factor can do nothing here until they set one up.'
+    ? 'Members without a second factor have no access here until they set one up.'
     : user.hasSecondFactor
-      ? 'Members who have none are refused at once, until they set one up in their account.'
+      ? 'Members without one are refused until they set one up in their account.'
       : 'Sign in with a passkey, or set up two-factor sign-in, yourself first: you would lock yourself out.';
   return (
     <Card>
@@ -37,7 +37,7 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
             disabled={!required && !user.hasSecondFactor}
             onClick={() => update.run({ requiresTwoFactor: !required })}
           >
-            {required ? 'Require it no longer' : 'Require it'}
+            {required ? 'Disable' : 'Enable'}
           </Button>
         )}
       </Setting>

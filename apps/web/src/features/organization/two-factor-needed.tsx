@@ -37,7 +37,7 @@ export function TwoFactorNeeded() {
           </Button>
         ) : (
           <a href={accountPath} className={buttonClass('accent', 'large')}>
-            Set one up in my account
+            Set up in my account
           </a>
         )}
         {hasFactor ? (

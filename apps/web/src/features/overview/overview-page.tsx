@@ -76,9 +76,7 @@ function OverviewBody({ overview }: { readonly overview: Overview }) {
           }
         />
         {overview.deployments.length === 0 ? (
-          <EmptyState title="No deployments yet">
-            Each one will be here with its commit, its log and its duration.
-          </EmptyState>
+          <EmptyState title="No deployments yet">Deployments appear here with commit, log and duration.</EmptyState>
         ) : (
           <DeploymentRows deployments={overview.deployments} withApp />
         )}
@@ -139,8 +137,8 @@ function NoApps() {
         ) : null
       }
     >
-      Give Fairlead the address of a Git repository. It builds it on your server, checks that it answers, and puts HTTPS
-      in front of it.
+      Enter the clone URL of a Git repository. Fairlead builds it on your server, runs a health check, and serves it
+      over HTTPS.
     </EmptyState>
   );
 }

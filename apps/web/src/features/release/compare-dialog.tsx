@@ -34,7 +34,7 @@ export function CompareDialog({ appId, environmentId, from, to, onClose, action 
       wide
       onClose={onClose}
       title={`Release ${to.number} beside the live release ${from.number}`}
-      detail="A rollback brings all of this back: code, settings and secrets as they were then."
+      detail="A rollback restores all of this: code, settings and secrets."
       footer={
         <>
           <Button onClick={onClose}>Close</Button>

@@ -112,7 +112,7 @@ function ReleaseRow({
         <CommitLine hash={release.commitHash} subject={release.commitSubject} author={release.commitAuthor} />
         <p className="mt-0.5 truncate text-ink-faint text-sm">
           <RelativeTime at={release.createdAt} /> · {release.runtime} · {formatBytes(release.artifactSizeBytes)} ·{' '}
-          {release.configNumber === 0 ? 'first settings' : `settings ${release.configNumber}`}
+          {release.configNumber === 0 ? 'settings v1' : `settings ${release.configNumber}`}
         </p>
       </div>
       <span className="flex items-center gap-2 max-sm:ml-auto">
@@ -154,7 +154,7 @@ function RollBack({ app, environmentId, release, accent = false }: ReleaseProps 
       icon={<Undo2 size={14} aria-hidden="true" />}
       pending={rollBack.pending}
       aria-label={`Roll back to release ${release.number}`}
-      title="It comes back with the settings and secrets it ran with. Nothing is built."
+      title="Uses the settings and secrets it ran with. Nothing is built."
       onClick={() => rollBack.run({ appId: app.id, environmentId, releaseId: release.id })}
     >
       {accent ? `Roll back to release ${release.number}` : 'Roll back'}

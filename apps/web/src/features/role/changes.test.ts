@@ -12,5 +12,5 @@ test('lost permissions come first, with the number of members', () => {
   if (change === null) throw new Error('there is a change');
   expect(describeChange(change, 2, plain)).toBe('2 members lose: app.write. Gained: app.delete.');
   expect(describeChange({ lost: ['app.write'], gained: [] }, 1, plain)).toBe('1 member loses: app.write.');
-  expect(describeChange({ lost: [], gained: ['app.write'] }, 0, plain)).toBe('Whoever is given it gains: app.write.');
+  expect(describeChange({ lost: [], gained: ['app.write'] }, 0, plain)).toBe('Anyone with this role gains: app.write.');
 });

@@ -19,7 +19,7 @@ export function describeChange(
   holders: number,
   label: (permission: Permission) => string,
 ): string {
-  const who = holders === 0 ? 'Whoever is given it' : holders === 1 ? '1 member' : `${holders} members`;
+  const who = holders === 0 ? 'Anyone with this role' : holders === 1 ? '1 member' : `${holders} members`;
   const one = holders <= 1;
   const list = (permissions: readonly Permission[]) => permissions.map(label).join(', ');
   if (lost.length === 0) return `${who} ${one ? 'gains' : 'gain'}: ${list(gained)}.`;

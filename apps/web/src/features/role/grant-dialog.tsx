@@ -26,7 +26,7 @@ interface Props {
 
 export function GrantDialog({ open, onClose, roles, members }: Props) {
   return (
-    <Dialog open={open} onClose={onClose} title="Grant a role" detail="On top of the role that the member has already.">
+    <Dialog open={open} onClose={onClose} title="Grant a role" detail="In addition to the member's role.">
       <GiveRole onClose={onClose} roles={roles} members={members} />
     </Dialog>
   );
@@ -86,7 +86,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
           </Select>
         )}
       </Field>
-      <Field label="Where" hint="A project's grant holds in all its environments.">
+      <Field label="Where" hint="A grant on a project applies to all its environments.">
         {(control) => (
           <Select {...control} value={place} onChange={(event) => setPlace(Number(event.target.value))}>
             {places.map(({ name }, index) => (

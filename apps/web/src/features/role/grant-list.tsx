@@ -29,7 +29,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   return (
     <Card>
       <CardHeader
-        title="Granted beyond the role"
+        title="Additional grants"
         detail="In the organization, a project or an environment"
         action={
           can('member.write') ? (
@@ -43,8 +43,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
         {({ items }) =>
           items.length === 0 ? (
             <p className="border-line border-t px-4 py-4 text-pretty text-ink-faint">
-              Nobody holds more than their role. Grant one in a project or an environment to let somebody do more there
-              only.
+              No additional grants. Grant a role in a project or environment to give a member more rights there only.
             </p>
           ) : (
             <Table>
@@ -89,10 +88,10 @@ function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: strin
     Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
   const restore = useAction(
     useFreshMutation(trpc.grant.create.mutationOptions()),
-    "It wasn't given back",
+    "The grant wasn't restored",
     () => void refresh(),
   );
-  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "It wasn't taken back", () => {
+  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "It wasn't revoked", () => {
     void refresh();
     const { memberId, role, scope } = grant;
     toast({

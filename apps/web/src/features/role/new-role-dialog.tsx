@@ -21,7 +21,12 @@ interface Props {
 
 export function NewRoleDialog({ open, onClose, roles }: Props) {
   return (
-    <Dialog open={open} onClose={onClose} title="New role" detail="It holds what you tick for it, and nothing else.">
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="New role"
+      detail="It has the permissions that you select, and no others."
+    >
       <NewRole onClose={onClose} roles={roles} />
     </Dialog>
   );
@@ -63,10 +68,10 @@ function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
           />
         )}
       </Field>
-      <Field label="Begins as" hint="A copy: later changes of one don't touch the other.">
+      <Field label="Copy from" hint="Later changes to one don't change the other.">
         {(control) => (
           <Select {...control} value={from} onChange={(event) => setFrom(event.target.value)}>
-            <option value="">Nothing ticked</option>
+            <option value="">No permissions</option>
             {bases.map(({ role }) => (
               <option key={role} value={role}>
                 {roleLabel(role, []).label}
@@ -79,7 +84,7 @@ function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" variant="accent" pending={create.isPending}>
-          Make the role
+          Create role
         </Button>
       </div>
     </form>

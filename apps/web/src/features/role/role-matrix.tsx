@@ -89,7 +89,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
                             type="checkbox"
                             data-box=""
                             aria-label={`${role.name}: ${label}`}
-                            title={can(permission) ? undefined : "You don't hold this yourself"}
+                            title={can(permission) ? undefined : "You don't have this permission"}
                             className="size-4 align-middle accent-accent disabled:opacity-50"
                             checked={ticked(role).has(permission)}
                             disabled={!mayChange || !can(permission)}
@@ -110,7 +110,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
       ))}
       {roles.custom.length === 0 ? (
         <p className="border-line border-t px-4 py-3 text-pretty text-sm text-ink-faint">
-          These six fit most teams. A role of your own can hold any of these permissions but the last two.
+          These six roles fit most teams. A custom role can have any of these permissions except the last two.
         </p>
       ) : null}
     </Card>
@@ -149,7 +149,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
       await queryClient.invalidateQueries(trpc.role.pathFilter());
       void queryClient.invalidateQueries(trpc.session.pathFilter());
       onDone();
-      toast({ title: `${role.name} is changed`, detail: 'It applies at once to everyone with this role.' });
+      toast({ title: `${role.name} is changed`, detail: 'Applies immediately to everyone with this role.' });
     },
   );
   const change = changeOf(role.permissions, ticked);
@@ -213,7 +213,7 @@ function DeleteRole({ role }: { readonly role: CustomRole }) {
         <p className="text-pretty text-left font-normal text-ink-soft">
           {held
             ? `${role.holders === 1 ? '1 member holds' : `${role.holders} members hold`} it. Give them another role first.`
-            : 'Nobody holds it, so nobody loses anything.'}
+            : 'No member has this role.'}
         </p>
       </Dialog>
     </>

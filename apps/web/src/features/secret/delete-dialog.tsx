@@ -46,15 +46,15 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button variant="danger" pending={remove.isPending} onClick={confirm}>
-            Delete it
+            Delete
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-4 text-ink-soft">
         <p>
-          Its value and {secret.number === 1 ? 'its history' : `all ${secret.number} versions`} leave this page. What
-          runs keeps the value until the next deployment; values that refer to it stop resolving.
+          Its value and {secret.number === 1 ? 'its history' : `all ${secret.number} versions`} are removed. Running
+          instances keep the value until the next deployment; values that refer to it stop resolving.
         </p>
         {remove.error === null ? null : <ErrorNote>{readFailure(remove.error).message}</ErrorNote>}
       </div>

@@ -24,7 +24,7 @@ export function HistoryDialog({ secret, onClose }: { readonly secret: SecretView
       open
       onClose={onClose}
       title={`History of ${secret.name}`}
-      detail="Restoring makes a new version with the old value. Nothing is lost."
+      detail="Restoring creates a new version with the old value."
     >
       <QueryView query={history} skeleton={<Skeleton className="h-40" />}>
         {({ versions }) => (

@@ -30,7 +30,7 @@ export function MissingNames({ place, view }: MissingNamesProps) {
         {missingNames.length === 1 ? 'is' : 'are'} not set
       </p>
       <p className="mt-0.5 text-pretty text-ink-soft text-sm">
-        The repository's .env.example has them, but no secret here and no variable of the configuration does.
+        The repository's .env.example lists them, but no secret or variable sets them.
       </p>
       <ul className="mt-3 flex flex-wrap gap-2">
         {missingNames.slice(0, OFFERED).map((name) => (

@@ -54,8 +54,8 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
       open
       wide
       onClose={onClose}
-      title="Paste a .env"
-      detail="Nothing is saved before you have seen what it would do."
+      title="Paste .env"
+      detail="Review the changes before they are saved."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -90,7 +90,7 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
           <ErrorNote>{problems.map(({ line, message }) => `Line ${line}: ${message}`).join(' ')}</ErrorNote>
         ) : null}
         {entries.length > 0 ? (
-          <ul aria-label="What would be saved" className="max-h-48 overflow-y-auto rounded-control border border-line">
+          <ul aria-label="Changes" className="max-h-48 overflow-y-auto rounded-control border border-line">
             {entries.map(({ name, value }) => (
               <li key={name} className="flex items-center gap-3 border-line border-b px-3 py-1.5 last:border-b-0">
                 <code className="min-w-0 truncate font-mono text-sm">{name}</code>
@@ -103,7 +103,7 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
           </ul>
         ) : null}
         <Checkbox
-          label="Sealed: nobody can see these values again"
+          label="Sealed: these values can't be viewed again"
           checked={sealed}
           onChange={(event) => setSealed(event.target.checked)}
         />

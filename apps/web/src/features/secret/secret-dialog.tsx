@@ -61,7 +61,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
       open
       onClose={onClose}
       title={titleOf(secret, knownName)}
-      detail="It reaches the app with its next deployment, or as soon as you apply it."
+      detail="Takes effect with the next deployment, or when you apply it."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -100,7 +100,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
           hint={
             secret === null
               ? `Refer to others with $\{{ NAME }} or $\{{ group.NAME }}.`
-              : 'Leave it empty to keep the value as it is.'
+              : 'Leave blank to keep the value.'
           }
         >
           {(control) => (
@@ -136,7 +136,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
           </Field>
         </div>
         <Checkbox
-          label="Sealed: nobody can see this value again"
+          label="Sealed: this value can't be viewed again"
           checked={sealed}
           onChange={(event) => setSealed(event.target.checked)}
         />
@@ -148,7 +148,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
             onChange={(event) => setAtBuild(event.target.checked)}
           />
           <p id={`${formId}-at-build`} className="pl-[26px] text-ink-faint text-sm">
-            The commands of a build get it as a variable, but not a Dockerfile: it would stay readable in the image.
+            Build commands get it as a variable. Dockerfile builds don't, because it would stay readable in the image.
           </p>
         </div>
         {cannotUnseal ? <ErrorNote>A sealed value stays sealed. Give it a new value to unseal it.</ErrorNote> : null}
@@ -160,5 +160,5 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
 
 function titleOf(secret: SecretView | null, knownName: string): string {
   if (secret !== null) return `Change ${secret.name}`;
-  return knownName === '' ? 'Add a secret' : `Add ${knownName}`;
+  return knownName === '' ? 'Add secret' : `Add ${knownName}`;
 }

@@ -46,14 +46,14 @@ export function SecretRows({ owner, secrets }: SecretRowsProps) {
       {can('secret.write') ? (
         <div className="flex flex-wrap gap-2 border-line border-t p-4">
           <Button icon={<Plus size={15} aria-hidden="true" />} onClick={() => setOpen({ kind: 'edit', secret: null })}>
-            Add a secret
+            Add secret
           </Button>
           <Button
             variant="ghost"
             icon={<ClipboardPaste size={15} aria-hidden="true" />}
             onClick={() => setOpen({ kind: 'paste' })}
           >
-            Paste a .env
+            Paste .env
           </Button>
         </div>
       ) : null}
@@ -111,9 +111,9 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
         {secret.authorName ?? 'A service account'} · <RelativeTime at={secret.updatedAt} />
       </span>
       <Menu
-        label={`What to do with ${secret.name}`}
+        label={`Actions for ${secret.name}`}
         trigger={(trigger) => (
-          <IconButton {...trigger} label={`What to do with ${secret.name}`} size="small">
+          <IconButton {...trigger} label={`Actions for ${secret.name}`} size="small">
             <Ellipsis size={16} aria-hidden="true" />
           </IconButton>
         )}
@@ -125,7 +125,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
         ) : null}
         {can('secret.reveal') && !secret.sealed ? (
           <MenuItem icon={<Eye size={15} />} onSelect={show}>
-            {shown === null ? 'Show the value' : 'Hide the value'}
+            {shown === null ? 'Show value' : 'Hide value'}
           </MenuItem>
         ) : null}
         <MenuItem icon={<History size={15} />} onSelect={() => onOpen({ kind: 'history', secret })}>

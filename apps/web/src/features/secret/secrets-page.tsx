@@ -32,10 +32,10 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
           <Pending place={place} view={view} />
           <MissingNames place={place} view={view} />
           <Card>
-            <CardHeader title="Secrets" detail="Encrypted here, and again for the server that runs the app" />
+            <CardHeader title="Secrets" detail="Encrypted at rest, and separately for each server" />
             {view.secrets.length === 0 ? (
               <EmptyState icon={<KeyRound size={20} />} title="No secrets yet">
-                Keys, passwords and addresses that the app needs and its repository must not hold.
+                Keys and passwords that the app needs and that don't belong in its repository.
               </EmptyState>
             ) : null}
             <SecretRows key={place.environmentId} owner={place} secrets={view.secrets} />
@@ -115,12 +115,12 @@ function Groups({ place: { appId }, view }: PartProps) {
         title="Shared groups"
         detail={
           <HoverLink href={paths.sharedSecrets} className="underline">
-            Their values are kept in the settings
+            Edit shared groups
           </HoverLink>
         }
       />
       {view.groups.length === 0 ? (
-        <p className="border-line border-t px-4 py-4 text-sm text-ink-faint">No group of this project yet.</p>
+        <p className="border-line border-t px-4 py-4 text-sm text-ink-faint">No shared groups in this project yet.</p>
       ) : (
         <ul>
           {view.groups.map((group) => (

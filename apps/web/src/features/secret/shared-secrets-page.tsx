@@ -63,7 +63,7 @@ function Group({ group }: { readonly group: SecretGroup }) {
         action={
           can('secret.write') && group.apps.length === 0 ? (
             <IconButton
-              label={`Delete the group ${group.name}`}
+              label={`Delete group ${group.name}`}
               size="small"
               onClick={() => remove.run({ groupId: group.id })}
             >
@@ -81,7 +81,7 @@ function NewGroup() {
   const trpc = useTRPC();
   const reread = useReread();
   const [name, setName] = useState('');
-  const create = useAction(useMutation(trpc.secret.createGroup.mutationOptions()), "The group wasn't made", () => {
+  const create = useAction(useMutation(trpc.secret.createGroup.mutationOptions()), "The group wasn't created", () => {
     setName('');
     reread();
   });

@@ -21,7 +21,7 @@ export function SettingsPage() {
       <div className="flex flex-col gap-6">
         <Card>
           <CardHeader title="Appearance" />
-          <Setting title="Theme" detail="As your system has it, or the one you choose. Kept in this browser.">
+          <Setting title="Theme" detail="System, light or dark. Stored in this browser.">
             <ThemeChoice />
           </Setting>
         </Card>
@@ -37,7 +37,7 @@ export function SettingsPage() {
         {can('secret.read') ? (
           <Card>
             <CardHeader title="Secrets" />
-            <Setting title="Shared groups" detail="Values that several apps of a project use, written down once.">
+            <Setting title="Shared groups" detail="Values that several apps of a project share.">
               <HoverLink href={paths.sharedSecrets} className={buttonClass()}>
                 Open
               </HoverLink>
@@ -57,38 +57,35 @@ export function SettingsPage() {
             className="border-line border-t px-4 py-4 sm:grid-cols-2"
             items={[
               { term: 'Name', value: organization.name },
-              { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
+              { term: 'URL slug', value: <span className="font-mono text-sm">/{organization.slug}</span> },
               { term: 'Your role', value: roleName(organization.roleName) },
               {
-                term: 'Id',
+                term: 'ID',
                 value: (
                   <span className="flex items-center gap-1">
                     <code className="truncate font-mono text-sm">{organization.id}</code>
-                    <CopyButton value={organization.id} label="Copy the id" className="-my-1.5" />
+                    <CopyButton value={organization.id} label="Copy ID" className="-my-1.5" />
                   </span>
                 ),
               },
             ]}
           />
-          <Setting
-            title="Environments"
-            detail="Production, staging and the like: who deploys there, and who approves it."
-          >
+          <Setting title="Environments" detail="Who deploys to production, staging and others, and who approves it.">
             <HoverLink href={paths.environments} className={buttonClass()}>
               Open environments
             </HoverLink>
           </Setting>
           {can('token.read') ? (
-            <Setting title="API tokens" detail="For programs that act in your name, and service accounts.">
+            <Setting title="API tokens" detail="For scripts that act as you, and for service accounts.">
               <HoverLink href={paths.tokens} className={buttonClass()}>
                 Open tokens
               </HoverLink>
             </Setting>
           ) : null}
           {can('audit.read') ? (
-            <Setting title="Audit log" detail="Every change, with who made it, sealed against alteration.">
+            <Setting title="Audit log" detail="Every change with its author, in a log that can't be altered.">
               <HoverLink href={paths.audit} className={buttonClass()}>
-                Open the log
+                Open audit log
               </HoverLink>
             </Setting>
           ) : null}

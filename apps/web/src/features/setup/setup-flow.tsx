@@ -26,7 +26,7 @@ export function SetupFlow() {
   return (
     <IdentityFrame
       title="Set up Fairlead"
-      lead="Make the first account. It owns this control plane."
+      lead="Create the first account. It owns this control plane."
       aside={<SetupSteps account="running" server={null} app={null} />}
     >
       <ClaimForm onClaimed={setOrganization} />
@@ -69,7 +69,7 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
   return (
     <form onSubmit={submit} noValidate className="flex flex-col gap-4">
       {token === '' ? (
-        <Field label="Setup token" hint="npm start printed it in the terminal." error={failure?.fields.token}>
+        <Field label="Setup token" hint="Shown in the terminal by npm start." error={failure?.fields.token}>
           {(control) => <Input {...control} mono name="token" autoComplete="off" spellCheck={false} required />}
         </Field>
       ) : (
@@ -78,7 +78,7 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
       <Field label="Your name" error={failure?.fields.name}>
         {(control) => <Input {...control} name="name" autoComplete="name" autoFocus required />}
       </Field>
-      <Field label="E-mail" error={failure?.fields.email}>
+      <Field label="Email" error={failure?.fields.email}>
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
       </Field>
       <Field
@@ -94,7 +94,7 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
         <ErrorNote>{failure.fields.token ?? failure.message}</ErrorNote>
       )}
       <Button type="submit" variant="accent" size="large" pending={claim.isPending || signingIn}>
-        Make my account
+        Create account
       </Button>
     </form>
   );

@@ -20,10 +20,8 @@ export function SetupProgress({ organization }: { readonly organization: string 
   const done = server?.state === 'done' && app?.state === 'done';
   return (
     <IdentityFrame
-      title={done ? 'Everything runs' : "You're in"}
-      lead={
-        done ? 'Your first app is live on your own server.' : 'The rest comes up by itself. You need not wait for it.'
-      }
+      title={done ? "You're all set" : "You're in"}
+      lead={done ? 'Your first app is live on your own server.' : "The rest starts by itself. You don't have to wait."}
       aside={<SetupSteps account="done" server={server} app={app} />}
     >
       {/* A full page load: the dashboard starts with its own cache and stream. */}
@@ -55,7 +53,7 @@ function appStep({ apps }: Overview): SetupStep {
   }
   const [first] = apps;
   if (first === undefined)
-    return { state: 'pending', title: 'A first app', detail: 'Make one in the dashboard under Apps.' };
+    return { state: 'pending', title: 'A first app', detail: 'Create one in the dashboard under Apps.' };
   if (first.status === 'failed') {
     return {
       state: 'failed',
@@ -63,5 +61,9 @@ function appStep({ apps }: Overview): SetupStep {
       detail: 'Its deployment in the dashboard says why.',
     };
   }
-  return { state: 'running', title: `${first.name} is being deployed`, detail: 'Cloned, built, checked, then served.' };
+  return {
+    state: 'running',
+    title: `${first.name} is being deployed`,
+    detail: 'Clone, build, health check, then live.',
+  };
 }

@@ -19,14 +19,14 @@ const SERVER: SetupStep = { state: 'pending', title: 'A server', detail: 'The ag
 const APP: SetupStep = {
   state: 'pending',
   title: 'A first app',
-  detail: 'Cloned, built, checked and served over https.',
+  detail: 'Clone, build and health check, then live over HTTPS.',
 };
 
 export function SetupSteps({ account, server, app }: SetupStepsProps) {
   const steps = [
     {
       state: account,
-      title: account === 'done' ? 'Your account owns it' : 'Your account',
+      title: account === 'done' ? 'Owner account created' : 'Your account',
       detail: account === 'done' ? null : 'The one-time link proves that you started this control plane.',
     },
     server ?? SERVER,

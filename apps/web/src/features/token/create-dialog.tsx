@@ -26,20 +26,18 @@ export interface CreateDialogProps {
 
 export function CreateDialog({ title, pending, error, token, onCreate, onClose }: CreateDialogProps) {
   return (
-    <Dialog open onClose={onClose} wide title={token === null ? title : 'Copy the token now'}>
+    <Dialog open onClose={onClose} wide title={token === null ? title : 'Copy your token now'}>
       {token === null ? (
         <CreateForm pending={pending} error={error} onCreate={onCreate} />
       ) : (
         <div className="flex flex-col gap-4">
-          <p className="text-ink-soft">
-            It is shown this once and stored only as a hash. Keep it where secrets belong.
-          </p>
+          <p className="text-ink-soft">It is shown only once; Fairlead stores its hash. Keep it in a secret store.</p>
           <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">
             <code className="min-w-0 flex-1 break-all font-mono text-xs leading-5">{token}</code>
-            <CopyButton value={token} label="Copy the token" />
+            <CopyButton value={token} label="Copy token" />
           </div>
           <div className="flex justify-end">
-            <Button onClick={onClose}>I have it</Button>
+            <Button onClick={onClose}>Done</Button>
           </div>
         </div>
       )}
@@ -76,11 +74,11 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
   const rangeError = Object.entries(failure?.fields ?? {}).find(([field]) => field.startsWith('ipRanges'))?.[1];
   return (
     <form onSubmit={submit} noValidate className="flex flex-col gap-4">
-      <Field label="Name" hint="What uses it, for whoever finds it later." error={failure?.fields.name}>
+      <Field label="Name" hint="For example the script or pipeline that uses it." error={failure?.fields.name}>
         {(control) => <Input {...control} autoFocus value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <fieldset>
-        <legend className="mb-1.5 font-medium">May</legend>
+        <legend className="mb-1.5 font-medium">Permissions</legend>
         <div className="max-h-72 overflow-y-auto rounded-control border border-line px-3 pt-3">
           <div className="gap-x-6 sm:columns-2">
             {groupsOf(grantable).map(({ title, permissions }) => (
@@ -113,7 +111,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
             </Select>
           )}
         </Field>
-        <Field label="Works for" error={failure?.fields.lifetimeDays}>
+        <Field label="Expires in" error={failure?.fields.lifetimeDays}>
           {(control) => (
             <Select {...control} value={days} onChange={(event) => setDays(event.target.value)}>
               {LIFETIMES.map(([value, label]) => (
@@ -125,8 +123,8 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
           )}
         </Field>
         <Field
-          label="Only from"
-          hint="Addresses or networks, such as 203.0.113.0/24. Empty: from anywhere."
+          label="Allowed IPs"
+          hint="Addresses or networks, such as 203.0.113.0/24. Default: any address"
           error={rangeError}
           className="sm:col-span-2"
         >
@@ -136,7 +134,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
         <Button type="submit" variant="accent" pending={pending} disabled={name.trim() === '' || chosen.size === 0}>
-          Make the token
+          Create token
         </Button>
       </div>
     </form>

@@ -22,14 +22,14 @@ export function MemberTokenCard() {
     <Card>
       <CardHeader
         title="Tokens of other members"
-        detail="They never do more than their person may. Revoke one that leaked, or that nobody knows."
+        detail="A token never has more permissions than its owner. Revoke tokens that leaked or that nobody recognizes."
       />
       <div className="border-line border-t">
         <QueryView query={tokens} skeleton={<SkeletonRows rows={2} />}>
           {({ items }) => {
             const others = items.filter(({ owner }) => owner.userId !== user.id);
             return others.length === 0 ? (
-              <p className="px-4 py-3 text-ink-faint">Nobody else has a token here.</p>
+              <p className="px-4 py-3 text-ink-faint">No tokens of other members.</p>
             ) : (
               <TokenRows
                 tokens={others}

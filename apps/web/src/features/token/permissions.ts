@@ -29,5 +29,5 @@ export const LIFETIMES = [
   ['7', '7 days'],
   ['30', '30 days'],
   ['90', '90 days'],
-  ['366', 'A year'],
+  ['366', '1 year'],
 ] as const;

@@ -50,10 +50,10 @@ export function ServiceAccountCards() {
     <section className="flex flex-col gap-3">
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 px-1">
         <h2 className="font-semibold">Service accounts</h2>
-        <span className="text-sm text-ink-faint">Machines with a role of their own, for pipelines.</span>
+        <span className="text-sm text-ink-faint">Machine users with their own role, for CI.</span>
         {can('member.write') ? (
           <Button className="ml-auto" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
-            Add a service account
+            Add service account
           </Button>
         ) : null}
       </header>
@@ -62,7 +62,7 @@ export function ServiceAccountCards() {
           items.length === 0 ? (
             <Card>
               <EmptyState icon={<Bot size={20} />} title="No service accounts">
-                What must go on when people leave acts by a service account instead of somebody's own token.
+                Use service accounts for CI so that access survives when people leave.
               </EmptyState>
             </Card>
           ) : (
@@ -136,7 +136,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
                   </option>
                 ))}
               </Select>
-              <Button onClick={() => setOpen('token')}>Make a token</Button>
+              <Button onClick={() => setOpen('token')}>Create token</Button>
               <Button variant="danger-outline" onClick={() => setOpen('delete')}>
                 Delete
               </Button>
@@ -146,7 +146,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
       />
       <div className="border-line border-t">
         {account.tokens.length === 0 ? (
-          <p className="px-4 py-3 text-ink-faint">It has no token, so nothing acts by it.</p>
+          <p className="px-4 py-3 text-ink-faint">No tokens yet.</p>
         ) : (
           <TokenRows
             tokens={account.tokens}
@@ -157,7 +157,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
       </div>
       {open === 'token' ? (
         <CreateDialog
-          title={`Make a token for ${account.name}`}
+          title={`Create token for ${account.name}`}
           pending={create.isPending}
           error={create.error}
           token={create.data?.token ?? null}
@@ -180,7 +180,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
 }
 
 function lostWith(tokens: number): string {
-  if (tokens === 0) return 'It has no token, so nothing stops working.';
+  if (tokens === 0) return 'It has no tokens, so nothing stops working.';
   return `${tokens === 1 ? 'Its token is' : `Its ${tokens} tokens are`} refused from then on, and so is whatever uses ${tokens === 1 ? 'it' : 'them'}.`;
 }
 
@@ -195,12 +195,12 @@ function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { reado
     create.mutate({ name, role }, { onSuccess: onClose });
   };
   return (
-    <Dialog open onClose={onClose} title="Add a service account">
+    <Dialog open onClose={onClose} title="Add service account">
       <form onSubmit={submit} noValidate className="flex flex-col gap-4">
         <Field label="Name" error={failure?.fields.name}>
           {(control) => <Input {...control} autoFocus value={name} onChange={(event) => setName(event.target.value)} />}
         </Field>
-        <Field label="Role" hint="Its tokens may do this at most.">
+        <Field label="Role" hint="Maximum permissions of its tokens.">
           {(control) => (
             <Select
               {...control}
@@ -218,7 +218,7 @@ function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { reado
         {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex justify-end">
           <Button type="submit" variant="accent" pending={create.isPending} disabled={name.trim() === ''}>
-            Add it
+            Add
           </Button>
         </div>
       </form>

@@ -60,18 +60,18 @@ function OwnTokens() {
   };
   const button = can('token.write') ? (
     <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
-      Make a token
+      Create token
     </Button>
   ) : null;
   return (
     <Card>
-      <CardHeader title="Your tokens" detail="They never do more than you may." action={button} />
+      <CardHeader title="Your tokens" detail="A token never has more permissions than you." action={button} />
       <div className="border-line border-t">
         <QueryView query={tokens} skeleton={<SkeletonRows rows={3} />}>
           {({ items }) =>
             items.length === 0 ? (
               <EmptyState icon={<KeyRound size={20} />} title="No tokens yet">
-                A token lets a program of yours use the API in your name, for as long and as much as you say.
+                A token lets a script use the API as you, with the permissions and lifetime that you choose.
               </EmptyState>
             ) : (
               <TokenRows
@@ -85,7 +85,7 @@ function OwnTokens() {
       </div>
       {making ? (
         <CreateDialog
-          title="Make a token"
+          title="Create token"
           pending={create.isPending}
           error={create.error}
           token={create.data?.token ?? null}

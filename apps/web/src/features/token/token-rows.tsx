@@ -28,7 +28,7 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
       <Table>
         <TableHead>
           <HeadCell>Token</HeadCell>
-          <HeadCell className="max-md:hidden">May</HeadCell>
+          <HeadCell className="max-md:hidden">Permissions</HeadCell>
           <HeadCell className="max-sm:hidden">Last used</HeadCell>
           <HeadCell>Expires</HeadCell>
           <HeadCell>

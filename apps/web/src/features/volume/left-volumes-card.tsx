@@ -16,7 +16,7 @@ export function LeftVolumesCard({ appId }: { readonly appId?: AppDetail['id'] })
   if (left.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Volumes left behind" detail="Their app runs there no more; they stay until they are deleted" />
+      <CardHeader title="Unused volumes" detail="Their app no longer runs there; they stay until you delete them" />
       <ul>
         {left.map((volume) => (
           <VolumeRow key={volume.id} volume={volume} place={volume.label} />

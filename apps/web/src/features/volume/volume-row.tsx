@@ -23,7 +23,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
   const [asking, setAsking] = useState(false);
   const reread = () => void queryClient.invalidateQueries(trpc.volume.pathFilter());
   const remove = useMutation(trpc.volume.delete.mutationOptions());
-  const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "It wasn't taken back", () => {
+  const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "It wasn't revoked", () => {
     reread();
     toast({ title: `${volume.name} stays` });
   });
@@ -63,7 +63,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
           size="small"
           variant="danger-outline"
           disabled={volume.inUse}
-          title={volume.inUse ? 'Settings or the live release still name it. Take it out and deploy first.' : undefined}
+          title={volume.inUse ? 'Settings or the live release still use it. Remove it and deploy first.' : undefined}
           onClick={() => setAsking(true)}
         >
           Delete

@@ -18,7 +18,7 @@ export function VolumesCard({ slug, initial }: { readonly slug: string; readonly
       {/* Without volumes, the form above explains what a volume is. */}
       {volumes.length === 0 ? null : (
         <Card>
-          <CardHeader title="What volumes hold" detail="Never deleted with a release, an app or a server" />
+          <CardHeader title="Volumes" detail="Kept when a release, app or server is deleted" />
           <ul>
             {volumes.map((volume) => (
               <VolumeRow key={volume.id} volume={volume} />
