@@ -65,7 +65,7 @@ export async function requireSession(ctx: ApiContext): Promise<Session> {
   return session;
 }
 
-/** The same as `requireAccess`, but nothing of it remembered: for streams, which outlive what they began with. */
+/** Reads access like `requireAccess`, but without its cache: for streams, which outlive their first check. */
 export async function readAccess(ctx: ApiContext, before: Access): Promise<Access> {
   if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.auth.readSession(ctx.headers);

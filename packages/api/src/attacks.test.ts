@@ -103,7 +103,7 @@ test('a path that a developer led to staging before its host has protection neve
     await expect(launch()).rejects.toMatchObject(refusedBy('share a host name'));
     await owner.domain.detach({ domainId: attack.id });
     const { id } = await launch();
-    // An approver cannot open it either: one word would stand for every later deployment to staging.
+    // An approver cannot open it either: one approval would cover every later deployment to staging.
     await expect(owner.domain.attach(early)).rejects.toMatchObject(refusedBy('share a host name'));
     await owner.domain.detach({ domainId: id });
   });

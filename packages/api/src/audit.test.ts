@@ -8,7 +8,7 @@ import { origin, startTestApi, type TestApi } from './testing/index.ts';
 let api: TestApi;
 let owner: { cookie: string; userId: string };
 const nobody = { cookie: '', userId: '' };
-/** Read when a call is made: nothing of it is there while tests are only collected. */
+/** Read only when a call is made: while tests are collected, the stage does not exist yet. */
 const stage: AuditStage = {
   get api() {
     return api;

@@ -3,7 +3,9 @@
 /** The largest input is a pasted file of secrets; a batch holds several calls. */
 export const bodyBytesMax = 1024 * 1024;
 
-/** The same request with its body in memory; null when it is larger than the limit, however long it says to be. */
+/**
+ * Returns the same request with its body in memory; null if it is larger than the limit, whatever its Content-Length.
+ */
 export async function withBoundedBody(request: Request): Promise<Request | null> {
   if (request.body === null) return request;
   if (Number(request.headers.get('content-length') ?? 0) > bodyBytesMax) return null;

@@ -75,7 +75,7 @@ export interface ApiContext extends ApiParts {
   /** The API token that came along; where there is one, it acts and no cookie counts. */
   readonly bearer: string | null;
   readonly session: () => Promise<Session | null>;
-  /** The signed-in person's place in the organization asked for; kept so that a batch asks once. */
+  /** Membership of the signed-in person in the requested organization; cached so that a batch loads it once. */
   readonly memo: { member?: Promise<ActiveMember | null>; token?: Promise<ActiveToken | null> };
 }
 

@@ -27,7 +27,7 @@ class PublishedError extends Error {
   }
 }
 
-/** The one mapping of whatever a procedure threw. */
+/** Maps any error that a procedure threw to a tRPC error. */
 export function toTrpcError(thrown: unknown, log: Log, path: string): TRPCError {
   if (thrown instanceof TRPCError && thrown.cause instanceof PublishedError) return thrown;
   const root = thrown instanceof TRPCError && thrown.cause !== undefined ? thrown.cause : thrown;

@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Calls with an invalid input: a procedure that needs a fresh session asks for it before it reads the input. */
+/** Calls with an invalid input: a procedure that needs a fresh session checks that before the input. */
 async function outcomeOf(path: string): Promise<string> {
   const call = path
     .split('.')

@@ -14,7 +14,9 @@ export interface LiveSubscription {
 
 export interface LiveSource {
   subscribe(subscription: LiveSubscription): AsyncIterable<LiveEvent>;
-  /** Lines that servers keep, asked of them now. The app and its servers are proven to belong to the organization. */
+  /**
+   * Searches log lines on the servers. The caller has checked that the app and its servers belong to the organization.
+   */
   searchLogs(query: AppLogQuery, signal: AbortSignal): AsyncIterable<AppLogBatch>;
   /** Plan of a source, read by a server now. The server is proven to belong to the organization. */
   inspect(query: InspectQuery, signal: AbortSignal): Promise<Inspection>;

@@ -57,7 +57,7 @@ test.each([
   await ended;
 });
 
-/** The same database; tells how many transactions ran, and how many of one name ran at once. */
+/** Wraps the database; counts the transactions, and the concurrent ones of one name. */
 function observed(database: TestApi['parts']['database']) {
   const seen = { opened: 0, openingNow: 0, openingMost: 0, tenant: 0 };
   const system: typeof database.system = async (reason, run) => {

@@ -208,7 +208,7 @@ test('newer secrets and a restart keep nothing open for who may not change serve
     await expect(roll(developer)).rejects.toMatchObject(releaseClosed);
     await rollOut(await roll(owner));
   }
-  // The narrow deployment is under way, and nothing may come behind it with the settings that it replaces.
+  // The narrow deployment runs, and no later one may use the settings that it replaces.
   const { deploymentId } = await owner.deployment.create({ appId });
   await api.world.advance(deploymentId);
   for (const roll of again) {

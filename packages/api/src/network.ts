@@ -61,7 +61,7 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
 
 const wider = 'if the release opens more of the network than the settings do now';
 
-/** A release brings its own settings along, also those that were closed since. */
+/** A release has its own settings, including access that was closed since. */
 export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId: ReleaseId }>(wider, {
   reads: ['appId', 'environmentId', 'releaseId'],
   denied: 'release.network_closed',

@@ -175,8 +175,8 @@ function createReservations({ personMax, organizationMax }: StreamLimits) {
 }
 
 /**
- * Yields the items of `begin` until its reader leaves or its person loses access. The ladder maps what a procedure throws before
- * it answers; a stream throws later, so it maps its errors itself.
+ * Yields the items of `begin` until its reader leaves or its person loses access. The procedure builder maps errors
+ * before the response starts; a stream throws later, so it maps its errors itself.
  */
 export async function* streamWhileAllowed<T>(
   ctx: ApiContext & { readonly access: Access },

@@ -21,7 +21,7 @@ export interface ProcedureMeta {
    * organization.
    */
   readonly grain?: 'organization' | ScopeOf<unknown>['grain'] | 'anywhere';
-  /** It answers what the grants cover, down to `grain`, and nothing beside it. */
+  /** True if it returns the rows that the grants cover, down to `grain`, and no others. */
   readonly lists?: true;
   /** Fields of the input that name the rows for the permission check. */
   readonly judges?: readonly string[];
@@ -66,8 +66,8 @@ export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async 
 });
 
 /**
- * For streams: who acts is known, but no transaction is held while the stream lasts. The permission is held somewhere at
- * least; the resolver asks `ctx.access` for each thing that it streams.
+ * For streams: the actor is known, but no transaction is held while the stream lasts. The permission is held in at
+ * least one scope; the resolver checks `ctx.access` for each thing that it streams.
  */
 export function memberStream(permission: Permission, grain: 'environment' | 'anywhere' = 'environment') {
   return mapped.meta({ access: permission, grain }).use(async ({ ctx, next }) => {
@@ -80,7 +80,10 @@ export interface MemberOptions<Input = unknown> {
   readonly scope?: ScopeOf<Input>;
   /** Further permissions that the input needs, each in its own scope. */
   readonly also?: AlsoNeeds<Input>;
-  /** For lists: it happens wherever the permission is held, and the resolver answers what `access.reach` covers. */
+  /**
+   * For lists: the call needs the permission in any scope, and the resolver returns the rows that `access.reach`
+   * covers.
+   */
   readonly lists?: 'project' | 'environment';
   /** Protection of protected environments from this mutation. A test requires it. */
   readonly protection?: Protection<Input>;
@@ -96,9 +99,9 @@ export interface MemberOptionsOf<Schema extends z.ZodType> extends MemberOptions
 }
 
 /**
- * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
- * `ctx.afterCommit` holds work that no transaction covers. Permissions are checked on the input as its schema returns it, so the
- * resolver reads exactly the input that was checked.
+ * Runs the resolver in one transaction that can see this organization only. `ctx.core` is the context of core's
+ * functions, and `ctx.afterCommit` holds work outside the transaction. Permissions are checked on the input as its
+ * schema returns it, so the resolver reads exactly the checked input.
  */
 export function memberProcedure(
   permission: Permission,
@@ -114,8 +117,8 @@ export function memberProcedure(permission: Permission, options: MemberOptions &
 }
 
 /**
- * For a request that a server answers: permissions are checked and `prepare` runs in one transaction, and none is held while the
- * resolver waits.
+ * Builds a request that a server answers: permission checks and `prepare` run in one transaction, and none is held
+ * while the resolver waits.
  */
 export function memberRequest<Schema extends z.ZodType, Prepared>(
   permission: Permission,

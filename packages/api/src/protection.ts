@@ -25,7 +25,7 @@ export type Protection<Input = unknown> =
       readonly words: string;
       readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly string[]>;
     }
-  /** Changes nothing that visitors get. `words` says why. */
+  /** Changes nothing that visitors get; `words` gives the reason. */
   | { readonly kind: 'open'; readonly words: string };
 
 /** Throws environment.protected. */

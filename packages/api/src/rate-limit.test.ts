@@ -160,7 +160,7 @@ test('a flood of identity’s routes ends at the limit, and uses up nothing else
   expect(passed.filter(({ status }) => status === 401)).toHaveLength(60);
 });
 
-/** Strangers ask for as much as they may, from everywhere and without an address. */
+/** Sends calls of strangers up to their limit, from everywhere and without an address. */
 async function flood(limits: Partial<CallLimits> = {}) {
   const besieged = await limited({ addressless: 20, ...limits });
   const statuses = await Promise.all(Array.from({ length: 40 }, (_, at) => besieged.trpc(1, { cookie: `c=${at}` })));
@@ -175,7 +175,7 @@ test('during a flood a signed-in person is let in by a process that never saw th
   expect((await fresh.trpc(1, { cookie: 'c=1' })).status).toBe(429);
   expect((await fresh.trpc()).status).toBe(200);
   expect((await fresh.trpc(1, { cookie: `a=1; ${cookie}; b=2` })).status).toBe(200);
-  // With nothing to tell a session's cookie by, the same person is kept out.
+  // If nothing verifies a session's cookie, the same person is refused.
   const blind = anotherProcess({ addressless: 20 }, nobody);
   expect((await blind.trpc()).status).toBe(429);
 });

@@ -50,7 +50,7 @@ export interface Caller {
 export interface RateLimit {
   /** Counts `calls`; throws request.rate_limited with the seconds to wait. */
   admit(caller: Caller, calls: number): Promise<void>;
-  /** Counts one inspection, beside its call; throws request.rate_limited. */
+  /** Counts one inspection, in addition to its call; throws request.rate_limited. */
   admitInspection(userId: string): Promise<void>;
   /**
    * Records that the credential in these headers is valid and its owner: from the next request on it has a limit of
@@ -157,7 +157,7 @@ interface Portion {
   readonly isSpent: boolean;
 }
 
-/** Share of a limit that a process claims at once: few queries, and few calls left unused in another process. */
+/** Divisor of a limit for one claim of a process: few queries, and few calls left unused in another process. */
 const portionsOfLimit = 30;
 const portionsMax = 10_000;
 
@@ -206,7 +206,7 @@ function createSpender(database: Database): (key: string, callsMax: number, call
   };
 }
 
-/** Counts a page; null when it may be shown, else the answer in its place. */
+/** Counts a page; null if it may be shown, else the response in its place. */
 export async function refusePage(
   rateLimit: RateLimit,
   { headers, pathname }: { readonly headers: Headers; readonly pathname: string },

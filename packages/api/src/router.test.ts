@@ -38,7 +38,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Calls a procedure by its path with an input that fits none: who may not call it must not learn even that. */
+/**
+ * Calls a procedure by its path with an invalid input: a caller without the permission must not even learn that it is
+ * invalid.
+ */
 async function call(path: string, cookie?: string): Promise<unknown> {
   let target: unknown = api.caller(cookie);
   for (const part of path.split('.')) target = (target as Record<string, unknown>)[part];

@@ -62,7 +62,7 @@ async function insertHidden(): Promise<typeof hidden> {
   return ids;
 }
 
-/** Somebody who may do nothing in the organization, and has `role` in one place of it. */
+/** Creates a person without permissions in the organization, with `role` in one scope of it. */
 async function granted(role: string, place: { projectId?: string; environmentId?: string }) {
   people += 1;
   const nothing = newId('rol');
@@ -108,7 +108,7 @@ test.each(['project', 'environment'] as const)(
     const overview = await caller.overview.get();
     expect(overview).toMatchObject({ appCount: 1, servers: [], serverCount: 0 });
     expect(JSON.stringify(overview)).not.toMatch(/theirs/i);
-    // A place in the list of something that is hidden tells nothing of it.
+    // A search in a list reveals nothing of a hidden row.
     expect((await caller.app.list({ search: 'theirs' })).items).toEqual([]);
   },
 );
@@ -290,7 +290,7 @@ test('who is granted one environment acts there, and never on the one where the 
   const view = await caller.app.get({ slug, environmentId: there.environmentId });
   expect(view).toMatchObject({ environmentName: 'Staging', branch: 'next', instancesWanted: 3 });
   expect(view.hosts).toEqual(['staging.example.test']);
-  // Its page opens there by itself; where else the app runs is nothing to them.
+  // Its page opens that environment by default; other environments of the app stay hidden.
   expect(view.places.map(({ environmentName }) => environmentName)).toEqual(['Staging']);
   expect(await caller.app.get({ slug })).toMatchObject({ environmentName: 'Staging', isHome: false });
   expect((await caller.app.list({})).items).toMatchObject([{ slug, environmentId: staging, isHome: false }]);

@@ -168,7 +168,7 @@ interface NewAppInput {
   readonly deployNow: boolean;
 }
 
-/** A new app may deploy and take a host at once; each needs its own permission in the app's environment. */
+/** A new app may deploy and take a host immediately; each needs its own permission in the app's environment. */
 export const deploysNewApp: AlsoNeeds<NewAppInput> = {
   words: '`deployment.write` to deploy at once and `domain.write` for a host, where the app goes',
   permissions: ['deployment.write', 'domain.write'],
@@ -326,7 +326,7 @@ export const byGrant = scopeOf<{ readonly grantId: GrantId }>(
   },
 );
 
-/** The same placement that verbs take: the oldest. */
+/** Finds the same placement as core's functions: the oldest. */
 async function findPlacement(
   { tx, organizationId }: OrganizationCtx,
   app: { readonly id: string } | { readonly slug: string },

@@ -30,7 +30,7 @@ export async function makeLink(
   purpose: LinkPurpose,
   { userId, email }: SpentLink,
 ): Promise<string> {
-  // One from the server's own terminal is used at once.
+  // A link from the server's own terminal is used immediately.
   const life = email === '' ? lifeMs.reset_password : lifeMs[purpose];
   const token = randomBytes(32).toString('base64url');
   const replaced = purpose === 'restore_account' ? [] : [{ userId, purpose }];
@@ -51,7 +51,10 @@ export async function isOpenLink(
   return (await client.accountLink.count({ where })) > 0;
 }
 
-/** Null when it is unknown, used, outdated or for something else. One statement: of two who come at once, one wins. */
+/**
+ * Spends a link; null if it is unknown, used, expired or for another purpose. It is one statement, so of two
+ * concurrent uses only one succeeds.
+ */
 export async function spendLink(client: LinkClient, purpose: LinkPurpose, token: string): Promise<SpentLink | null> {
   const rows = await client.$queryRaw<SpentLink[]>`
     DELETE FROM account_link WHERE token_hash = ${hashOf(token)} AND purpose = ${purpose} AND expires_at > ${new Date()}

@@ -260,7 +260,7 @@ test('codes cannot be guessed by starting over', async () => {
   }
   expect(statuses.filter((status) => status === 401)).toHaveLength(10);
   expect(statuses.at(-1)).toBe(429);
-  // The thief knows the password, and still the owner's own device is let in.
+  // The thief knows the password, and the owner's own device is still admitted.
   await browser.signIn(email);
   expect((await browser.send('POST', '/two-factor/verify-totp', { code: totpOf(secret, 30_000) })).status).toBe(200);
 });

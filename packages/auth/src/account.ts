@@ -27,7 +27,7 @@ export interface AccountView {
   readonly name: string;
   readonly email: string;
   readonly isEmailVerified: boolean;
-  /** An authenticator app; passkeys are told below. */
+  /** True for an authenticator app; passkeys are listed below. */
   readonly hasSecondFactor: boolean;
   readonly recoveryCodesLeft: number;
   /** True if this control plane can send mail. */
@@ -53,7 +53,7 @@ export interface AccountEventView {
   readonly detail: string | null;
 }
 
-/** Somebody signed in, with the headers of what they ask. */
+/** A signed-in person, with the headers of their request. */
 export interface Asker {
   readonly session: Session;
   readonly headers: Headers;
@@ -252,13 +252,13 @@ export function createAccountActions(internals: Internals) {
       await noteChange(internals, userId, 'password_reset', headers);
     },
 
-    /** For the server's own command line alone: no procedure may lead here. */
+    /** Only for the server's own command line: no procedure may call it. */
     find: async ({ email }: { email: string }): Promise<{ readonly userId: string } | null> => {
       const user = await client().user.findUnique({ where: { email: email.toLowerCase() }, select: { id: true } });
       return user === null ? null : { userId: user.id };
     },
 
-    /** For the server's own command line alone: answers the path of a page that sets a new password, once. */
+    /** Only for the server's own command line: returns the path of a page that sets a new password, once. */
     recover: async (input: {
       readonly userId: string;
       readonly removeSecondFactors: boolean;

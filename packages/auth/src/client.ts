@@ -46,7 +46,7 @@ export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential !== 'undefined' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 }
 
-// The same path as `authPath`, which lives beside code that no browser may load.
+// Same path as `authPath`, which is in a module that no browser may load.
 const base = '/api/auth';
 const refused = { ok: false, errorCode: null } as const;
 
@@ -58,7 +58,7 @@ async function answerChallenge(path: string): Promise<AuthResult> {
   return signed === null ? refused : post(path, { response: signed.toJSON() });
 }
 
-/** Null when the browser's own question was closed: it says NotAllowedError for that and for everything near it. */
+/** Null if the person closed the browser's prompt: it throws NotAllowedError for that and for similar cases. */
 async function asked(ask: () => Promise<Credential | null>): Promise<PublicKeyCredential | null> {
   try {
     const credential = await ask();
@@ -98,7 +98,7 @@ async function read<T>(response: Response): Promise<Answered<T>> {
 
 function codeOf(json: unknown): ErrorCode {
   const code = fieldOf(json, 'code');
-  // Only identity answers here, by codes of the table; a proxy in between knows none of them.
+  // Only identity returns codes of the table here; a proxy in between knows none of them.
   return typeof code === 'string' && code.includes('.') ? (code as ErrorCode) : 'internal.unexpected';
 }
 

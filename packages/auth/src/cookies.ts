@@ -6,8 +6,9 @@ export interface CookieWords {
 }
 
 /**
- * Browsers take a `__Host-` cookie from this very host over https only (RFC 6265bis, section 4.1.3.2), so that no app on a
- * neighbouring host can plant a session. Plain http has no such word; there the port tells the cookies of one host apart.
+ * Browsers accept a `__Host-` cookie from this very host over https only (RFC 6265bis, section 4.1.3.2), so that no
+ * app on a neighbouring host can plant a session. Plain http has no such prefix; there the port in the name separates
+ * the cookies of one host.
  */
 export function cookieWords(baseUrl: string): CookieWords {
   const { protocol, port } = new URL(baseUrl);

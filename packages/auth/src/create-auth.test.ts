@@ -116,12 +116,12 @@ async function newAccount(name: string) {
     email: account.email,
     attempt,
     right: (headers: Record<string, string> = {}) => attempt(account.password, headers),
-    /** Signs in; answers the cookie by which the account knows the device from then on. */
+    /** Signs in; returns the cookie that identifies the device from then on. */
     device: async () => cookieOf(await send(account.password)).replace(/__Host-fairlead.session_token=[^;]*;? ?/, ''),
   };
 }
 
-/** Lets the time pass that a closed door asks for. */
+/** Skips the waiting time of a locked account. */
 const wait = () => identityClient(db.database).signInAttempt.updateMany({ data: { openAt: new Date(0) } });
 
 test('guessing one account is stopped after ten attempts, whatever address they claim to come from', async () => {
@@ -132,7 +132,7 @@ test('guessing one account is stopped after ten attempts, whatever address they 
   const statuses = await Promise.all(guesses);
   expect(statuses.filter((status) => status === 401)).toHaveLength(failuresMax);
   expect(statuses.filter((status) => status === 429)).toHaveLength(40 - failuresMax);
-  // Nor does the right password tell itself apart.
+  // The right password gives the same answer.
   expect(await grace.right()).toBe(429);
   expect((await signIn()).status).toBe(200);
   await wait();
@@ -266,7 +266,7 @@ test('a sign-in is an address and a password: nothing else is passed on, and not
   });
   expect(elsewhere.status).toBe(200);
   expect(elsewhere.headers.get('location')).toBeNull();
-  // No token either: it is the cookie's alone.
+  // No token in the body either: it is in the cookie only.
   expect(await elsewhere.json()).toEqual({ needsCode: false });
   for (const body of [
     {},

@@ -20,7 +20,7 @@ import { createSignInLimit } from './sign-in-limit.ts';
 export interface Session {
   readonly id: string;
   readonly expiresAt: Date;
-  /** Until then the person counts as having just proven who they are; `requireFresh` asks. */
+  /** Until then the session counts as fresh; `requireFresh` checks it. */
   readonly freshUntil: Date;
   readonly user: {
     readonly id: string;
@@ -62,7 +62,7 @@ const lastUsedStepMs = 60_000;
 type Opened = (internals: Internals, request: Request, session: Session) => Promise<Response>;
 type Open = (internals: Internals, request: Request) => Promise<Response>;
 
-/** For everybody. */
+/** Public paths. */
 const open: Readonly<Record<string, Open>> = {
   'POST /sign-in/email': signInByPassword,
   'POST /two-factor/verify-totp': (internals, request) => signInByCode(internals, request, '/two-factor/verify-totp'),
@@ -80,7 +80,7 @@ const openToSessions: Readonly<Record<string, Opened>> = {
   'POST /confirm/passkey': confirmByPasskey,
 };
 
-/** Every method and path that answers. */
+/** All methods and paths that are served. */
 export const openPaths: readonly string[] = [...Object.keys(open), ...Object.keys(openToSessions)];
 
 /** Makes nothing until its first use: building the web app loads this module without a database. */

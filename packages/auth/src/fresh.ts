@@ -11,7 +11,7 @@ export function freshUntilOf(session: {
   return new Date((session.confirmedAt ?? session.createdAt).getTime() + freshMs);
 }
 
-/** Throws session.not_fresh, which the dashboard answers with a dialog that asks for password or passkey again. */
+/** Throws session.not_fresh; the dashboard then shows a dialog for the password or passkey. */
 export function requireFresh(session: Pick<Session, 'freshUntil'>, now: Date): void {
   if (session.freshUntil <= now) throw new AppError('session.not_fresh');
 }

@@ -38,7 +38,10 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
   }
 }
 
-/** Our own words with the cookies that the library and we set: its answers hold tokens that no script should read. */
+/**
+ * Builds our own response with the cookies of the library and ours: the library's body holds tokens that no script
+ * should read.
+ */
 export function answer(body: object, from: Response | null, cookies: readonly (string | null)[] = []): Response {
   const headers = new Headers({ 'cache-control': 'no-store' });
   for (const cookie of [...(from?.headers.getSetCookie() ?? []), ...cookies]) {

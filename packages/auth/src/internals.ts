@@ -29,7 +29,7 @@ export function sendLater({ options }: Internals, mail: Mail): void {
   options.mail?.send(mail).catch((error: unknown) => options.onFailure(error, 'a mail of identity was not sent'));
 }
 
-/** Writes down what changed and tells the person by mail. */
+/** Records the change and notifies the person by mail. */
 export async function noteChange(
   internals: Internals,
   userId: string,

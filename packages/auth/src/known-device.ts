@@ -10,7 +10,10 @@ export interface KnownDevices {
   find(headers: Headers, userId: string): Promise<string | null>;
   /** True if any account knows the device. */
   isKnown(headers: Headers): Promise<boolean>;
-  /** After a sign-in: answers the cookie to set when the device was not known, and whether the account knew others. */
+  /**
+   * Call it after a sign-in: returns the cookie to set if the device was unknown, and if the account has other
+   * devices.
+   */
   remember(headers: Headers, userId: string): Promise<{ readonly cookie: string | null; readonly isNew: boolean }>;
 }
 

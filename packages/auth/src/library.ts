@@ -26,7 +26,7 @@ export interface AuthOptions {
   readonly trustedProxies: readonly string[];
   /** Null: mail is not configured, and features that need it return an error. */
   readonly mail: Mailer | null;
-  /** Told of what failed after its request was answered, such as a mail. Must not log who it was for. */
+  /** Receives failures after the response, such as an unsent mail. It must not log the recipient. */
   readonly onFailure: (error: unknown, what: string) => void;
 }
 
@@ -49,7 +49,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
     database: prismaAdapter(identityClient(identity), { provider: 'postgresql' }),
     emailAndPassword: {
       enabled: true,
-      // Accounts are made by core's verbs only: the first by the setup token, later ones by invitation.
+      // Only core's functions create accounts: the first by the setup token, later ones by invitation.
       disableSignUp: true,
       minPasswordLength: passwordLengthMin,
       maxPasswordLength: passwordLengthMax,
@@ -101,7 +101,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
   });
 }
 
-/** A passkey stands for two factors only when its device asked for a finger, a face or a PIN. */
+/** A passkey counts as two factors only if its device verified a finger, a face or a PIN. */
 function requireVerifiedPerson(isVerified: boolean | undefined): Promise<void> {
   if (isVerified !== true) throw new APIError('UNAUTHORIZED', { message: 'the device did not ask who holds it' });
   return Promise.resolve();

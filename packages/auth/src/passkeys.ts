@@ -66,7 +66,7 @@ export async function addPasskey(internals: Internals, request: Request, session
     .library()
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
-  // Making it asked for the same finger, face or PIN.
+  // Creating it verified the same finger, face or PIN.
   if (!(await recordFactorProof(internals, { id: session.id }))) {
     await internals.client().passkey.deleteMany({ where: { userId, credentialID: body.data.response.id } });
     return refuse('session.required');

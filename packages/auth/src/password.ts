@@ -6,7 +6,7 @@ import { verifyPassword as verifyScrypt } from 'better-auth/crypto';
 /** Minimum cost by OWASP: 19 MiB, two passes. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
-/** Hashes at once: each fills a core and its memory. The rest wait in line. */
+/** Maximum number of concurrent hashes: each fills a core and its memory. Others queue. */
 const atOnceMax = 2;
 const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
@@ -57,7 +57,7 @@ async function derive(parameters: Argon2Parameters): Promise<Buffer> {
       argon2('argon2id', parameters, (error, tag) => (error === null ? resolve(tag) : reject(error))),
     );
   } finally {
-    // The place goes to the next in line, or is free.
+    // The permit goes to the next in the queue, or is free.
     const next = waiting.shift();
     if (next === undefined) running -= 1;
     else next();

@@ -39,7 +39,7 @@ export async function spendRecoveryCode(internals: Internals, userId: string, co
   const codes = await readCodes(internals, row.backupCodes);
   const left = codes.filter((each) => each !== code.toLowerCase());
   if (left.length === codes.length) return false;
-  // Replaces only what was read: of two uses at once, one wins.
+  // Replaces only the value that was read, so of two concurrent uses only one succeeds.
   const { count } = await internals.client().twoFactor.updateMany({
     where: { userId, backupCodes: row.backupCodes },
     data: { backupCodes: await encrypt(internals, JSON.stringify(left)) },

@@ -83,7 +83,7 @@ test("a thief's first passkey is undone by the link of the mail that tells of it
   const theft = await victim('Passkey');
   const device = await takeByPasskey(theft.thief);
   const mail = await mailWith(theft.email, 'A passkey was added');
-  // The owner is out, and a reset alone leaves the thief's passkey in place.
+  // The owner is signed out, and a reset alone leaves the thief's passkey in place.
   await expect(theft.owner.session()).rejects.toThrow(/not signed in/);
   await resetByMail(theft.email, 'a password of the owner');
   expect((await signInByPasskey(theft.thief, device)).status).toBe(200);
@@ -215,7 +215,7 @@ test('what a thief adds between the command of the server and the use of its lin
   await takeByPasskey(thief);
   const { path } = await account.recover({ userId, removeSecondFactors: true });
   await expect(thief.session()).rejects.toThrow(/not signed in/);
-  // The thief knows the password, which the owner has yet to set anew.
+  // The thief knows the password, because the owner has not changed it yet.
   await thief.signIn(email);
   const device = await takeByPasskey(thief);
   await account.requestReset(new Headers(), { email });

@@ -34,7 +34,9 @@ export async function makeRestoreLink(internals: Internals, restorable: SpentLin
   return pageUrl(internals, `/restore-account#token=${token}`);
 }
 
-/** Writes down an added factor and tells of it; `restorable` is what `findRestorable` returned before it was added. */
+/**
+ * Records an added factor and reports it by mail; `restorable` is the result of `findRestorable` before it was added.
+ */
 export async function noteAddedFactor(
   internals: Internals,
   { userId, restorable, headers }: { userId: string; restorable: SpentLink | null; headers: Headers },

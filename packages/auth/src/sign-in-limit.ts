@@ -7,7 +7,7 @@ import type { IdentityClient } from '@fairlead/db/identity';
 export interface Guesser {
   /** Target of the guess: an email address in lower case, or the id of an account if a code is required. */
   readonly account: string;
-  /** The known device that asks; null for a stranger. */
+  /** Known device of the guesser; null for a stranger. */
   readonly deviceId: string | null;
   /** Address of a stranger; null without a trusted proxy. */
   readonly address: string | null;
@@ -34,7 +34,7 @@ const firstDelayMs = 60_000;
 const delayMsMax = 60 * 60_000;
 /** Time without attempts after which a guess is forgotten; core's pruneAccounts then deletes its row. */
 const memoryMs = 24 * 60 * 60_000;
-/** Attempts that come at once read the clock in any order, so what is open is open since long ago. */
+/** Concurrent attempts read the clock in any order, so an open limit has been open since long ago. */
 const always = new Date(0);
 
 interface Bucket {
@@ -46,7 +46,7 @@ export function createSignInLimit(client: () => IdentityClient, now: () => Date)
   const count = async ({ key, free }: Bucket): Promise<boolean> => {
     const at = now();
     const over = new Date(at.getTime() - memoryMs);
-    // One statement: guesses that come at once are counted one after another, and those before their time not at all.
+    // One statement: concurrent guesses are counted one after another, and early ones not at all.
     const counted = await client().$queryRaw<{ count: number }[]>`
       INSERT INTO sign_in_attempt AS known (key, count, counted_at, open_at) VALUES (${key}, 1, ${at}, ${always})
       ON CONFLICT (key) DO UPDATE SET

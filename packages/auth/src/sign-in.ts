@@ -109,7 +109,7 @@ export async function signInByCode(internals: Internals, request: Request, path:
   return welcome(internals, request.headers, step.userId, response);
 }
 
-/** A fresh challenge. With a session, only that person's passkeys are asked for. */
+/** Returns a fresh challenge. With a session, it allows that person's passkeys only. */
 export async function passkeyOptions(internals: Internals, request: Request): Promise<Response> {
   const address = originOf(internals, request.headers).ip;
   const isAllowed = await internals.limit.spend(
@@ -136,7 +136,7 @@ export async function signInByPasskey(internals: Internals, request: Request): P
 export interface VerifiedPasskey {
   readonly userId: string;
   readonly sessionId: string;
-  /** The library's answer, with the cookie of the session that it opened. */
+  /** Response of the library, with the cookie of the new session. */
   readonly response: Response;
 }
 

@@ -26,7 +26,7 @@ export interface TwoFactorSetup {
 
 const issuer = 'Fairlead';
 
-/** Answers a new secret. Nothing asks for its codes until one was confirmed. */
+/** Returns a new secret. Sign-in requires its codes only after one was confirmed. */
 export async function beginTwoFactor(internals: Internals, session: Session): Promise<TwoFactorSetup> {
   await requireFactorChange(internals, session);
   if (session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_on');
@@ -105,7 +105,7 @@ export async function disableTwoFactor(internals: Internals, headers: Headers, s
   await noteChange(internals, userId, 'two_factor_off', headers);
 }
 
-/** Removes the authenticator app and the recovery codes, whatever else the account has. */
+/** Removes the authenticator app and the recovery codes, even if the account has other factors. */
 export async function dropTwoFactor({ client }: Internals, userId: string): Promise<void> {
   await client().$transaction([
     client().twoFactor.deleteMany({ where: { userId } }),

@@ -32,7 +32,10 @@ export function published(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === dateMark ? undefined : value)));
 }
 
-/** A JSON body as the procedure takes it. What does not fit is left as it is: the procedure's own schema says so. */
+/**
+ * Converts a JSON body to the procedure's input. A value that does not fit stays as it is, and the procedure's schema
+ * rejects it.
+ */
 export function fromJson(schema: JsonSchema, value: unknown): unknown {
   if (typeof value === 'string') return isDate(schema) ? toDate(value) : value;
   if (Array.isArray(value)) {
@@ -49,7 +52,7 @@ export function fromJson(schema: JsonSchema, value: unknown): unknown {
   );
 }
 
-/** A query string as the procedure takes it: words become numbers and booleans where those are asked for. */
+/** Converts a query string to the procedure's input: text becomes a number or a boolean where the schema has one. */
 export function fromQuery(schema: JsonSchema, query: URLSearchParams): Record<string, unknown> {
   const properties = schema.properties ?? {};
   const input: Record<string, unknown> = {};

@@ -14,7 +14,7 @@ export interface Operation {
   readonly path: string;
   readonly method: 'GET' | 'POST';
   readonly permission: Permission;
-  /** Null: it asks for nothing. */
+  /** Null: it takes no input. */
   readonly input: JsonSchema | null;
   readonly output: JsonSchema;
 }

@@ -43,7 +43,7 @@ export const accountRouter = router({
       return {};
     }),
 
-  /** Makes the session fresh: what answers session.not_fresh may be tried again afterwards. */
+  /** Makes the session fresh, so that a call that failed with session.not_fresh can be retried. */
   confirm: signedInProcedure
     .input(confirmInputSchema)
     .output(nothing)

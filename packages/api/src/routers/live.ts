@@ -72,7 +72,7 @@ async function needsOf(core: OrganizationCtx, topic: LiveTopic, access: Access):
   }
 }
 
-/** An app's samples come from all its environments; its reader may be granted one of them alone. */
+/** An app's samples come from all its environments, but its reader may have a grant for only one of them. */
 function mayShow(access: Access, event: LiveEvent, needs: readonly Need[]): boolean {
   if (event.type !== 'app.sample' || access.may('metric.read')) return true;
   const { appId, environmentId } = event;

@@ -59,7 +59,7 @@ export const secretRouter = router({
     .output(secretVersionRefSchema)
     .mutation(({ ctx, input }) => restoreSecret(ctx.core, input, ctx.secretKeys)),
 
-  // A mutation: it is written down, and no cache, prefetch or retry may ever ask for it.
+  // A mutation, so that it is audited, and no cache, prefetch or retry ever requests it.
   reveal: memberProcedure('secret.reveal', {
     input: secretVersionRefSchema,
     scope: bySecret,

@@ -12,7 +12,7 @@ import type { Database } from '@fairlead/db';
 import { publicProcedure, router } from '../procedures.ts';
 import { inSystemScope } from '../system-scope.ts';
 
-// Anybody may ask, and it never opens again: a control plane that is set up need not ask its database.
+// Caches that set-up is done: any caller may ask, and it never opens again, so the database need not be queried.
 const claimed = new WeakSet<Database>();
 
 export const setupRouter = router({

@@ -19,7 +19,7 @@ import { readsNewSource } from '../scopes.ts';
 const answerTimeoutMs = inspectTimeoutMs + 20_000;
 
 export const sourceRouter = router({
-  // As for streams, no transaction is held: the answer is a foreign server's to give.
+  // No transaction is held, as for streams: the response comes from a foreign server.
   branches: memberStream('app.write', 'anywhere')
     .input(listBranchesInputSchema)
     .output(sourceBranchesSchema)

@@ -51,11 +51,11 @@ export interface FedLiveSource extends LiveSource {
   push(event: LiveEvent): void;
   /** Callback for each new subscription. */
   onSubscribe: (() => void) | null;
-  /** Inspections that servers were asked for. */
+  /** Inspections that were requested from servers. */
   readonly inspected: InspectQuery[];
 }
 
-/** The internet as git's one repository without a branch: for calls that must be answered without a network. */
+/** Fake internet: one git repository without a branch, for calls that must work without a network. */
 export const emptyRepository: Outbound = {
   get: () =>
     Promise.resolve({
@@ -102,7 +102,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: world.keys,
-    // Out of the way: the limit has tests of its own.
+    // Disabled here, because the limit has tests of its own.
     rateLimit: createRateLimit({
       limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 1e9 },
       database: db.database,

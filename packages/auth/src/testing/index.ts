@@ -17,7 +17,7 @@ export interface TestAuth {
   readonly failures: unknown[];
   readonly inbox: Inbox;
   browser(auth?: Auth): Browser;
-  /** A new account; answers its address. */
+  /** Creates an account; returns its address. */
   newAccount(name: string): Promise<{ email: string; userId: string }>;
   close(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function browserOf(auth: Auth): Browser {
   };
 }
 
-/** A link of a mail by the name of its page. */
+/** Returns the token of a mail's link, by the name of its page. */
 export function tokenIn(mail: string, page: string): string {
   const text = mail.replaceAll('=\r\n', '').replaceAll('=3D', '=');
   const token = new RegExp(`/${page}#token=([\\w-]+)`).exec(text)?.[1];

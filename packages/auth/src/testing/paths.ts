@@ -6,7 +6,7 @@ export interface LibraryPath {
   readonly path: string;
 }
 
-/** Every path of the library below `authPath`, with a word for each parameter. */
+/** Returns every path of the library below `authPath`, with a value for each parameter. */
 export function libraryPaths(options: AuthOptions): LibraryPath[] {
   const endpoints = Object.values(buildLibrary(options).api) as { path?: string; options?: { method?: unknown } }[];
   return endpoints.flatMap(({ path, options: declared }) => {

@@ -8,7 +8,7 @@ export const passwordSchema = z
   .max(128, 'A password has at most 128 characters.');
 /** One that is to be checked, not chosen. */
 const typedPasswordSchema = z.string().min(1, 'Type your password.').max(128, 'A password has at most 128 characters.');
-export const emailSchema = z.email('Enter an e-mail address.').max(254).toLowerCase();
+export const emailSchema = z.email('Enter an email address.').max(254).toLowerCase();
 const tokenSchema = z.string().trim().min(1).max(200);
 const libraryIdSchema = z.string().min(1).max(100);
 

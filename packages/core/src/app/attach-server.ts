@@ -1,4 +1,4 @@
-// Adds a server to an app's placement.
+// Adds servers to an app's placement, and removes them.
 // Invariant: it never deploys; the server gets the app with the next deployment.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
@@ -9,7 +9,10 @@ import { bumpServer } from '../server/index.ts';
 import { keepVolumes } from '../volume/index.ts';
 import type { AttachServerInput, DetachServerInput, PlacedServerRef } from './schema.ts';
 
-/** One more server; in an environment where the app does not run yet, the first, with the settings of its home. */
+/**
+ * Adds a server. In an environment where the app does not run yet, it is the first, with the settings of the app's
+ * primary environment.
+ */
 export async function attachServer(ctx: Ctx, input: AttachServerInput): Promise<PlacedServerRef> {
   const { tx, organizationId } = ctx;
   const { appId, serverId } = input;
@@ -56,7 +59,7 @@ export async function attachServer(ctx: Ctx, input: AttachServerInput): Promise<
   return { appId, environmentId: parseId('env', environmentId), serverId };
 }
 
-/** One server less. It stops the app there as soon as it hears of it. */
+/** Removes a server; it stops the app as soon as it gets the new state. */
 export async function detachServer(ctx: Ctx, input: DetachServerInput): Promise<PlacedServerRef> {
   const { tx, organizationId } = ctx;
   const { appId, serverId } = input;

@@ -31,7 +31,7 @@ test('each server needs its own copies; one that sleeps is enough where the leas
   const { environmentId, liveReleaseId } = await world.system(async ({ tx }) => {
     const first = await tx.placement.findFirstOrThrow({ where: { appId, serverId: world.serverId } });
     await tx.placement.updateMany({ where: { appId }, data: { liveReleaseId: first.liveReleaseId, instances: 2 } });
-    // Both are connected and have applied what they were told.
+    // Both are connected and have applied their state.
     await tx.$executeRaw`UPDATE server SET connected_gateway = 'gateway', last_seen_at = ${world.clock.now()},
       applied_epoch = desired_epoch, applied_number = desired_number WHERE organization_id = ${organizationId}`;
     return first;

@@ -2,8 +2,8 @@
 import { Prisma } from '@fairlead/db';
 
 /**
- * To be joined to a query that has `placement`: `copies.wanted` and `copies.working`. Where the agent scales by itself, the
- * least is wanted; one that sleeps works, because a request wakes it.
+ * Lateral join for a query with `placement`: `copies.wanted` and `copies.working`. With an autoscaler, the minimum is
+ * wanted. A sleeping copy counts as working, because a request wakes it.
  */
 export const copiesOfPlacement = Prisma.sql`LATERAL (
   SELECT greatest(1, coalesce((

@@ -10,7 +10,10 @@ import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
 import type { CreateAppInput, CreatedApp } from './schema.ts';
 
-/** A new app with its first domain, deployed at once when asked. `reach`: where who asks may write domains. */
+/**
+ * Creates an app with its first domain, and deploys it if requested. `reach`: scopes where the caller may write
+ * domains.
+ */
 export async function createApp(
   ctx: Ctx,
   input: CreateAppInput,

@@ -6,7 +6,7 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { AppIdentity, DeleteAppInput } from './schema.ts';
 
-/** Deletes an app with all that belongs to it; its server stops it as soon as it hears of it. */
+/** Deletes an app with all that belongs to it; its server stops it as soon as it gets the new state. */
 export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIdentity> {
   const { tx, organizationId } = ctx;
   const { appId } = input;

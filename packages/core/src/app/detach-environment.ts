@@ -9,7 +9,10 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { DetachEnvironmentInput, PlaceRef } from './schema.ts';
 
-/** Its servers stop it there as soon as they hear of it; its domains of there are free again. Throws placement.home. */
+/**
+ * Removes an app from an environment. Its servers stop it as soon as they get the new state, and its domains there are
+ * free again. Throws placement.home.
+ */
 export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput): Promise<PlaceRef> {
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = input;

@@ -1,7 +1,7 @@
 // Derives an app's status from its facts. Pure: no database, clock or network.
 import type { AppStatus } from './schema.ts';
 
-/** Copies on one server: those that are to answer, and those that do, or would once they are woken. */
+/** Copies on one server: the wanted ones, and those that work or would work once they are woken. */
 export interface Copies {
   readonly wanted: number;
   readonly working: number;

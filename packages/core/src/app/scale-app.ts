@@ -8,7 +8,7 @@ import { type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';
 import type { AppIdentity, ScaleAppInput } from './schema.ts';
 
-/** Takes effect at once: further copies get requests when they are healthy, those that are too many finish theirs first. */
+/** Takes effect immediately: new copies get requests when they are healthy, and surplus ones finish theirs first. */
 export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdentity> {
   const { tx, organizationId } = ctx;
   const { appId, instances } = input;
@@ -19,7 +19,7 @@ export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdent
     where: { id: appId, organizationId },
     select: { name: true, slug: true },
   });
-  // On each of its servers alike.
+  // Applies to each of its servers.
   await tx.placement.updateMany({ where: { appId, environmentId, organizationId }, data: { instances } });
   await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {

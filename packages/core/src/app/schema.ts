@@ -122,9 +122,9 @@ export const appDetailSchema = appSummarySchema.extend({
   instances: z.array(appInstanceSchema),
   domains: z.array(domainSchema.pick({ id: true, host: true, pathPrefix: true, url: true, hasPolicy: true })),
   serverConnected: z.boolean(),
-  /** Why its secrets do not reach the server: what runs goes on, and nothing new starts. */
+  /** Problem that keeps its secrets from the server: running instances continue, and no new one starts. */
   secretsProblem: secretsProblemSchema.nullable(),
-  /** Why the newest deployment is not live; null when none is under way. */
+  /** Reason why the newest deployment is not live; null if none is running. */
   waiting: waitSchema.nullable(),
   deploysPaused: z.boolean(),
   /** The image that its settings name instead of a repository; null: they name none. */
@@ -214,7 +214,10 @@ export const scaleAppInputSchema = z.object({
 });
 export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;
 
-/** One more server for an app. In an environment where it does not run yet, it is the first, with the settings of its home. */
+/**
+ * Adds a server to an app. In an environment where it does not run yet, it is the first, with the settings of the
+ * primary environment.
+ */
 export const attachServerInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),

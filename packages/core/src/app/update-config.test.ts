@@ -25,7 +25,7 @@ test('how requests reach the instances is told at once, as a version of its own,
   expect(await sent()).toBeUndefined();
   const before = await world.desired();
 
-  // An older agent would take nothing at all for one word that it lacks.
+  // An older agent would refuse the whole state for one unknown field.
   await update({ queueMax: 5 });
   expect(await sent()).toBeUndefined();
   const { serverId: id } = world;

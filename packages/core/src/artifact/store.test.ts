@@ -35,7 +35,7 @@ test('an organization stores no more than it may, in however many uploads, and n
   expect(await store.append(key, 'srv_a', { offset: 0, bytes: bytes(600), totalBytes: 600 })).toEqual({
     kind: 'no_room',
   });
-  // Another organization has its own room, and this one has room again once something is gone.
+  // Another organization has its own quota, and this one has space again after a deletion.
   expect((await store.add(newId('org'), bytes(600, 2))).kind).toBe('whole');
   await store.deleteAll(organizationId);
   expect((await store.add(organizationId, bytes(600, 2))).kind).toBe('whole');

@@ -7,7 +7,7 @@ import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/
 import { join } from 'node:path';
 import { createUploadQuotas, type UploadQuota, type UploadQuotaBounds } from './upload-quota.ts';
 
-/** Far above what an app should be, far below what fills a disk at once. */
+/** Far above the size of an app, far below one that fills a disk in a single upload. */
 export const artifactBytesMax = 8 * 1024 ** 3;
 
 const defaultBounds: UploadQuotaBounds = {
@@ -34,13 +34,13 @@ export type PartResult =
   /** So much is there now. */
   | { readonly kind: 'partial'; readonly offset: number }
   | { readonly kind: 'whole'; readonly sizeBytes: number }
-  /** It begins elsewhere than what is there ends. */
+  /** It does not begin at the end of the stored bytes. */
   | { readonly kind: 'wrong_offset'; readonly offset: number }
-  /** All of it came, and it is something else; nothing is kept. */
+  /** The upload is complete but has another digest; nothing is stored. */
   | { readonly kind: 'wrong_digest' }
   /** The organization or the disk has no room for more. */
   | { readonly kind: 'no_room' }
-  /** The organization sends as much at once as it may. */
+  /** The organization has the maximum number of concurrent uploads. */
   | { readonly kind: 'busy' };
 
 export interface ExpectedArtifact {
@@ -75,7 +75,7 @@ export interface ArtifactStore {
   append(key: ArtifactKey, sender: string, part: Part): Promise<PartResult>;
   /** Stores the bytes; the store computes their digest. */
   add(organizationId: string, bytes: AsyncIterable<Uint8Array>, expected?: ExpectedArtifact): Promise<AddResult>;
-  /** Deletes it unless it was written or touched since; answers whether it was deleted. */
+  /** Deletes it unless it was written or touched since; returns true if it was deleted. */
   delete(key: ArtifactKey, before: Date): Promise<boolean>;
   /** Deletes everything of an organization. */
   deleteAll(organizationId: string): Promise<void>;

@@ -7,7 +7,7 @@ const MiB = 1024 ** 2;
 const chunk = MiB;
 const freeBytesMin = 2048 * MiB;
 
-/** Uploads of 40 organizations at once; answers what is free on the disk in the end. */
+/** Runs concurrent uploads of 40 organizations; returns the free bytes on the disk at the end. */
 async function uploadAtOnce(spare: number, reserves: boolean, others = 0): Promise<number> {
   let free = freeBytesMin + spare;
   const bounds = { organizationBytesMax: 1e15, organizationFilesMax: 10, uploadsMax: 1, freeBytesMin };

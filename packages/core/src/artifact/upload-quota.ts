@@ -5,7 +5,7 @@ export interface UploadQuotaBounds {
   /** All that one organization may store, unfinished uploads included. */
   readonly organizationBytesMax: number;
   readonly organizationFilesMax: number;
-  /** Uploads of one organization at once. */
+  /** Maximum number of an organization's concurrent uploads. */
   readonly uploadsMax: number;
   /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
   readonly freeBytesMin: number;
@@ -27,8 +27,8 @@ interface UploadQuotaOptions {
   readonly filesOf: (organizationId: string) => Promise<number>;
 }
 
-// Bytes and files after which room is measured anew, because other processes write meanwhile. Measuring a disk
-// is quick; an organization has many files.
+// Bytes and files after which free space is measured again, because other processes write meanwhile. Measuring a
+// disk is quick; an organization has many files.
 const diskStepBytes = 64 * 1024 ** 2;
 const organizationStepBytes = 1024 ** 3;
 const organizationStepFiles = 100;
@@ -39,11 +39,11 @@ interface OrganizationQuota {
   uploads: number;
 }
 
-/** Returns a function that begins an upload: null while the organization has `uploadsMax` under way. */
+/** Returns a function that begins an upload; it returns null while the organization has `uploadsMax` running. */
 export function createUploadQuotas(options: UploadQuotaOptions): (organizationId: string) => UploadQuota | null {
   const { bounds, freeBytes, bytesOf, filesOf } = options;
   const disk = createMeter(async () => (await freeBytes()) - bounds.freeBytesMin, diskStepBytes);
-  /** Quotas of organizations with an upload under way; the next upload after them measures anew. */
+  /** Quotas of organizations with a running upload; the next upload after them measures again. */
   const rooms = new Map<string, OrganizationQuota>();
 
   const roomOf = (organizationId: string): OrganizationQuota => {

@@ -70,7 +70,7 @@ function csvLine(event: AuditEventView): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** RFC 4180, section 2. A leading = + - @ would be run as a formula by spreadsheets, and names are people's own words. */
+/** RFC 4180, section 2. Spreadsheets run a leading = + - @ as a formula, and names are user input. */
 export function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -7,7 +7,7 @@ import { type Actor, actorUserId, type OrganizationCtx } from '../kernel/index.t
 export type AuditFields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 export interface AuditEntry {
-  /** `<feature>.<verb>`, for example app.delete. */
+  /** `<feature>.<action>`, for example app.delete. */
   readonly action: string;
   readonly target: { readonly kind: string; readonly id: string; readonly label: string };
   /** Fields before the change; absent if the row was created. */
@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly after?: AuditFields;
 }
 
-/** Stands or falls with the change it tells of: it is written in the same transaction. */
+/** Records the event in the transaction of its change, so that both commit or neither does. */
 export async function recordAudit(
   ctx: OrganizationCtx & { readonly actor: Actor; readonly ip?: string | null },
   entry: AuditEntry,

@@ -12,14 +12,14 @@ export const auditFieldsSchema = z.record(z.string(), fieldValueSchema);
 
 export const auditEventSchema = z.object({
   id: auditIdSchema,
-  /** The event's place in its organization's chain. */
+  /** Position of the event in its organization's chain. */
   sequence: z.number().int(),
   at: z.date(),
   actor: z.object({
     kind: actorKindSchema,
     /** User, token or server; of the system its reason. */
     id: z.string(),
-    /** As it is called now; null when it is gone. */
+    /** Current name; null if it was deleted. */
     name: z.string().nullable(),
   }),
   ip: z.string().nullable(),
@@ -58,7 +58,7 @@ export const auditHeadSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** `known` is a head that was written down earlier: only with it can a chain that was made anew be told from the old. */
+/** `known` is a head that was recorded earlier: only with it can a rebuilt chain be detected. */
 export const verifyAuditInputSchema = z.object({ known: auditHeadSchema.optional() });
 export type VerifyAuditInput = z.infer<typeof verifyAuditInputSchema>;
 

@@ -4,7 +4,7 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { BenchmarkRef } from './schema.ts';
 
-/** Takes effect at once: the plan leaves the server's desired state. Rows that were measured stay. */
+/** Takes effect immediately: the plan leaves the server's desired state. Measured rows stay. */
 export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkRef> {
   const { organizationId } = ctx;
   const { runId } = input;

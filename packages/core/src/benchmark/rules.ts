@@ -8,7 +8,10 @@ import {
   networkPathSchema,
 } from './schema.ts';
 
-/** Apps speak HTTP/1.1: HTTP/2 and HTTP/3 are the proxy's alone to measure. The agent's bench crate counts the same way. */
+/**
+ * Apps speak HTTP/1.1, so HTTP/2 and HTTP/3 are measured at the proxy only. The agent's bench crate counts the same
+ * way.
+ */
 export function rowsOf(plan: BenchmarkPlan): number {
   const pairs = plan.targets.flatMap((target) =>
     plan.protocols.filter((protocol) => target === 'proxy' || protocol === 'http1'),

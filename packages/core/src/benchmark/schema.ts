@@ -17,7 +17,7 @@ export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
 export const benchmarkPlanSchema = z.object({
-  /** Host asked for; without it the app's first domain. */
+  /** Target host; default: the app's first domain. */
   host: z.string().max(253).optional(),
   path: z
     .string()

@@ -86,7 +86,7 @@ export const hookSchema = z.object({
 });
 
 export const rolloutSchema = z.discriminatedUnion('kind', [
-  /** All new instances beside the old ones. */
+  /** Starts all new instances beside the old ones. */
   z.object({ kind: z.literal('all') }),
   /** So many instances at a time. */
   z.object({ kind: z.literal('batch'), size: z.number().int().min(1).max(instancesMax) }),
@@ -188,7 +188,7 @@ export const settingsSchema = z.object({
     .default(''),
   /** Folder that a static site serves. */
   outputFolder: rootFolderSchema.default(''),
-  /** Not secret: they are shown to everybody who sees the app. */
+  /** Not secret: visible to every member who sees the app. */
   variables: variablesSchema.default({}),
   /** Address that the app listens on: `auto` follows fairlead.toml, else a port. */
   listen: z.enum(['auto', 'port', 'socket']).default('auto'),
@@ -205,7 +205,7 @@ export const settingsSchema = z.object({
       }
     })
     .default([]),
-  /** Null: the app's health path, else what fairlead.toml says, else its port. */
+  /** Null: the app's health path, else the one in fairlead.toml, else its port. */
   health: healthCheckSchema.nullable().default(null),
   /** Maximum time until a new instance is healthy. */
   healthTimeoutMs: z.number().int().min(second).max(hour).default(minute),
@@ -254,7 +254,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 /** Default settings of an app. */
 export const defaultSettings: Settings = settingsSchema.parse({});
 
-/** An app in one of its environments; without one, in that where it was made. */
+/** An app in one of its environments; default: the one where it was made. */
 export const placeSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type PlaceInput = z.infer<typeof placeSchema>;
 
@@ -277,7 +277,7 @@ export const configSchema = z.object({
 });
 export type ConfigView = z.infer<typeof configSchema>;
 
-/** Only what is given changes. `scale` and `traffic` take effect at once, everything else with the next deployment. */
+/** Only given fields change. `scale` and `traffic` take effect immediately, the others with the next deployment. */
 export const updateConfigInputSchema = placeSchema.extend({
   settings: z.object(
     Object.fromEntries(

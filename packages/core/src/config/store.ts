@@ -30,7 +30,7 @@ export async function findNewestConfig(
   return { id: parseId('cfg', row.id), number: row.number, settings: settingsSchema.parse(row.settings) };
 }
 
-/** The settings of that version; null: those that every app begins with. */
+/** Returns the settings of that version; null: the defaults. */
 export async function loadSettings(ctx: OrganizationCtx, configId: string | null): Promise<Settings> {
   if (configId === null) return defaultSettings;
   const row = await ctx.tx.appConfig.findFirstOrThrow({

@@ -77,7 +77,7 @@ async function opened(serverId: string, sealed: Uint8Array): Promise<Record<stri
   const decrypter = new Decrypter();
   decrypter.addIdentity(identities.get(serverId) ?? '');
   const bundle = fromBinary(SecretBundleSchema, await decrypter.decrypt(sealed));
-  // It names its place, so that it opens for no other app.
+  // The bundle names its app, so that it opens for no other.
   expect(bundle.appId).toBe(appId);
   return Object.fromEntries(bundle.secrets.map(({ name, value }) => [name, Buffer.from(value).toString('utf8')]));
 }
@@ -142,7 +142,7 @@ test('a password never follows the address of a repository or image to another h
     expect([state, sealed], url).toEqual(['failed', undefined]);
     expect(message).toContain(`entered for ${host}, but the source is now at ${new URL(url).host}`);
   }
-  // The same host gets the password, whatever the repository is called.
+  // The same host gets the password, for any repository name.
   await setUrl('https://git.example.test/renamed.git');
   expect((await attack()).sealed).toBeInstanceOf(Uint8Array);
 

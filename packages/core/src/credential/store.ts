@@ -14,7 +14,7 @@ export interface CredentialWish {
   readonly secret: string;
 }
 
-/** Takes the place of an older one of its kind. Answers the app's name; throws app.not_found. */
+/** Replaces an older credential of its kind. Returns the app's name; throws app.not_found. */
 export async function writeCredential(
   ctx: OrganizationCtx,
   appId: string,

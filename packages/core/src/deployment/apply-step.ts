@@ -13,7 +13,10 @@ import type { ReportedArtifact, ReportedCommit } from './reported.ts';
 import { positionOf, type StepRow, settled, withReported } from './steps.ts';
 import type { DeploymentRow, RollRow } from './store.ts';
 
-/** Longer than two reports of a server are apart; without one the lease is lost and a worker tells the server again. */
+/**
+ * Longer than the interval of a server's reports. Without a report the lease is lost, and a worker notifies the server
+ * again.
+ */
 const leaseMs = 90_000;
 
 export interface StepFacts {
@@ -260,7 +263,7 @@ function staysNew(row: DeploymentRow) {
   return ({ serverId, state }: ServerRoll): boolean => state === 'failed' && reverting.has(serverId);
 }
 
-/** An agent may be newer than our table; then its own words are all there is. */
+/** An agent may be newer than our table; then only its own text describes the failure. */
 function sentence(failure: Failure): string {
   const own = isErrorCode(failure.code)
     ? errorTable[failure.code].message

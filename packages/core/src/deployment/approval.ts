@@ -11,7 +11,10 @@ import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine, lockApps } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
 
-/** Lets a waiting deployment go, which supersedes older ones that were let go and still wait. Throws approval.not_pending and approval.own. */
+/**
+ * Approves a waiting deployment, which supersedes older approved ones that still wait. Throws approval.not_pending and
+ * approval.own.
+ */
 export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
   const { deploymentId } = input;
   const { row } = await decide(ctx, input, 'approved');

@@ -7,8 +7,8 @@ import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine, lockApps } from './store.ts';
 
 /**
- * Takes effect at once: the work leaves the servers' desired state, and whatever served before goes on serving. Servers that
- * have switched already go back first.
+ * Takes effect immediately: the work leaves the servers' desired state, and the former release keeps serving. Servers
+ * that have switched already roll back first.
  */
 export async function cancelDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
   const { deploymentId } = input;

@@ -22,7 +22,7 @@ export async function takeSecrets(
   return { snapshotId, failure: await checkSecrets(ctx, servers, snapshotId) };
 }
 
-/** Null when there are none, or when every server has told the key that they are sealed to. */
+/** Null if there are no secrets, or if every server has sent the key that they are sealed to. */
 export async function checkSecrets(
   ctx: OrganizationCtx,
   servers: Servers,

@@ -23,7 +23,7 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
   return { deploymentId };
 }
 
-/** A repository, or an image of its settings. */
+/** Requires a repository, or an image in the settings. */
 async function requireSource(
   ctx: Ctx,
   place: { readonly appId: string; readonly environmentId: string },

@@ -54,7 +54,10 @@ export async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, fa
   return id;
 }
 
-/** Volumes are named here first, so that they are known before a server tells of them, and whatever becomes of the app. */
+/**
+ * Records volumes with the release, so that they are known before a server reports them, and also if the app is
+ * deleted.
+ */
 async function recordVolumes(
   ctx: OrganizationCtx,
   { appId, environmentId }: DeploymentRow,

@@ -8,8 +8,8 @@ import { requireNothingAhead, requirePlacement, startDeployment } from './start-
 import { lockApps } from './store.ts';
 
 /**
- * Rolls out like every other deployment: started beside the old one, switched to when healthy. Refused while a deployment waits
- * or is under way: the copied settings would replace the newer ones which that brings.
+ * Rolls out like every other deployment: started beside the old release, switched to when healthy. Refused while a
+ * deployment waits or runs, because the copied settings would replace its newer ones.
  */
 export async function deploySecrets(ctx: Ctx, input: DeploySecretsInput): Promise<DeploymentRef> {
   const { appId } = input;

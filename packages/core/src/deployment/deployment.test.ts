@@ -207,7 +207,7 @@ test.each(['queued', 'building', 'rolling_out'] as const)(
     expect(desired.builds.some((build) => build.deploymentId === second)).toBe(false);
     expect((await appSpec())?.candidate).toBeUndefined();
     expect(await liveReleaseId()).toBe(serving);
-    // The server's last words about it come too late.
+    // The server's last report about it comes too late.
     await world.report({ builds: [builtStatus(second)], rollouts: [rolloutStatus(second, WorkState.SUCCEEDED)] });
     expect(await get(second)).toMatchObject({ state: 'cancelled' });
     expect(await liveReleaseId()).toBe(serving);

@@ -70,7 +70,7 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
   });
 }
 
-/** The newest deployment of an app in an environment; null when it is over, or there is none. */
+/** Explains the newest deployment of an app in an environment; null if it has ended, or there is none. */
 export async function explainApp(
   ctx: OrganizationCtx,
   place: { readonly appId: string; readonly environmentId: string },

@@ -6,7 +6,7 @@ import type { DeploymentState, Wait } from './schema.ts';
 export interface WaitFacts {
   readonly state: DeploymentState;
   readonly approvalPending: boolean;
-  /** Number of the deployment of the same app and environment that is under way. */
+  /** Number of the running deployment of the same app and environment. */
   readonly behindNumber: number | null;
   /** Running builds that use all build slots, and the owner of those slots. */
   readonly slot: { readonly builds: number; readonly of: 'server' | 'organization' } | null;

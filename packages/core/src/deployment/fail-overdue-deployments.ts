@@ -18,7 +18,7 @@ export async function failOverdueDeployments(ctx: SystemCtx): Promise<{ failed: 
     SELECT id, organization_id AS "organizationId", app_id AS "appId" FROM deployment
     WHERE state IN ('building', 'releasing', 'rolling_out') AND deadline_at <= ${now}
     ORDER BY deadline_at LIMIT ${batchMax}`;
-  // All at once and before any server's row is touched: a report takes apps first, then its server.
+  // Locks all apps before any server's row: a report locks apps first, then its server.
   const appIds = overdue.map(({ appId }) => appId);
   await ctx.tx.$queryRaw`SELECT id FROM app WHERE id = ANY(${appIds}) ORDER BY id FOR NO KEY UPDATE`;
   let failed = 0;

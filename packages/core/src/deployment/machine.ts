@@ -84,7 +84,7 @@ export type DeploymentEvent =
       /** The release command has ended, or the server is past it. */
       readonly released: boolean;
     }
-  /** A server speaks of going back. */
+  /** A server reports its rollback. */
   | { readonly kind: 'revert'; readonly serverId: string; readonly outcome: WorkOutcome }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'supersede' }
@@ -111,7 +111,7 @@ export function isFinished(state: DeploymentState): boolean {
   return state === 'live' || state === 'failed' || state === 'cancelled' || state === 'superseded';
 }
 
-/** Events that do not fit the state change nothing: reports repeat, and late ones speak of work that is over. */
+/** Ignores events that do not fit the state: reports repeat, and late ones are about work that has ended. */
 export function step(machine: Machine, event: DeploymentEvent, now: Date): Step {
   if (isFinished(machine.state)) return stay(machine);
   switch (event.kind) {
@@ -154,7 +154,7 @@ function build(machine: Machine, event: Extract<DeploymentEvent, { kind: 'build'
       return beginRollout(machine, event.targets, now, ['create_release', 'free_slot']);
     case 'failed':
       return end(machine, 'failed', outcome.failure);
-    // Nobody here asked for it, or the deployment would be over: the server dropped the work by itself.
+    // This side did not cancel it, or the deployment would have ended: the server dropped the work on its own.
     case 'cancelled':
       return end(machine, 'failed', own('deployment.interrupted'));
   }
@@ -179,7 +179,7 @@ function beginRollout(
   return { machine: timed(begun), failure: null, actions: [...actions, 'bump_servers'] };
 }
 
-/** The first server alone, then all others together; the last alone when it runs the after command. */
+/** Waves: the first server alone, then all others together; the last one alone if it runs the after command. */
 function nextWave(machine: Machine, now: Date): Machine {
   const waiting = machine.rolls.filter(({ state }) => state === 'waiting');
   const isFirst = waiting.length === machine.rolls.length;
@@ -225,7 +225,10 @@ function fail(machine: Machine, roll: ServerRoll, failure: Failure, now: Date): 
   return takeBack(told, 'failed', named, now);
 }
 
-/** Servers that have not switched keep what they serve; those that have go back. Over at once when none has. */
+/**
+ * Ends the roll-out: servers that have not switched keep their release, and those that have roll back. Ends
+ * immediately if none has.
+ */
 function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Failure | null, now: Date): Step {
   const rolls = machine.rolls.map((roll): ServerRoll => {
     if (roll.state === 'waiting' || roll.state === 'rolling_out') {
@@ -250,7 +253,7 @@ function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'rever
       return stay(timed(heard(machine, roll, machine.limits.rolloutMs, now)));
     case 'succeeded':
       return settle(withRoll(machine, roll, { state: 'reverted', heartbeatAt: now, deadlineAt: null }));
-    // It serves the new release on: that it could be told apart from the others is the failure's sentence.
+    // The rollback failed: the server keeps serving the new release, and its failure message is stored.
     case 'failed':
       return settle(
         withRoll(machine, roll, { state: 'failed', deadlineAt: null, failureMessage: outcome.failure.message }),
@@ -306,7 +309,7 @@ function withRoll(machine: Machine, roll: ServerRoll, changes: Partial<ServerRol
   return { ...machine, rolls: machine.rolls.map((each) => (each === roll ? { ...each, ...changes } : each)) };
 }
 
-/** Deadline and heartbeat of the whole are those of its servers: the nearest and the last. */
+/** Derives the deployment's deadline and heartbeat from its servers: the nearest and the last. */
 function timed(machine: Machine): Machine {
   const deadlines = machine.rolls.flatMap(({ deadlineAt }) => deadlineAt?.getTime() ?? []);
   const beats = machine.rolls.flatMap(({ heartbeatAt }) => heartbeatAt?.getTime() ?? []);

@@ -30,8 +30,8 @@ export interface WorkReport {
 }
 
 /**
- * Moves deployments on by what one of their servers reports. Statuses of finished or foreign deployments are ignored: a
- * report repeats until the server has seen that its work is over.
+ * Advances deployments by one of their servers' reports. Statuses of finished or foreign deployments are ignored: a
+ * report repeats until the server has seen the end of its work.
  */
 export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promise<void> {
   const { serverId } = input;
@@ -73,7 +73,7 @@ async function recordRollout(
 ): Promise<void> {
   const outcome = readOutcome(status);
   if (outcome === null) return;
-  // The steps of the first server stand for all, but that it built what the others fetch: they have a row of their own.
+  // The first server's steps stand for all. Of other servers only the fetch counts, which has a row of its own.
   const leads = row.servers[0]?.serverId === serverId;
   const steps = readSteps(status.steps).filter(({ name }) => leads || name === 'fetch');
   const event: DeploymentEvent = { kind: 'rollout', serverId, outcome, released: isReleased(status) };
@@ -147,7 +147,7 @@ async function checkBuilt(
 ): Promise<WorkOutcome> {
   if (commit === null || artifact === null)
     return { kind: 'failed', failure: { code: 'build.internal', message: null } };
-  // An image may know by itself how it starts.
+  // An image may define its own start command.
   if (artifact.command.length === 0 && artifact.kind !== 'image')
     return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
   const onSocket = listensOnSocket(settings, artifact.plan);

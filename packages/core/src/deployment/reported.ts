@@ -40,7 +40,7 @@ export interface ReportedArtifact {
   readonly plan: ReleasePlan;
 }
 
-/** More is no list of variables; agents tell no more either. */
+/** Limit of expected names; agents send no more either. */
 const expectedNamesMax = 200;
 
 const stepStates: Readonly<Record<WireStepState, StepState | null>> = {
@@ -61,7 +61,7 @@ export function readSteps(steps: readonly StepStatus[]): StepRow[] {
   });
 }
 
-/** Null when the server says nothing that can be used. */
+/** Null if the server reports nothing usable. */
 export function readOutcome(status: BuildStatus | RolloutStatus): WorkOutcome | null {
   switch (status.state) {
     case WorkState.RUNNING:

@@ -12,7 +12,7 @@ export async function requesterOf(ctx: Ctx): Promise<string | null> {
   return token?.createdByUserId ?? null;
 }
 
-/** The same of deployments that machines asked for before, by their id: the audit log knows by which token. */
+/** Finds requesters of older deployments by machines, by deployment id: the audit log has the token. */
 export async function requestersOf(ctx: Ctx, deploymentIds: readonly string[]): Promise<Map<string, string>> {
   if (deploymentIds.length === 0) return new Map();
   const rows = await ctx.tx.$queryRaw<{ deploymentId: string; userId: string }[]>`
@@ -23,6 +23,6 @@ export async function requestersOf(ctx: Ctx, deploymentIds: readonly string[]): 
       AND event.target_kind = 'deployment' AND event.target_id IN (${Prisma.join([...deploymentIds])})
       AND event.action NOT IN ('deployment.cancel') AND token.created_by_user_id IS NOT NULL
     ORDER BY event.at DESC`;
-  // The oldest event of a deployment is the wish itself, and comes last.
+  // The oldest event of a deployment is the request itself, and comes last.
   return new Map(rows.map(({ deploymentId, userId }) => [deploymentId, userId]));
 }

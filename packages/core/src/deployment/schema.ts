@@ -72,7 +72,7 @@ export const deploymentSummarySchema = z.object({
   commitAuthor: z.string().nullable(),
   releaseId: releaseIdSchema.nullable(),
   releaseNumber: z.number().int().nullable(),
-  /** The member who asked; null for the system. */
+  /** The requester; null for the system. */
   actorName: z.string().nullable(),
   failureCode: z.string().nullable(),
   failureMessage: z.string().nullable(),
@@ -96,7 +96,7 @@ export const deploymentStepSchema = z.object({
 });
 export type DeploymentStepView = z.infer<typeof deploymentStepSchema>;
 
-/** Withdrawn: the deployment ended before anybody decided. */
+/** Withdrawn: the deployment ended before a decision. */
 export const approvalStateSchema = z.enum(['pending', 'approved', 'refused', 'withdrawn']);
 
 export const serverRolloutStateSchema = z.enum([
@@ -164,7 +164,7 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   /** It is over, and its release exists but does not serve now. */
   canRollBackTo: z.boolean(),
   logLineCount: z.number().int(),
-  /** Null when its environment asked for none. */
+  /** Null if its environment required none. */
   approval: z
     .object({
       /** State `pending` occurs only while it awaits approval. */
@@ -215,7 +215,7 @@ export const rollbackAppInputSchema = z.object({
 });
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
 
-/** Rolls the live release out beside itself. */
+/** Restarts the live release. */
 export const restartAppInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type RestartAppInput = z.infer<typeof restartAppInputSchema>;
 

@@ -85,7 +85,7 @@ test('the first server goes ahead and the other follows; live is what is live on
   const deploymentId = await deploy();
   expect((await specOf(world.serverId))?.candidate?.deploymentId).toBe(deploymentId);
   expect(await specOf(second)).toBeUndefined();
-  // One that is not asked says nothing of weight.
+  // A report of a server outside the current wave changes nothing.
   await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
   expect((await get(deploymentId)).state).toBe('rolling_out');
 
@@ -131,7 +131,7 @@ test('a server that is lost in the middle leaves nothing in between', async () =
   world.clock.forward(pickUpMs + 1);
   await sweep();
   expect((await get(deploymentId)).servers.map(({ state }) => state)).toEqual(['reverting', 'failed']);
-  // Nobody comes back either: the pointer goes back by itself.
+  // No server rolls back either: the live release is set back without them.
   world.clock.forward(pickUpMs + 1);
   await sweep();
   expect(await get(deploymentId)).toMatchObject({ state: 'failed', failureCode: 'deployment.server_lost' });

@@ -47,8 +47,8 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
 };
 
 /**
- * Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. While the new
- * one waits for approval, an older one that was approved keeps its turn.
+ * Supersedes older queued deployments: only the newest request counts. A running one finishes first. While the new one
+ * awaits approval, an older approved one keeps its turn.
  */
 export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise<DeploymentId> {
   const { tx, organizationId } = ctx;

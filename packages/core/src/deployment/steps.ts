@@ -1,7 +1,7 @@
 // Derives the steps of a deployment from its state and its servers' reports. Pure.
 import { type DeploymentState, type StepName, type StepState, stepNameSchema } from './schema.ts';
 
-/** Those that every deployment has; the others are there once a server tells of them. */
+/** Steps of every deployment; the others exist once a server reports them. */
 const firstNames: ReadonlySet<StepName> = new Set([
   'queue',
   'clone',
@@ -47,8 +47,8 @@ export function withReported(steps: readonly StepRow[], reported: readonly StepR
 }
 
 /**
- * Lets each step begin where the one before it ended, so that their times add up: what lies between two of them is the way
- * from one to the other. The queue lasts until work begins. A fetch beside the start is left alone: it is of another server.
+ * Starts each step at the end of the one before it, so that their times add up: a gap between two is the transition.
+ * The queue lasts until work begins. A fetch beside the start is left alone: it belongs to another server.
  */
 function withoutGaps(steps: readonly StepRow[]): StepRow[] {
   const startsAt = steps.find(({ name }) => name === 'start')?.startedAt;
@@ -60,7 +60,7 @@ function withoutGaps(steps: readonly StepRow[]): StepRow[] {
     const [before, after] = [begun[at - 1], begun[at + 1]];
     if (row.startedAt === null || at < 0) return row;
     if (row.name === 'queue') {
-      // Servers have clocks of their own: one that is behind must not end the queue before it began.
+      // Servers' clocks differ: a late one must not end the queue before it began.
       const ends = after?.startedAt ?? row.finishedAt;
       return { ...row, finishedAt: ends === null || ends < row.startedAt ? row.finishedAt : ends };
     }

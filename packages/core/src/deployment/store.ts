@@ -70,7 +70,7 @@ export async function lockApps(ctx: OrganizationCtx, appIds: readonly string[]):
     ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/** Null when the organization has none of that id. */
+/** Null if the organization has no deployment with that id. */
 export async function findDeployment(ctx: OrganizationCtx, id: string): Promise<DeploymentRow | null> {
   const row = await ctx.tx.deployment.findFirst({ where: { id, organizationId: ctx.organizationId }, select: columns });
   return row === null ? null : toRow(row);
@@ -98,7 +98,7 @@ export interface LoadedMachine {
   readonly settings: Settings;
 }
 
-/** With the settings that it runs with: of its release, of its build, or the newest while it waits. */
+/** Loads the machine with its settings: of its release, of its build, or the newest ones while it waits. */
 export async function loadMachine(ctx: OrganizationCtx, row: DeploymentRow): Promise<LoadedMachine> {
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = row;

@@ -10,7 +10,7 @@ interface Superseding {
   readonly environmentId: string;
   /** The newer deployment, once it has a row. */
   readonly newerId?: string;
-  /** The newer deployment waits for approval, and must not withdraw what an approver let go. */
+  /** The newer deployment awaits approval, and must not withdraw an approved one. */
   readonly keepsApproved: boolean;
 }
 

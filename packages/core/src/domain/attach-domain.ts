@@ -9,7 +9,7 @@ import { type AppLinks, domainLabel } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-/** Routes a host name, or what of it begins with a path, to an app. `reach`: where who asks may write domains. */
+/** Routes a host name, or one path prefix of it, to an app. `reach`: scopes where the caller may write domains. */
 export async function attachDomain(
   ctx: Ctx,
   input: AttachDomainInput,

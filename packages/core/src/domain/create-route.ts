@@ -20,7 +20,7 @@ export interface NewRoute extends Route {
 export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;
   const { appId, environmentId, host, pathPrefix } = route;
-  // Else two at once would both find a host that leads nowhere yet.
+  // Without the lock, two concurrent calls could both find an unused host.
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`host ${organizationId} ${host}`}, 0))`;
   await requireReached(ctx, route, reach);
   await requireSameProtection(ctx, route);
@@ -49,8 +49,9 @@ async function requireReached(ctx: Ctx, route: NewRoute, reach: Reach): Promise<
 }
 
 /**
- * The paths of a host share its cookies and its name. Deployments to an unprotected environment wait for no approval, so it
- * never serves a path of a protected one's host, not even by the word of an approver, which would cover all later code.
+ * The paths of a host share its cookies and its name. Deployments to an unprotected environment need no approval, so
+ * it never serves a path of a protected one's host. Not even an approver can allow it, because that would cover all
+ * later code.
  */
 async function requireSameProtection(ctx: Ctx, { environmentId, host }: NewRoute): Promise<void> {
   const { tx, organizationId } = ctx;

@@ -38,7 +38,7 @@ test('a host leads to one app, and a path of it to another', async () => {
   await world.tenant((ctx) =>
     updateDomainPolicy(ctx, { domainId: path.id, policy: policyInputSchema.parse({ stripPrefix: true }) }),
   );
-  // Servers get them app by app, in whichever order.
+  // Servers get them app by app, in any order.
   const routes = (await world.desired()).routes.toSorted(
     (one, other) => other.pathPrefix.length - one.pathPrefix.length,
   );

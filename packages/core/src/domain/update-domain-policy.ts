@@ -61,7 +61,7 @@ function hashesOf(policy: StoredPolicy): string[] {
   return policy.basicAuth?.users.map(({ passwordHash }) => passwordHash) ?? [];
 }
 
-/** Nothing but defaults is stored as nothing: `hasPolicy` asks for it. */
+/** A policy of nothing but defaults is stored as an empty object, which `hasPolicy` checks. */
 function isPlain(policy: StoredPolicy): boolean {
   const plain = storedPolicySchema.parse({});
   const names = Object.keys(plain) as (keyof StoredPolicy)[];

@@ -4,7 +4,7 @@ import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeleteEnvironmentInput, EnvironmentRef } from './schema.ts';
 
-/** Throws environment.in_use while an app is there, and environment.first for that in which a project begins. */
+/** Throws environment.in_use while an app is there, and environment.first for a project's first environment. */
 export async function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
   const { tx, organizationId } = ctx;
   const { environmentId } = input;

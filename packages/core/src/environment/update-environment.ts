@@ -1,4 +1,4 @@
-// Updates an environment's settings: its name and its protection by approvals.
+// Updates an environment's protection by approvals.
 import { recordAudit } from '../audit/index.ts';
 import { findProtected, requestApprovals } from '../deployment/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

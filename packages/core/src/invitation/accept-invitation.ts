@@ -1,5 +1,5 @@
 // Accepts an invitation and creates the membership. System scope: the person is not a member yet.
-// Invariant: a token admits one person once, and an e-mail invitation admits its address only.
+// Invariant: a token admits one person once, and an email invitation admits its address only.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import {
@@ -62,7 +62,7 @@ export async function requireInvitation(
 
 /**
  * Makes an account a member and spends the token. Throws invitation.token_invalid, invitation.other_address or
- * invitation.already_member; the token is then as good as before.
+ * invitation.already_member; the token then stays valid.
  */
 export async function acceptInvitation(
   ctx: SystemCtx,

@@ -1,5 +1,5 @@
 // Creates, renews and revokes invitations.
-// Invariant: the token of an e-mail invitation leaves by mail only, because it proves that its holder reads that
+// Invariant: the token of an email invitation leaves by mail only, because it proves that its holder reads that
 // address.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
@@ -103,7 +103,7 @@ export async function revokeInvitation(ctx: Ctx, input: InvitationInput): Promis
   return { invitationId };
 }
 
-/** Notes that the mail server took the mail; a token that was renewed since has a mail of its own. */
+/** Records that the mail server accepted the mail; a renewed token has a mail of its own. */
 export async function touchInvitation(
   ctx: Ctx,
   input: { readonly invitationId: string; readonly expiresAt: Date },

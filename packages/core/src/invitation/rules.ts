@@ -13,7 +13,7 @@ export const renewalGapMs = minuteMs;
  */
 export const claimsMax = 10;
 
-/** The token stands behind the '#', which browsers never send: no log and no Referer holds it. */
+/** The token is in the fragment, which browsers never send: no log and no Referer holds it. */
 export function invitationUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/invitation#token=${token}`;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 import { memberRoleSchema } from '../role/schema.ts';
 
-const emailSchema = z.email('Enter an e-mail address.').max(254).toLowerCase();
+const emailSchema = z.email('Enter an email address.').max(254).toLowerCase();
 
 export const invitationSchema = z.object({
   id: invitationIdSchema,
@@ -39,7 +39,7 @@ export type InvitationInput = z.infer<typeof invitationInputSchema>;
 export const mintedInvitationSchema = z.object({
   invitationId: invitationIdSchema,
   expiresAt: z.date(),
-  /** Shown this once. Null for invitations by mail: only the address they are for learns their link. */
+  /** Shown once. Null for invitations by mail: only the recipient gets their link. */
   url: z.string().nullable(),
 });
 

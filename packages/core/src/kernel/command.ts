@@ -10,7 +10,7 @@ const shellWords: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Splits a line of plain words. Any other line is one for a shell. An empty line has no words. */
+/** Splits a line of plain words; any other line is run by a shell. An empty line has no words. */
 export function commandOf(line: string): string[] {
   const text = line.trim();
   if (text === '') return [];
@@ -18,7 +18,7 @@ export function commandOf(line: string): string[] {
   return shellSyntax.test(text) || shellWords.has(words[0] ?? '') ? ['sh', '-c', text] : words;
 }
 
-/** Writes a command as the line that it came from, or as one that a shell would read as the same words. */
+/** Writes a command as its original line, or as one that a shell would split into the same words. */
 export function commandLine(words: readonly string[]): string {
   const [program, option, line, ...rest] = words;
   if (program === 'sh' && option === '-c' && line !== undefined && rest.length === 0 && commandOf(line)[2] === line) {

@@ -9,7 +9,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** The part of pino's interface that verbs use. */
+/** Part of pino's interface that core uses. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -18,7 +18,7 @@ export interface Log {
 }
 
 export type Actor =
-  /** `role` as the member holds it in the organization: for the record, what they may do is asked elsewhere. */
+  /** `role` is the member's role in the organization, for the record only; `Rights` hold the permissions. */
   | { readonly kind: 'member'; readonly userId: string; readonly role: string }
   /** An API token: a person's, with their rights at most, or a service account's. */
   | { readonly kind: 'token'; readonly tokenId: string; readonly userId: string | null }
@@ -48,7 +48,7 @@ export interface SystemCtx {
   readonly log: Log;
 }
 
-/** The person who acts, by themselves or by a token of theirs; null for the system, agents and service accounts. */
+/** Returns the person who acts, also by a personal token; null for the system, agents and service accounts. */
 export function actorUserId(actor: Actor): string | null {
   return actor.kind === 'member' || actor.kind === 'token' ? actor.userId : null;
 }

@@ -5,7 +5,7 @@ import type { ScopedTx } from '@fairlead/db';
 export type Attempt = { readonly done: true } | { readonly done: false; readonly error: unknown };
 
 /**
- * Runs `work`; when it fails, takes back what it wrote and answers the error. Throws only when the transaction itself is
+ * Runs `work`; if it fails, rolls its writes back and returns the error. Throws only if the transaction itself is
  * lost. Must not be nested.
  */
 export async function attempt(tx: ScopedTx, work: () => Promise<void>): Promise<Attempt> {

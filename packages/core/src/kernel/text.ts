@@ -17,7 +17,7 @@ export const slugSchema = z
   .max(63)
   .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'A slug has lower-case letters, digits and inner dashes.');
 
-/** "Shop – Café" becomes "shop-cafe"; empty when nothing of the name can be kept. */
+/** Converts "Shop – Café" to "shop-cafe"; empty if no character of the name is usable. */
 export function toSlug(name: string): string {
   return name
     .normalize('NFKD')

@@ -30,12 +30,12 @@ const textLengthMax = 8192;
 const stepLengthMax = 40;
 
 /**
- * Leaves out what is another server's to say. Throws link.malformed on what no agent would send and link.server_unknown
- * when the server was deleted.
+ * Drops data that belongs to another server. Throws link.malformed on data that no agent sends and link.server_unknown
+ * if the server was deleted.
  */
 export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Promise<RecordedPushes> {
   const { serverId } = input;
-  // Two connections of one agent may overlap. A lock of its own, because the server's row is wanted by deployments too.
+  // Two connections of one agent may overlap. The lock is separate, because deployments lock the server's row too.
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`push:${serverId}`}, 0))`;
   const server = await ctx.tx.server.findUnique({
     where: { id: serverId },
@@ -94,7 +94,7 @@ export function chunkLines(chunk: LogChunk, clockOffsetMs: number): LogLine[] {
   }));
 }
 
-// A stream that is newer than this control plane is shown as Fairlead's own words.
+// An unknown, newer stream is shown as Fairlead's own output.
 const streamNames: Readonly<Record<number, LogLine['stream']>> = {
   [LogStream.STDOUT]: 'stdout',
   [LogStream.STDERR]: 'stderr',

@@ -117,7 +117,7 @@ function refusal(refused: { readonly code: string; readonly message: string }): 
   return clipText(refused.message, 500) || clipText(refused.code, 100);
 }
 
-/** A report is whole: instances it no longer names are gone. Rows are written only where something changed. */
+/** A report is complete: instances that it does not name are deleted. Rows are written only on a change. */
 async function recordInstances(
   ctx: OrganizationCtx,
   serverId: string,

@@ -44,7 +44,7 @@ export async function readLog(ctx: Ctx, input: ReadLogInput, store: LogStore): P
       nextLine = number + 1;
     }
   }
-  // Nothing readable is left before the end: do not make the reader ask for the gap for ever.
+  // No readable line is left before the end: the reader must not request the gap for ever.
   if (lines.length === 0) nextLine = Math.max(fromLine, totalLines);
   return {
     lines,

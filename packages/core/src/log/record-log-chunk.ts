@@ -13,24 +13,24 @@ export interface RecordLogChunkInput {
   readonly firstLine: number;
   /** Clipped already: what is stored is what watchers saw. */
   readonly lines: readonly LogLine[];
-  /** The push that carries them; makes the object's key its own. */
+  /** Sequence of the push that carries them; makes the object's key unique. */
   readonly sequence: bigint;
 }
 
-// An agent ends a log at 50 000 lines; the rest is for what it says at the end.
+// An agent ends a log at 50 000 lines; the rest is for its final messages.
 const lineNumberMax = 60_000;
 // Chunks may overlap after a restart of the agent, but not for ever: each is an object on our disk.
 const storedLinesMax = 2 * lineNumberMax;
 const storedBytesMax = 64 * 1024 * 1024;
-// As long as an agent without a link may keep what it has to say.
+// Maximum time that an agent without a link may keep its lines.
 const lateMaxMs = 24 * 60 * 60_000;
 
 /** Offset between the lines of two servers: no server's numbers reach that far. */
 const slotLines = 100_000;
 
 /**
- * Each server of a deployment counts its own lines from 0. In the deployment's log, those of the server that builds (or goes
- * ahead) come first. Null: the server has no business with the deployment.
+ * Each server of a deployment counts its own lines from 0. In the deployment's log, those of the build server (or of
+ * the first one) come first. Null: the server is not part of the deployment.
  */
 export async function findLogSlot(
   ctx: OrganizationCtx,

@@ -41,7 +41,7 @@ export const logResultSchema = z.object({
   lines: z.array(appLogLine.extend({ serverId: serverIdSchema })),
   /** Older lines that match were left out. */
   more: z.boolean(),
-  /** Servers that could not answer, and why. */
+  /** Servers that could not answer, with the reason. */
   failures: z.array(z.object({ serverId: serverIdSchema, sentence: z.string() })),
 });
 export type LogResult = z.infer<typeof logResultSchema>;

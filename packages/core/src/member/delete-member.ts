@@ -6,7 +6,7 @@ import { lockMembership } from './membership-lock.ts';
 import type { DeleteMemberInput, MemberIdentity } from './schema.ts';
 import { endMembership, requireMemberRow } from './store.ts';
 
-/** Throws role.beyond_own, role.owner_only, member.last_owner, or member.yourself: leaving is its own verb. */
+/** Throws role.beyond_own, role.owner_only, member.last_owner, or member.yourself: leaving is a separate call. */
 export async function deleteMember(ctx: Ctx, input: DeleteMemberInput, by: Rights): Promise<MemberIdentity> {
   await lockMembership(ctx);
   const member = await requireMemberRow(ctx, { id: input.memberId });

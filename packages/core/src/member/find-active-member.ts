@@ -4,7 +4,7 @@ import type { MemberId, OrganizationId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import { loadRights, type MemberRole, type Rights } from '../role/index.ts';
 
-/** Somebody's place in the organization of a request, and what they may do there. */
+/** Membership of a person in the request's organization, with their rights. */
 export interface ActiveMember {
   readonly organizationId: OrganizationId;
   readonly organizationSlug: string;
@@ -12,7 +12,7 @@ export interface ActiveMember {
   readonly userId: string;
   readonly role: MemberRole;
   readonly rights: Rights;
-  /** The organization asks its members for a second factor. */
+  /** True if the organization requires a second factor of its members. */
   readonly requiresTwoFactor: boolean;
 }
 

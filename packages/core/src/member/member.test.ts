@@ -99,7 +99,7 @@ test('who may do less takes back the invitations that promise more, and keeps th
   await invite(bob, 'viewer');
   await invite(ada, 'admin');
   await ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'deployer' }, rights));
-  // A deployer may do what a viewer may, though not invite one anew.
+  // A deployer has a viewer's permissions, but may not invite one again.
   expect(await open()).toEqual(['admin by Ada', 'viewer by Bob']);
   // Also when a member lowers their own role.
   const cyd = await testPerson(db.database, world, 'Cyd', 'admin');

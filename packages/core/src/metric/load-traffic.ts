@@ -105,7 +105,7 @@ async function loadSparklines(
   return lines;
 }
 
-/** The last seconds tell what is; when they are quiet, the last minutes tell how fast it was. */
+/** The last seconds give the current latency; if they are quiet, the last minutes do. */
 async function loadLatencies(ctx: Ctx, targets: readonly TrafficTarget[], now: Date) {
   const { apps, environments, servers } = columnsOf(targets);
   const until = new Date(now.getTime() - arrivalMs);

@@ -35,13 +35,13 @@ interface HostRow {
 const secondMs = 1000;
 // Maximum lead of a clock after correction; later frames would lie in seconds that are still to come.
 const futureMaxMs = 60_000;
-// Partitions reach back a day; a spool that is older has nothing left to say.
+// Partitions reach back a day; frames of an older spool are dropped.
 const pastMaxMs = metricRetentionMs['1s'] - 60_000;
 // A frame is about a second; after a stop of the whole machine it may be longer, and its amounts are those of that time.
 const secondsMax = 60;
 // An hour of frames still fits the columns: 3600 times this is below 2^62.
 const amountMax = 2n ** 50n;
-// An agent tells of 64 and one of each app; two proxies serve while one is upgraded.
+// An agent reports 64 and one of each app; two proxies serve during an upgrade.
 const routesMax = 1024;
 // RFC 1035's longest name, as an agent's routes have it; a path of the table is far shorter than this.
 const hostPattern = /^[a-z0-9.*:_[\]-]{0,260}$/;

@@ -30,7 +30,7 @@ const freshenHourEveryMs = 10 * minuteMs;
 // Bounds one transaction; what is left is due at the next run, or in the caller's next round.
 const dueMax = 200;
 
-/** Takes one portion of what is due; answers whether there may be more. */
+/** Processes one batch of due roll-ups; returns true if there may be more. */
 export async function rollUpMetrics(ctx: SystemCtx): Promise<boolean> {
   const now = ctx.clock.now();
   let more = false;
@@ -79,8 +79,8 @@ async function markHour(tx: ScopedTx, minutes: readonly DueRow[], atMs: number):
 }
 
 /**
- * All servers at once, or one by one when that fails: rows of one server must never hold up another organization's. Those
- * that fail alone too are given up, because they would fail for ever.
+ * Rolls up all servers together, or one by one if that fails: rows of one server must never hold up another
+ * organization's. Servers that fail alone too are dropped, because they would fail for ever.
  */
 async function rollUpApart(ctx: SystemCtx, level: Level, at: Date, serverIds: readonly string[]): Promise<void> {
   const together = await attempt(ctx.tx, () => rollUp(ctx.tx, level, at, serverIds));
@@ -116,7 +116,7 @@ async function rollUp(tx: ScopedTx, level: Level, at: Date, serverIds: readonly 
       load1_millis_avg = excluded.load1_millis_avg, agent_cpu_millis_avg = excluded.agent_cpu_millis_avg,
       agent_memory_bytes_max = excluded.agent_memory_bytes_max, open_connections_max = excluded.open_connections_max`;
 
-  // Through the placements, because rows are found by app: a server's id alone would read the whole day.
+  // Joins the placements, because rows are found by app: a server's id alone would read the whole day.
   const samples = await tx.$queryRaw<AppMetricRow[]>`
     SELECT sample.organization_id, sample.app_id, sample.environment_id, sample.server_id, sample.seconds, sample.requests,
       sample.errors, sample.client_errors, sample.latency, sample.bytes_received, sample.bytes_sent, sample.cpu_millis_avg,

@@ -29,7 +29,7 @@ export const appPointSchema = z.object({
 });
 export type AppPoint = z.infer<typeof appPointSchema>;
 
-/** Deployments that changed nothing have no place on a chart. */
+/** Deployments that changed nothing have no marker on a chart. */
 export const markerStateSchema = z.enum(['live', 'failed']);
 
 export const deployMarkerSchema = z.object({
@@ -59,7 +59,7 @@ export const appMetricSchema = z.object({
 });
 export type AppMetric = z.infer<typeof appMetricSchema>;
 
-/** A route of an app over a range. Both names empty: all routes that were too many to be told apart. */
+/** A route of an app over a range. Both names empty: all routes beyond the limit together. */
 export const routeMetricSchema = z.object({
   host: z.string(),
   pathPrefix: z.string(),

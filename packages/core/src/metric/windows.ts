@@ -3,7 +3,7 @@ import { type MetricRange, type MetricResolution, metricRangePlans } from '@fair
 
 /** Minutes are rolled up a little after their end, by a job that runs every minute. */
 const minuteLagMs = 3 * 60_000;
-/** The job refreshes the running hour every ten minutes, so its last word comes a while after its end. */
+/** The job refreshes the running hour every ten minutes, so its final row comes a while after its end. */
 const hourLagMs = 15 * 60_000;
 /** A sample needs its second, the link and the database before it can be read. */
 const arrivalMs = 2000;

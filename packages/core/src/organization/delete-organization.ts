@@ -46,7 +46,7 @@ interface LockedOrganization {
   readonly endingAt: Date | null;
 }
 
-/** So that an end that begins and its taking back are one after the other. */
+/** Locks the organization, so that the start of its deletion and a cancellation never overlap. */
 async function lockOrganization(ctx: Ctx): Promise<LockedOrganization> {
   const [organization] = await ctx.tx.$queryRaw<LockedOrganization[]>`
     SELECT name, delete_at AS "deleteAt", ending_at AS "endingAt" FROM organization

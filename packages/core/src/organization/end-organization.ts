@@ -33,7 +33,7 @@ export async function claimEndingOrganizations(ctx: SystemCtx): Promise<Organiza
   return ending.map(({ id }) => parseId('org', id));
 }
 
-/** One app less; false when none was left. Answers the objects of its logs, to be deleted once this has committed. */
+/** Deletes one app; null if none was left. Returns the objects of its logs, to be deleted after the commit. */
 export async function emptyOrganization(ctx: Ctx): Promise<readonly string[] | null> {
   const app = await ctx.tx.app.findFirst({
     where: { organizationId: ctx.organizationId },
@@ -47,8 +47,8 @@ export async function emptyOrganization(ctx: Ctx): Promise<readonly string[] | n
 }
 
 /**
- * Ends the organization with all its rows once every server has said that it runs nothing, or had its time to. False: a
- * server has not, so it is tried again later.
+ * Deletes the organization with all its rows once every server has reported that it runs nothing, or its time is over.
+ * False: a server has not, so it is tried again later.
  */
 export async function endOrganization(ctx: SystemCtx, input: { organizationId: OrganizationId }): Promise<boolean> {
   const { organizationId } = input;

@@ -4,7 +4,7 @@ import { recordAudit } from '../audit/index.ts';
 import { type Actor, forOrganization, type SystemCtx, toSlug } from '../kernel/index.ts';
 import { freeSlug } from './rules.ts';
 
-// Two that choose the same name at once must not choose the same slug.
+// Two concurrent calls with the same name must not choose the same slug.
 const namingLock = 4_602_117_002n;
 
 /** An organization with a project and an environment to deploy to. */

@@ -144,7 +144,7 @@ test('the end empties the servers first, waits for them, and leaves other organi
   expect(emptied.flat()).toEqual([objectKey, null]);
   expect((await world.desired()).apps).toEqual([]);
 
-  // Its server has not said yet that it runs nothing.
+  // Its server has not reported yet that it runs nothing.
   expect(await end()).toBe(false);
   world.clock.forward(emptyingMs);
   expect(await end()).toBe(true);

@@ -5,8 +5,8 @@ import { isReservedSlug } from './rules.ts';
 import type { OrganizationIdentity, UpdateOrganizationInput } from './schema.ts';
 
 /**
- * Changes what is given. Whoever begins to require a second factor needs one themselves, or they would lock themselves
- * out: throws organization.two_factor_yourself.
+ * Changes the given fields. A member who begins to require a second factor needs one themselves, or they would lock
+ * themselves out: throws organization.two_factor_yourself.
  */
 export async function updateOrganization(
   ctx: Ctx,

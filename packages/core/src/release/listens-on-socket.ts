@@ -2,7 +2,7 @@
 import type { Settings } from '../config/index.ts';
 import type { ReleasePlan } from './schema.ts';
 
-/** Settings come first, then what a committed fairlead.toml says. */
+/** Settings take precedence over a committed fairlead.toml. */
 export function listensOnSocket({ listen }: Pick<Settings, 'listen'>, plan: ReleasePlan): boolean {
   return listen === 'socket' || (listen === 'auto' && plan.listensOnSocket);
 }

@@ -20,7 +20,7 @@ export const releaseSchema = z.object({
   isLive: z.boolean(),
   /** Number of its settings version; 0: the defaults. */
   configNumber: z.number().int(),
-  /** Its artifact is kept, so it can be rolled out again without a build. */
+  /** True if its artifact is kept, so it can be rolled out again without a build. */
   isKept: z.boolean(),
 });
 export type ReleaseView = z.infer<typeof releaseSchema>;

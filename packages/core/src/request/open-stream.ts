@@ -21,7 +21,7 @@ export const streamSeenMs = 20_000;
 /** Throws request.too_many when the person or the organization has as many open streams as it may. */
 export async function openStream({ tx }: StreamCtx, stream: NewStream, limits: StreamLimits): Promise<void> {
   const { streamId, userId, organizationId } = stream;
-  // Streams that open at once wait for each other, persons before organizations, so that no deadlock can occur.
+  // Concurrent opens wait for each other, persons before organizations, so that no deadlock can occur.
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`open_stream ${userId}`}, 0))::text`;
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`open_stream ${organizationId}`}, 0))::text`;
   const [open] = await tx.$queryRaw<{ person: number; organization: number }[]>`

@@ -24,7 +24,7 @@ export async function createGrant(ctx: Ctx, input: CreateGrantInput, by: Rights)
         organizationId,
         memberId,
         role,
-        // An environment's row names its project by itself.
+        // An environment's row already names its project.
         projectId: scope.environmentId === null ? scope.projectId : null,
         environmentId: scope.environmentId,
         createdAt: ctx.clock.now(),

@@ -4,7 +4,7 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';
 import type { RoleRef } from './schema.ts';
 
-/** Throws role.in_use while anybody holds it: deleting a role must not change what people may do behind their backs. */
+/** Throws role.in_use while a member or a grant has it, because its deletion must not change rights silently. */
 export async function deleteRole(ctx: Ctx, input: RoleRef): Promise<RoleRef> {
   const { organizationId } = ctx;
   const { roleId } = input;

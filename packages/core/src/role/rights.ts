@@ -60,7 +60,9 @@ export function mayAnywhere(rights: Rights, permission: Permission): boolean {
   return within.some((permissions) => permissions.has(permission));
 }
 
-/** The same person with fewer rights, as a token of theirs has. Never an owner: that is nothing a permission stands for. */
+/**
+ * Returns a person's rights limited to these permissions, as for a token. Never an owner: no permission includes that.
+ */
 export function limitRights(rights: Rights, to: ReadonlySet<Permission>): Rights {
   const limited = (permissions: ReadonlySet<Permission>) => new Set([...permissions].filter((each) => to.has(each)));
   const each = (places: ReadonlyMap<string, ReadonlySet<Permission>>) =>

@@ -39,7 +39,7 @@ export async function requireMayGive(
   }
 }
 
-/** May `by` end all that a member holds: their role, and what grants gave them beside it? Throws as requireMayGive does. */
+/** Checks that `by` may end all that a member holds: their role and their grants. Throws as requireMayGive does. */
 export async function requireMayEnd(
   ctx: OrganizationCtx,
   by: Rights,

@@ -12,7 +12,7 @@ const reading: readonly Permission[] = [
   'role.read',
   'server.read',
 ];
-// A developer makes and changes apps; what runs in production is a deployer's word.
+// A developer makes and changes apps; production deployments are for a deployer.
 const developing: readonly Permission[] = [
   ...reading,
   'app.write',

@@ -98,7 +98,7 @@ export const grantScopeSchema = z.discriminatedUnion('kind', [
 ]);
 export type GrantScope = z.infer<typeof grantScopeSchema>;
 
-/** Owning is of the organization and one's role there: it is never granted beside it. */
+/** Ownership is a role in the organization and is never granted in addition. */
 const grantedRoleSchema = z.union([roleSchema.exclude(['owner']), customRoleIdSchema]);
 
 export const createGrantInputSchema = z.object({

@@ -4,7 +4,10 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretGroupAppInput } from './schema.ts';
 import { lockShelf } from './store.ts';
 
-/** Counts from the next deployment on. Groups are a project's own: another project's answers as if there were none. */
+/**
+ * Takes effect with the next deployment. Groups belong to a project: another project's gives the same answer as a
+ * missing one.
+ */
 export async function attachSecretGroup(ctx: Ctx, input: SecretGroupAppInput): Promise<SecretGroupAppInput> {
   const group = await change(ctx, input);
   const { appId, groupId } = input;

@@ -130,7 +130,7 @@ test('an app whose secrets do not open is held back alone: its neighbours go on,
   const secretsOf = (id: string) => state.apps.find((spec) => spec.appId === id)?.live?.secrets;
   expect(secretsOf(appId)?.sealed).toHaveLength(1);
   expect(secretsOf(neighbour.appId)?.sealed.length).toBeGreaterThan(100);
-  // The same version as before: what runs with it is not started anew for that.
+  // Same version as before: running instances are not restarted.
   expect(secretsOf(appId)?.version).toMatch(/^scs_/);
   expect(await problems()).toEqual(['undecryptable', null]);
   const held = (await render()).version?.number ?? 0n;
@@ -199,7 +199,7 @@ test('names that the repository expects and nobody set are told, of the release 
   expect(await missingOf(first)).toEqual(['B', 'C']);
   const { deploymentId } = await world.tenant((ctx) => deploySecrets(ctx, { appId }));
   await rollOut(deploymentId);
-  // Newer secrets alone: its settings stay as they were.
+  // Only the secrets are newer: the settings stay as they were.
   expect(await missingOf(deploymentId)).toEqual(['C']);
   const next = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   await world.advance(next.deploymentId);

@@ -34,7 +34,7 @@ export function sealEnvelope(key: EnvelopeKey, place: Place, plain: Uint8Array):
   return new Uint8Array(Buffer.concat([head, keyId, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]));
 }
 
-/** Throws secret.undecryptable for whatever is not exactly what was sealed with that key for that place. */
+/** Throws secret.undecryptable for an envelope that was not sealed with that key for that location. */
 export function openEnvelope(key: EnvelopeKey, place: Place, envelope: Uint8Array): Buffer {
   const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.byteLength);
   const idLength = bytes[1] ?? 0;

@@ -47,7 +47,7 @@ test('a value that was changed in the database, or lies at another place, is an 
   await expect(set([{ name: 'A', value: 'one' }])).rejects.toMatchObject(refused);
   await world.advance(first);
   await world.report({ builds: [builtStatus(first)] });
-  // Nothing is sent in its place that could be taken for it, and the agent cannot open what is.
+  // Nothing else is sent in its place, and the agent cannot open it.
   const state = await world.desired();
   expect(state.apps.find((spec) => spec.appId === appId)?.candidate?.release?.secrets?.sealed).toEqual(
     new Uint8Array([0]),

@@ -117,6 +117,6 @@ function first(keys: readonly (EnvelopeKey | undefined)[]): EnvelopeKey {
 
 async function changedAtMs(path: string): Promise<number> {
   const info = await stat(path);
-  // A rename brings another file: its number tells of a change within one tick of the clock.
+  // A rename brings another file: its inode reveals a change within one tick of the clock.
   return info.mtimeMs + info.ino;
 }

@@ -13,7 +13,7 @@ export interface Rotated {
 
 const portion = 100;
 
-/** Takes one portion of what is due; nothing is left when it answers zeros. */
+/** Re-encrypts one batch; zeros mean that nothing is left. */
 export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Rotated> {
   const rewrapped = await rewrapKeys(ctx, keys);
   const reencrypted = (await reencryptValues(ctx, keys)) + (await reencryptCredentials(ctx, keys));

@@ -67,7 +67,7 @@ export function referencesOf(value: string): string[] {
   );
 }
 
-/** Puts values in the place of references. */
+/** Substitutes references with their values. */
 export function fillIn(value: string, textOf: (reference: string) => string): string {
   return value.replace(reference, (text: string, dollar: string, group: string | undefined, name: string) =>
     dollar === '$' ? text.slice(1) : textOf(group === undefined ? name : `${group}.${name}`),
@@ -138,7 +138,7 @@ export function parseEnvText(text: string): EnvText {
     } else {
       const end = source.indexOf('\n', at);
       const raw = source.slice(at, end < 0 ? source.length : end);
-      // A # begins a comment only behind a space: passwords have them inside.
+      // A # begins a comment only after a space, because passwords contain it.
       value = raw.replace(/(?:^|\s)#.*$/, '').trim();
       skipLine();
     }

@@ -28,7 +28,7 @@ const valueSchema = z.string().superRefine((value, check) => {
 export const secretsProblemSchema = z.enum(['undecryptable', 'no_room']);
 export type SecretsProblem = z.infer<typeof secretsProblemSchema>;
 
-/** An app in one of its environments, without one that where it was made; or a group. */
+/** An app in one of its environments, by default the one where it was made; or a group. */
 export const secretOwnerSchema = z.union([
   z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() }).strict(),
   z.object({ groupId: secretGroupIdSchema }).strict(),
@@ -40,9 +40,9 @@ export const secretItemSchema = z.object({
   name: secretNameSchema,
   value: valueSchema.optional(),
   delivery: deliverySchema.optional(),
-  /** True: this value is never shown again. A new secret is sealed unless it says otherwise. */
+  /** True: this value is never shown again. Default for a new secret. */
   sealed: z.boolean().optional(),
-  /** True: builds are given it too. A new secret is for running instances alone unless it says otherwise. */
+  /** True: builds get it too. Default for a new secret: running instances only. */
   atBuild: z.boolean().optional(),
   expiresAt: z.date().nullable().optional(),
 });

@@ -30,8 +30,8 @@ export interface SealTarget {
 
 export interface SecretSealer {
   /**
-   * Sealed snapshots by id, those that matter most first: what does not fit any more, or does not open, is held back alone.
-   * Throws secret.server_cannot_open; the state is not rendered then.
+   * Returns sealed snapshots by id. `snapshotIds` begin with the most important; each one that does not fit or open is
+   * held back. Throws secret.server_cannot_open; the state is not rendered then.
    */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
   /**

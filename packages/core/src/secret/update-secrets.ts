@@ -166,7 +166,7 @@ function changeOf(item: SecretItem, row: KnownRow | undefined, isSameValue: bool
   };
 }
 
-/** In two statements, however many: a pasted file has hundreds. */
+/** Two statements for any number of secrets: a pasted file has hundreds. */
 async function writeSecrets(ctx: Ctx, shelf: Shelf, changes: readonly Change[]): Promise<void> {
   const { tx, organizationId } = ctx;
   const createdAt = ctx.clock.now();

@@ -25,7 +25,7 @@ export function wordsOf(words: readonly string[]): string[] {
   return words.slice(0, listMax).map((word) => clipText(word, wordMax));
 }
 
-/** An age X25519 recipient; undefined for an agent that tells none. */
+/** Returns an age X25519 recipient; undefined if the agent sends none. */
 export function recipientOf(sealing: SealingKey | undefined): string | undefined {
   if (sealing === undefined) return undefined;
   if (!/^age1[02-9ac-hj-np-z]{58}$/.test(sealing.recipient)) throw new AppError('link.malformed');

@@ -6,7 +6,7 @@ import { isPlainTraffic } from '../traffic/index.ts';
 
 type Needs = readonly (readonly [name: string, needed: boolean])[];
 
-/** The first capability that running with these settings needs and the agent did not tell; null: it has all. */
+/** Returns the first capability that these settings need and the agent did not report; null: it has all. */
 export function missingCapability(settings: Settings, capabilities: readonly string[]): string | null {
   const { health, liveness, rollout, volumes, workers } = settings;
   return firstMissing(capabilities, [
@@ -40,7 +40,7 @@ export function missingBuildCapability(
   const { builder } = settings;
   return firstMissing(capabilities, [
     ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials || hasSecrets],
-    // Those of both scopes reached no build before, so an agent without it goes on as it did.
+    // Variables of both scopes reached no build before, so an agent without it works as before.
     ['build.variables', Object.values(settings.variables).some(({ scope }) => scope === 'build')],
     ['build.default_branch', isDefaultBranch && builder !== 'image'],
     ['transfer', isUpload],

@@ -117,7 +117,7 @@ export interface BenchmarkPlanRow {
 export interface ControlRoute {
   readonly host: string;
   readonly pathPrefix: string;
-  /** Part of the control plane that answers. */
+  /** Part of the control plane that serves it. */
   readonly socket: 'web' | 'gateway';
 }
 
@@ -153,7 +153,7 @@ const benchmarkProtocols = {
 
 export function toDesiredState(rows: DesiredRows): DesiredState {
   const apps = rows.placements.filter(({ live, candidate }) => live !== null || candidate !== null);
-  // A host may lead to one place only, and no app may stand in the way to the control plane.
+  // A host routes to one target only, and no app may take a host of the control plane.
   const reserved = rows.controlRoutes.map(({ host }) => host);
   const routes = [
     ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),

@@ -5,7 +5,7 @@ import { bumpServer } from './bump-server.ts';
 import { storedUpgradeSchema } from './schema.ts';
 import { lostBefore, upgradeView } from './upgrade.ts';
 
-/** Answers how many. Their servers are told that nothing is wanted any more. */
+/** Returns the number of ended upgrades. Their servers get a new state without the request. */
 export async function endLostUpgrades(ctx: SystemCtx): Promise<number> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.$queryRaw<{ id: string; organizationId: string; upgrade: unknown }[]>`

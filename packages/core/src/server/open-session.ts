@@ -7,7 +7,7 @@ import { bumpServer } from './bump-server.ts';
 
 export interface OpenSessionInput {
   readonly serverId: string;
-  /** Names one connection of one gateway; `closeSession` of an older one leaves a newer one alone. */
+  /** Id of one connection of one gateway; `closeSession` of an older one does not affect a newer one. */
   readonly connection: string;
   readonly agentVersion: string;
   readonly capabilities: readonly string[];

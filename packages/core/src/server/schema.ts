@@ -183,5 +183,5 @@ export const enrolmentSchema = z.object({
 });
 export type EnrolmentView = z.infer<typeof enrolmentSchema>;
 
-// A server's desired state carries the plans it should run, so it must know their shape but none of benchmark's verbs.
+// A server's desired state has the plans that it should run, so it needs their schema, but no function of benchmark.
 export { type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';

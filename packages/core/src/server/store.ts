@@ -23,7 +23,7 @@ interface LatestRow {
   readonly diskTotal: bigint;
 }
 
-/** Servers of the organization by name, or the one asked for. */
+/** Loads the servers of the organization by name, or the requested one. */
 export async function loadServers(
   ctx: Ctx,
   offers: readonly AgentOffer[] = [],

@@ -20,7 +20,7 @@ export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Pr
   throw new AppError(server === null ? 'link.server_unknown' : 'link.replaced', { serverId });
 }
 
-/** An agent's clock may be decades off; the column holds 24 days, which says enough. */
+/** An agent's clock may be decades off; the column holds 24 days, which is enough. */
 function clampInt(value: number): number {
   const max = 2 ** 31 - 1;
   return Math.min(Math.max(Math.round(value), -max), max);

@@ -15,7 +15,7 @@ export async function upgradeServer(
   const { organizationId } = ctx;
   const { serverId } = input;
   const now = ctx.clock.now();
-  // Two at once would be given the same attempt.
+  // Without the lock, two concurrent requests would get the same attempt.
   await ctx.tx
     .$queryRaw`SELECT 1 FROM server WHERE id = ${serverId} AND organization_id = ${organizationId} FOR UPDATE`;
   const server = await ctx.tx.server.findFirst({

@@ -14,7 +14,7 @@ interface AgentFacts {
   readonly capabilities: readonly string[];
 }
 
-/** Null: there is none for this kind of machine. */
+/** Null: there is no agent for this kind of machine. */
 export function agentOfferFor(server: Pick<AgentFacts, 'hostInfo'>, offers: readonly AgentOffer[]): AgentOffer | null {
   const target = targets[hostInfoSchema.parse(server.hostInfo).arch];
   return offers.find((offer) => offer.target === target) ?? null;
@@ -35,7 +35,7 @@ export function otherAgentFor(
   return { version: offer.version, digest: offer.digest };
 }
 
-/** A running one that was asked for before is lost. */
+/** Returns the time before which a running upgrade's request counts as lost. */
 export function lostBefore(now: Date): Date {
   return new Date(now.getTime() - silenceMaxMs);
 }

@@ -10,7 +10,7 @@ export interface FirstOrganization {
   readonly created: boolean;
 }
 
-// Two control planes that start at once must not both find an empty database.
+// Two control planes that start together must not both find an empty database.
 const setupLock = 4_602_117_001n;
 
 /**

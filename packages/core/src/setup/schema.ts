@@ -7,7 +7,7 @@ export const setupStatusSchema = z.object({ needed: z.boolean() });
 export const claimSetupInputSchema = z.object({
   token: z.string().trim().min(1, 'Paste the setup token that `npm start` printed.').max(200),
   name: nameSchema,
-  email: z.email('Enter an e-mail address.').max(254).toLowerCase(),
+  email: z.email('Enter an email address.').max(254).toLowerCase(),
   password: z
     .string()
     .min(12, 'Choose a password of at least 12 characters.')

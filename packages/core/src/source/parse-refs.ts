@@ -23,7 +23,7 @@ export function parseRefs(bytes: Uint8Array): SourceBranches | null {
   };
 }
 
-/** Lines without their line feed; null at the first that is not as long as it says. */
+/** Returns lines without their line feed; null at the first with a wrong length. */
 function readLines(bytes: Uint8Array): string[] | null {
   const text = Buffer.from(bytes);
   const lines: string[] = [];

@@ -48,7 +48,7 @@ function tell(problemOf: (value: string) => string | null) {
   };
 }
 
-/** Only over http: this control plane holds no key that opens a repository by itself. */
+/** Over http only: this control plane has no key of its own for a repository. */
 export const listBranchesInputSchema = z.object({
   repositoryUrl: repositoryUrlSchema.refine(
     (url) => !url.startsWith('ssh://'),
@@ -57,7 +57,7 @@ export const listBranchesInputSchema = z.object({
 });
 export const sourceBranchesSchema = z.object({
   branches: z.array(z.string()),
-  /** Null when the repository is empty or does not say. */
+  /** Null if the repository is empty or names none. */
   defaultBranch: z.string().nullable(),
 });
 export type SourceBranches = z.infer<typeof sourceBranchesSchema>;

@@ -73,7 +73,7 @@ export interface CreatedTestApp {
   readonly deploymentId: string | null;
 }
 
-/** `name` tells organizations of one database apart. */
+/** `name` distinguishes organizations of one database. */
 export async function testWorld(database: Database, name = 'acme', clock = testClock()): Promise<TestWorld> {
   const system = <T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T> =>
     database.system('a test', (tx) => run({ tx, clock, log: silentLog }));

@@ -42,7 +42,10 @@ export async function rolesOf(world: TestWorld): Promise<Map<string, string>> {
   return new Map(rows.map(({ userId, role }) => [userId, role]));
 }
 
-/** The events of the organization in the order they were written: at a clock that stands only the chain tells it. */
+/**
+ * Returns the events of the organization in the order they were written: while the clock stands still, only the chain
+ * has it.
+ */
 export async function auditEventsOf(world: TestWorld) {
   const { organizationId } = world;
   return await world.system(async ({ tx }) => {

@@ -19,7 +19,7 @@ export interface ActiveToken {
 
 const lastUsedEveryMs = 60_000;
 
-/** System scope, because the token says which organization it is for. Throws token.address_refused. */
+/** System scope, because the token names its organization. Throws token.address_refused. */
 export async function findActiveToken(
   ctx: SystemCtx,
   input: { readonly token: string; readonly ip: string | null },
@@ -66,7 +66,7 @@ function findRow(ctx: SystemCtx, token: string) {
   });
 }
 
-/** As of now: who has left the organization, or has lost a right, has lost it for their tokens as well. */
+/** Returns current rights: a person who left the organization or lost a right lost it for their tokens as well. */
 async function rightsOfOwner(ctx: SystemCtx, row: Row): Promise<Rights | null> {
   const { organizationId, organization, userId, serviceAccount } = row;
   if (userId !== null) {

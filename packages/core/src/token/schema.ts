@@ -88,7 +88,7 @@ export const memberTokenSchema = tokenSchema.extend({
 export const memberTokenListSchema = z.object({ items: z.array(memberTokenSchema) });
 export type MemberTokenList = z.infer<typeof memberTokenListSchema>;
 
-/** `token` is answered here and never again. */
+/** `token` is returned here and never again. */
 export const createdTokenSchema = tokenSchema.extend({ token: z.string() });
 export type CreatedToken = z.infer<typeof createdTokenSchema>;
 

@@ -126,7 +126,7 @@ async function findPlace(ctx: Ctx, { projectId, environmentId }: CreateTokenInpu
   return { projectId, environmentId: null };
 }
 
-/** Ends a token for good, at once. Throws token.not_found for one that is not `of` that owner, or has ended already. */
+/** Revokes a token permanently. Throws token.not_found for one that is not `of` that owner, or has ended already. */
 export async function endToken(
   ctx: Ctx,
   tokenId: string,

@@ -9,12 +9,12 @@ const protocols = { http1: Protocol.HTTP1, http2: Protocol.HTTP2 } as const;
 
 const balances = { least_in_flight: Balance.LEAST_IN_FLIGHT, round_robin: Balance.ROUND_ROBIN } as const;
 
-/** Nothing but defaults: every agent does so without a word. */
+/** True for nothing but defaults, which every agent applies without a message. */
 export function isPlainTraffic(settings: AppTrafficSettings): boolean {
   return JSON.stringify(appTrafficSchema.parse(settings)) === plain;
 }
 
-/** Null for what every agent does without a word. */
+/** Null for the defaults, which every agent applies without a message. */
 export function appTraffic(settings: AppTrafficSettings): AppTraffic | null {
   if (isPlainTraffic(settings)) return null;
   const { sticky, ejection, probe } = settings;

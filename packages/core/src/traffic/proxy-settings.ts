@@ -7,12 +7,12 @@ const plain = JSON.stringify(proxySettingsSchema.parse({}));
 
 const formats = { json: LogFormat.JSON, combined: LogFormat.COMBINED } as const;
 
-/** Nothing but defaults: every agent does so without a word. */
+/** True for nothing but defaults, which every agent applies without a message. */
 export function isPlainProxy(settings: ProxySettings): boolean {
   return JSON.stringify(proxySettingsSchema.parse(settings)) === plain;
 }
 
-/** Null for what every agent does without a word. */
+/** Null for the defaults, which every agent applies without a message. */
 export function proxySettings(settings: ProxySettings): Message | null {
   if (isPlainProxy(settings)) return null;
   const { accessLog, http3, ...rest } = settings;

@@ -53,7 +53,7 @@ const bodySchema = z
 const pageSchema = z.object({
   contentType: headerValueSchema.min(1, 'Enter a media type.').default('text/html; charset=utf-8'),
   body: bodySchema,
-  /** 0: clients are not told when to come again. */
+  /** Retry-After in seconds; 0: not sent. */
   retryAfterSeconds: z.number().int().min(0).max(86_400).default(0),
 });
 
@@ -62,7 +62,7 @@ const errorPageSchema = z
     /** Statuses, both included. */
     from: z.number().int().min(400).max(599),
     to: z.number().int().min(400).max(599),
-    /** Also in place of what the app itself answers. */
+    /** Also replaces error responses of the app itself. */
     replaceApp: z.boolean().default(false),
     page: pageSchema,
   })
@@ -122,9 +122,9 @@ const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
 const policyShape = {
   /** Instead of the app. */
   redirect: redirectSchema.nullable().default(null),
-  /** Plain HTTP is answered as HTTPS is, not sent there. */
+  /** True: plain HTTP is served, not redirected to HTTPS. */
   servePlainHttp: z.boolean().default(false),
-  /** The app gets the path without the domain's own; X-Forwarded-Prefix tells it. */
+  /** Strips the domain's path prefix for the app; X-Forwarded-Prefix has it. */
   stripPrefix: z.boolean().default(false),
   requestHeaders: headerRulesSchema,
   responseHeaders: headerRulesSchema,
@@ -229,14 +229,14 @@ export const appTrafficSchema = z.object({
   slowStartMs: anHourAtMost(0).default(0),
   /** Connections to one instance from one core; 0: adaptive concurrency. */
   connectionsPerInstance: wholeFrom(0, 10_000).default(0),
-  /** Requests under way at one instance from one core; 0: as many as connections. */
+  /** Maximum number of in-flight requests at one instance from one core; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
-  /** Requests of the app under way on one core; 0: no bound. */
+  /** Maximum number of the app's in-flight requests on one core; 0: no limit. */
   inFlightMax: wholeFrom(0, 1_000_000).default(0),
   /** Maximum number of requests that wait for an instance on one core; 0: no queue. */
   queueMax: wholeFrom(0, 100_000).default(8192),
   queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
-  /** From the end of a request to the head of its response. */
+  /** Response timeout, from the end of a request to the head of its response. */
   responseTimeoutMs: timeUpTo(1, 24 * hour, 'Enter a time from a millisecond to a day.').default(120 * second),
   /** Refuse what has a low priority while requests wait for long. */
   shedLoad: z.boolean().default(false),
@@ -296,7 +296,7 @@ export const proxySettingsSchema = z
           .min(64 * kibibyte, 'A file has at least 64 KiB.')
           .max(16 * kibibyte ** 3, 'A file has at most 16 GiB.')
           .default(64 * kibibyte ** 2),
-        /** Closed files that are kept. */
+        /** Number of rotated files to keep. */
         filesMax: wholeFrom(1, 1000).default(5),
       })
       .prefault({}),

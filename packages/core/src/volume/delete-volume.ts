@@ -17,7 +17,7 @@ export async function deleteVolume(ctx: Ctx, input: DeleteVolumeInput): Promise<
   return { volumeId, deleteAt };
 }
 
-/** Takes the word back. Once the delay has passed, it is too late: a server may have begun. */
+/** Cancels the deletion. Once the delay has passed, it is too late: a server may have begun. */
 export async function restoreVolume(ctx: Ctx, input: VolumeRef): Promise<VolumeRef> {
   const { volumeId } = input;
   const volume = await lockVolume(ctx, volumeId);

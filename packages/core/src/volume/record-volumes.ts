@@ -12,7 +12,10 @@ export interface ReportedVolumes {
 
 const volumesMax = 1000;
 
-/** A report is whole: what a server does not name any more is gone there, and a deleted volume that is nowhere ends. */
+/**
+ * A report is complete: a volume that a server does not name is gone there, and a deleted volume that no server has
+ * ends.
+ */
 export async function recordVolumes(ctx: OrganizationCtx, input: ReportedVolumes): Promise<void> {
   const { tx, organizationId } = ctx;
   const { serverId } = input;

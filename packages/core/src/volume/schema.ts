@@ -2,7 +2,7 @@
 import { appIdSchema, environmentIdSchema, serverIdSchema, volumeIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 
-/** Between the word and the deed, so that the word can be taken back. */
+/** Delay before the deletion, in which it can be cancelled. */
 export const volumeDelayMs = 7 * 24 * 60 * 60_000;
 
 export const volumeSchema = z.object({
@@ -10,7 +10,7 @@ export const volumeSchema = z.object({
   name: z.string(),
   appId: appIdSchema,
   environmentId: environmentIdSchema,
-  /** App and environment by name; both may be gone by now. */
+  /** App and environment by name; both may be deleted. */
   label: z.string(),
   /** Last report of each server. */
   used: z.array(z.object({ serverId: serverIdSchema, usedBytes: z.number().int() })),
@@ -21,12 +21,12 @@ export const volumeSchema = z.object({
   deleteAt: z.date().nullable(),
   /** The newest settings or the live release still name it. */
   inUse: z.boolean(),
-  /** Its app runs in its environment no more, or either is gone: no page of the app shows it there. */
+  /** True if its app left its environment, or either was deleted: no page of the app shows it there. */
   isLeft: z.boolean(),
 });
 export type VolumeView = z.infer<typeof volumeSchema>;
 
-/** Without an app: all of the organization, also of apps that are gone. */
+/** Without an app: all of the organization, also of deleted apps. */
 export const listVolumesInputSchema = z.object({
   appId: appIdSchema.optional(),
   environmentId: environmentIdSchema.optional(),

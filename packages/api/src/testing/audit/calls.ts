@@ -16,7 +16,7 @@ type MutationsOf<Feature extends keyof Features> = {
 type Mutation = { [Feature in keyof Features]: MutationsOf<Feature> }[keyof Features];
 
 export interface AuditCall {
-  /** Makes what the input speaks of. */
+  /** Creates the rows that the input names. */
   input(): Promise<unknown>;
   /** The action it is written down as; null for what only reads and is a mutation to keep its input out of the address. */
   readonly action: string | null;
@@ -234,7 +234,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'invitation.rotate',
       input: async () => {
         const { invitationId } = await newInvitation();
-        // One is not sent again at once.
+        // A second one is not sent immediately.
         stage.api.world.clock.forward(60_000);
         return { invitationId };
       },

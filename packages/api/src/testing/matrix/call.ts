@@ -13,7 +13,7 @@ import type { Person } from './stage.ts';
 export interface Answer {
   /** A code of the error table, or `ok`. */
   readonly outcome: string;
-  /** All that the caller was told. */
+  /** The whole response, as the caller sees it. */
   readonly text: string;
 }
 
@@ -43,7 +43,7 @@ export async function callProcedure(
   return { outcome: body.error === undefined ? 'ok' : (body.error.json.data?.errorCode ?? 'unknown'), text };
 }
 
-/** A stream has answered when it fails, ends, or listens. */
+/** A stream has answered when it fails, ends, or subscribes. */
 async function watch(
   parts: ApiParts,
   router: AnyRouter,
@@ -67,7 +67,7 @@ async function watch(
   const first = (async (): Promise<Answer> => {
     const events = ((await call(input)) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
     const { value } = await events.next();
-    // Somebody who has heard enough leaves; the procedure lets go of what it holds.
+    // The caller leaves early, and the procedure releases its resources.
     await events.return?.();
     return { outcome: 'ok', text: JSON.stringify(value ?? null) };
   })().catch((error: unknown): Answer => ({ outcome: codeOf(error), text: `${codeOf(error)} ${String(error)}` }));

@@ -69,7 +69,7 @@ const examples: Examples = {
     }),
 };
 
-// A new secret needs a value, which a schema does not tell of a field that may stay out.
+// A new secret needs a value, which the schema cannot express for an optional field.
 const secretItems = [{ name: 'MATRIX_NAME', value: 'matrix' }];
 
 export interface MatrixOptions {
@@ -227,7 +227,7 @@ export async function checkMatrix(
   ): Promise<void> {
     const foreign = stage.foreign.get(place.kind);
     if (foreign === undefined) throw new TypeError(`${procedure.path}: there is no foreign row of kind ${place.kind}`);
-    // Kept, because it must change nothing: the fingerprint of the foreign rows would tell.
+    // Commits, because the call must change nothing: the fingerprint of the foreign rows reveals a change.
     const answer = await call(procedure, person, withValueAt(value, place.path, foreign), true);
     const unknown = await call(procedure, person, withValueAt(value, place.path, unknownOf(place.kind)));
     const expected = allowed ? unknown.outcome : 'permission.denied';
@@ -262,14 +262,15 @@ export async function checkMatrix(
         for (const id of ids) await checkForeignGrant(procedure, person, value, id);
       }
       const denied = outcomes.filter((outcome) => outcome === 'permission.denied').length;
-      // Some inputs name a wider place than the grant's: one that is opened is enough, and none where it is closed.
+      // Some inputs name a wider scope than the grant's: one accepted call is enough if it opens, and none is
+      // accepted if it is closed.
       if (opens ? denied === outcomes.length : denied !== outcomes.length) {
         report.leaks.push(`${procedure.path} as ${person.name} answered ${outcomes.join(', ')}`);
       }
     }
   }
 
-  /** A list answers everybody who holds its permission anywhere, with the rows that the grant covers and no other. */
+  /** Checks lists: any holder of the permission gets the rows that the grant covers and no others. */
   async function checkLists(
     procedure: DeclaredProcedure,
     permission: Permission,

@@ -22,7 +22,7 @@ interface DeclaredRoute {
 interface DeclaredRequest {
   readonly method: string;
   readonly path: string;
-  /** The same for everybody, or by who asks. */
+  /** Same status for all, or one for each caller. */
   readonly status: number | ((person: Person) => number);
 }
 
@@ -111,7 +111,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
       { method: 'POST', path: '/api/v1/app/delete', status: 401 },
     ],
   },
-  // The same script and program for everybody: a new server has no session.
+  // Public: the same script and program for all, because a new server has no session.
   'install/agent.sh/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/install/agent.sh', 200)] },
   'install/agent/[target]/route.ts': {
     methods: ['GET'],
@@ -148,7 +148,7 @@ export interface RoutesReport {
   readonly leaks: readonly string[];
 }
 
-/** Calls what `handlers` has, as everybody. Every declared route must be in it when it claims to be `complete`. */
+/** Calls every handler as every role. If `complete`, every declared route must be among them. */
 export async function checkRoutes(
   stage: Stage,
   handlers: RouteHandlers,

@@ -138,7 +138,7 @@ function textSamples(schema: z.ZodType, pool: IdPool, path: IdPlace['path']): Sa
   return [{ value: undefined, ids: [] }];
 }
 
-/** A copy with another value at one place. */
+/** Returns a copy with another value at one path. */
 export function withValueAt(value: unknown, [key, ...rest]: IdPlace['path'], replacement: unknown): unknown {
   if (key === undefined) return replacement;
   const copy: Record<string | number, unknown> | unknown[] = Array.isArray(value)

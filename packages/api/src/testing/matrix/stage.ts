@@ -13,7 +13,7 @@ import type { TestApi } from '../test-api.ts';
 export interface Person {
   readonly name: string;
   readonly cookie: string | undefined;
-  /** The organization they ask for. */
+  /** Organization of the requests. */
   readonly slug: string;
 }
 
@@ -27,18 +27,18 @@ export interface Stage {
   readonly foreign: ReadonlyMap<string, string>;
   /** Ids of our rows that lie in the project and environment of `setGrant`. */
   readonly placed: readonly string[];
-  /** All that tells the foreign rows: the marker and each of their ids. */
+  /** Traces of the foreign rows: the marker and each of their ids. */
   readonly foreignTraces: readonly string[];
   readonly nobody: Person;
   readonly stranger: Person;
-  /** The owner of the foreign organization, who asks for ours. */
+  /** Owner of the foreign organization, who sends requests to ours. */
   readonly foreignOwner: Person;
   /** A member for each built-in role. */
   readonly roles: readonly (Person & { readonly role: (typeof roleSchema.options)[number] })[];
   /** Member with a single role, which is replaced for each procedure. */
   readonly custom: Person;
   setCustom(permissions: readonly Permission[]): Promise<void>;
-  /** A member with a role of no permission, and with these in one place. */
+  /** A member with a role without permissions, and with a grant of these in one scope. */
   readonly granted: Person;
   setGrant(permissions: readonly Permission[], place: 'project' | 'environment' | 'elsewhere'): Promise<void>;
   /** An account of its own, for calls that may end sessions or the account itself. */
@@ -110,7 +110,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
   });
 
-  // One of the app that may be shown, beside the deleted one of a group: its value is a text of its row too.
+  // Writes one secret of the visible app besides the deleted one of a group: its value is a text of its row too.
   const writeSecret = async (id: string, app: string, value: string): Promise<string> => {
     const organizationId = parseId('org', id);
     return database.tenant(organizationId, async (tx) => {
