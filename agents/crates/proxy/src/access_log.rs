@@ -1,5 +1,5 @@
-//! The access log: what was asked and what came of it, for people and their tools. A core only copies a few bytes of a request
-//! that is to be written; lines are made and written by a thread of their own, and what it can't keep up with is dropped and counted.
+//! Access log: a core copies a few bytes of each sampled request, and a writer thread formats and writes the lines.
+//! Records that the writer cannot keep up with are dropped and counted.
 
 mod line;
 mod record;
@@ -14,14 +14,14 @@ use fairlead_model::AccessLog as Settings;
 pub(crate) use record::Record;
 pub(crate) use writer::{LogMessage, LogWriter};
 
-/// A core's records are handed over when they are so many bytes, and with every tick.
+/// Size at which a core hands its batch of records to the writer; every tick hands it over too.
 const BATCH_BYTES: usize = 32 * 1024;
 
-/// One core's end of the log.
+/// Access log of one core: samples requests and batches their records.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     writer: SyncSender<LogMessage>,
-    /// Of 2^16 requests that did not fail so many are written; `None`: nothing is.
+    /// Number of requests out of 2^16 that did not fail and are logged; `None` disables the log.
     sample: Cell<Option<u32>>,
     batch: RefCell<Vec<u8>>,
     dropped: Cell<u64>,
@@ -32,13 +32,13 @@ impl AccessLog {
         Self { writer, sample: Cell::new(None), batch: RefCell::default(), dropped: Cell::new(0) }
     }
 
-    /// Takes over what a snapshot says; `path` is empty when nothing is to be written.
+    /// Applies the settings of a snapshot. An empty `path` disables the log.
     pub(crate) fn set(&self, settings: &Settings, path: &str) {
         let on = settings.enabled && !path.is_empty();
         self.sample.set(on.then(|| (settings.sample_permille * (1 << 16)).div_ceil(1000)));
     }
 
-    /// Whether an answer is to be written: every failure is, of the others a sample. `random` is any word.
+    /// True if a response is logged: every failure (5xx), and a sample of the others. `random` is any random number.
     pub(crate) fn wants(&self, status: u16, random: u64) -> bool {
         match self.sample.get() {
             None => false,
@@ -46,7 +46,7 @@ impl AccessLog {
         }
     }
 
-    /// Keeps one record until the next flush.
+    /// Adds one record to the batch.
     pub(crate) fn write(&self, record: &Record<'_>) {
         let mut batch = self.batch.borrow_mut();
         record.encode(&mut batch);
@@ -56,7 +56,7 @@ impl AccessLog {
         }
     }
 
-    /// Hands over what there is. Never waits.
+    /// Hands the batch to the writer. Never waits.
     pub(crate) fn flush(&self) {
         let mut batch = self.batch.borrow_mut();
         if batch.is_empty() {
@@ -69,7 +69,7 @@ impl AccessLog {
         }
     }
 
-    /// Batches that were dropped since the last call.
+    /// Returns the number of batches dropped since the last call.
     pub(crate) fn take_dropped(&self) -> u64 {
         self.dropped.take()
     }

@@ -1,4 +1,4 @@
-//! A client from accept to end: handshake, then the protocol it chose.
+//! Client connection from accept to close: PROXY protocol, TLS handshake, then the negotiated HTTP version.
 
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, SocketAddr};
@@ -23,14 +23,14 @@ pub(crate) struct OpenConnection {
 }
 
 impl OpenConnection {
-    /// `None` when its client has as many as one may have.
+    /// Returns `None` if the client has reached its connection limit.
     pub(crate) fn enter(core: &Rc<Core>, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Self> {
         let client = admit(core, client, user)?;
         core.opened();
         Some(Self { core: Rc::clone(core), client })
     }
 
-    /// Counts it among those of the client that a proxy spoke for; `false` when that one has as many as it may have.
+    /// Counts the connection for the client that a proxy forwards for; `false` if that client has reached its limit.
     fn belongs_to(&mut self, client: IpAddr) -> bool {
         if let Some(other) = self.client.take() {
             self.core.clients.leave(other);
@@ -41,8 +41,8 @@ impl OpenConnection {
     }
 }
 
-/// Returns the key that it counts by, if any; `None` if its client has reached its bound. `user` returns the user of a local
-/// client.
+/// Counts a connection of a client and returns its key, if it has a limit; `None` if it has reached the limit. `user`
+/// returns the user of a local client.
 fn admit(core: &Core, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Option<u64>> {
     let bound = core.connections_per_client(client, user);
     if bound.is_some_and(|(client, most)| !core.clients.enter(client, most)) {
@@ -96,16 +96,16 @@ pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls:
         }
     };
     if transport.is_http2() {
-        // Its state is large, and most connections are not HTTP/2: it must not widen the task of each.
+        // The HTTP/2 state is large and most connections do not use it, so it is boxed to keep tasks small.
         Box::pin(h2::serve(core, transport, origin, input, alarm)).await;
     } else {
         h1::serve(core, transport, origin, input, alarm).await;
     }
 }
 
-/// The client that a trusted proxy's header names, or the proxy itself; `None` without a whole header in time.
+/// Returns the client in the header of a trusted proxy, or the proxy itself; `None` without a complete header in time.
 async fn client_of(socket: &Stream, peer: SocketAddr, alarm: &Alarm) -> Option<SocketAddr> {
-    // Rare, and its state is not to widen every connection's.
+    // The future is rare, so it is boxed to keep tasks small.
     let mut receiving = Box::pin(proxy_protocol::receive(socket));
     let received = poll_fn(|cx| h1::or_alarm(receiving.as_mut().poll(cx), alarm, cx)).await?;
     match received {
@@ -117,11 +117,12 @@ async fn client_of(socket: &Stream, peer: SocketAddr, alarm: &Alarm) -> Option<S
     }
 }
 
-/// Runs the handshake; `false` when it failed or the client took too long. Its last bytes leave with the first response.
+/// Runs the TLS handshake; `false` if it failed or the client took too long. Its last bytes are sent with the first
+/// response.
 async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, alarm: &Alarm) -> bool {
     let mut left = core.limits.handshake_timeout;
     while transport.is_handshaking() {
-        // Bytes that have come wait for their turn in the kernel.
+        // Bytes that arrive wait in the kernel until the next step.
         let since_ms = core.alarms.now_ms();
         alarm.set(left);
         let silence = core.handshakes.wait_for_client(alarm, core.limits.silent_handshakes_max);
@@ -131,7 +132,7 @@ async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, 
             return false;
         }
         left = left.saturating_sub(Duration::from_millis(core.alarms.now_ms() - since_ms));
-        // The wait for a turn is the core's own: a flood of other handshakes must not reset a client.
+        // The core causes this wait: a flood of other handshakes must not reset a client.
         core.handshakes.step().await;
         alarm.set(left);
         let read = poll_fn(|cx| h1::or_alarm(transport.poll_read(cx, core, input), alarm, cx)).await;
@@ -253,7 +254,8 @@ mod tests {
         .unwrap();
     }
 
-    /// Has two clients idle and others say nothing; gives whether one of the idle, or one of the others, ends to make room.
+    /// Creates two idle clients and `silent` silent handshakes; returns whether an idle client, or a silent one, is
+    /// closed to make room.
     async fn make_room_beside(silent: usize) -> (bool, bool) {
         let core = core(Limits { connections_max: 8, ..Limits::default() });
         let mut idle = Vec::new();

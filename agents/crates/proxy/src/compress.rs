@@ -1,5 +1,5 @@
-//! Compression of one response while it streams. Windows are small, so that many streams fit into memory, and a core has so
-//! many encoders and no more: a response beyond is sent as it is.
+//! Streaming compression of one response body. Small windows and a limit on encoders bound the memory of a core;
+//! responses beyond the limit are sent uncompressed.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -11,11 +11,11 @@ use flate2::write::GzEncoder;
 use zstd::stream::raw::CParameter;
 use zstd::stream::write::Encoder as ZstdEncoder;
 
-/// Encoders of one core at once; each has well under a megabyte.
+/// Maximum number of concurrent encoders on one core; each takes well under a megabyte.
 const ENCODERS_MAX: u32 = 256;
-/// Body bytes that one turn of a stream may encode: about a millisecond, and then the others have theirs.
+/// Body bytes that one poll of a stream may encode, about a millisecond; then other tasks run.
 const SLICE_BYTES: usize = 64 * 1024;
-/// Windows of 128 KiB hold what a page repeats.
+/// Window size of 128 KiB, which covers the repetitions within a page.
 const WINDOW_LOG: u32 = 17;
 const GZIP_LEVEL: u32 = 5;
 const ZSTD_LEVEL: i32 = 3;
@@ -23,7 +23,7 @@ const BROTLI_QUALITY: u32 = 4;
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
 thread_local! {
-    /// A core is a thread.
+    /// Number of encoders in use on this core, which is one thread.
     static ENCODERS: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -33,12 +33,12 @@ enum Kind {
     Brotli(Box<CompressorWriter<Vec<u8>>>),
 }
 
-/// The encoder of one response.
+/// Encoder of one response body.
 pub(crate) struct Compressor {
     kind: Kind,
-    /// Something went in that may not have come out.
+    /// True if the encoder may hold input that it has not written out.
     holds: bool,
-    /// Bytes that went in during this turn.
+    /// Bytes encoded in this poll of the stream.
     turn_bytes: usize,
     _counted: Counted,
 }
@@ -62,7 +62,7 @@ impl Drop for Counted {
 }
 
 impl Compressor {
-    /// `None` when the core has all the encoders it may have.
+    /// Returns `None` if the core has reached `ENCODERS_MAX`.
     pub(crate) fn new(coding: Coding) -> Option<Self> {
         let counted = Counted::enter()?;
         let kind = match coding {
@@ -90,7 +90,7 @@ impl Compressor {
         }
     }
 
-    /// Takes some of the body; what comes out of it now goes to `out`.
+    /// Encodes a part of the body and passes available output to `out`.
     pub(crate) fn write<E>(&mut self, data: &[u8], out: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E>
     where
         E: From<io::Error>,
@@ -105,7 +105,7 @@ impl Compressor {
         self.give(out)
     }
 
-    /// Lets everything out that went in: nobody knows when more comes.
+    /// Flushes all input to `out`, because it is unknown when more comes.
     pub(crate) fn flush<E>(&mut self, out: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E>
     where
         E: From<io::Error>,
@@ -121,7 +121,7 @@ impl Compressor {
         self.give(out)
     }
 
-    /// The last bytes.
+    /// Ends the stream and returns the remaining output.
     pub(crate) fn end(self) -> io::Result<Vec<u8>> {
         match self.kind {
             Kind::Gzip(encoder) => encoder.finish(),
@@ -130,7 +130,7 @@ impl Compressor {
         }
     }
 
-    /// Whether this turn has encoded its share; asking begins the next one.
+    /// True if this poll has encoded `SLICE_BYTES`; the call then starts a new count.
     pub(crate) fn ends_turn(&mut self) -> bool {
         let ends = self.turn_bytes >= SLICE_BYTES;
         if ends {

@@ -1,4 +1,4 @@
-//! How `run` and `proxy` keep each other: sockets both hold, a channel of commands and events, and who follows whom.
+//! Control plane of the proxy process: shared sockets, a channel of commands and events, supervision and replacement.
 
 mod error;
 mod keys;

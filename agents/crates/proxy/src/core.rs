@@ -1,5 +1,5 @@
-//! What one core shares among its connections: the snapshot in use, apps and instances, buffers, alarms, counters.
-//! Owned by one thread; nothing here is locked, and nothing here is reached from another thread.
+//! State of one core, shared by its connections: snapshot, apps, instances, buffers, alarms and counters. Invariant:
+//! only the thread of the core accesses it, so nothing is locked.
 
 mod alarm;
 mod app;
@@ -55,47 +55,48 @@ use crate::policy::{PasswordCache, Policy, Reason};
 use crate::snapshot::{DRAIN_TIMEOUT, RouteEntry, Snapshot};
 use crate::upstream::Instance;
 
-/// How long a client may remember that HTTP/3 is spoken here.
+/// Maximum age of an Alt-Svc entry that offers HTTP/3.
 const ALT_SVC_SECONDS: u32 = 24 * 60 * 60;
 /// Maximum size of kept request heads: all those that wait in queues, and long ones until their responses end.
 const HEAD_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Maximum number of connections to apps, however many descriptors there are.
 const APP_CONNECTIONS_MAX: u32 = 8192;
-/// Number of connections from this machine whose users are not looked up. Most servers never have so many.
+/// Number of local connections before their users are looked up; most servers never have more.
 const LOCAL_UNASKED_MAX: u32 = 64;
-/// Keys of this machine's users among the keys of clients: in a reserved network, so no address has such a key.
+/// Base of client keys for local users. It lies in a reserved network, so no address has such a key.
 const LOCAL_USERS: u64 = 1 << 33;
 /// One local user gets at most one in `LOCAL_PARTS` of a core's places; any other client gets at most a half.
 const LOCAL_PARTS: u32 = 4;
-/// Root can end the proxy anyway, so a bound would guard nothing.
+/// Root can end the proxy anyway, so a limit would protect nothing.
 const ROOT: u32 = 0;
-/// Idle connections that are closed at once to make room: one in `CLOSED_PARTS` places, and at most 16.
+/// Number of idle connections closed at once to make room: one in `CLOSED_PARTS` of the places, and at most 16.
 const CLOSED_PARTS: usize = 256;
 const CLOSED_AFTER_MS: u64 = 1_000;
-/// Handshakes that have been silent for so long go first; when most of a core's places are silent, those silent for `CLOSED_AFTER_MS`.
+/// Silent handshakes close after this time. If more than half the places are silent handshakes, they close after
+/// `CLOSED_AFTER_MS`.
 const SILENT_AFTER_MS: u64 = 5_000;
 
-/// Where a request leads on this core.
+/// Result of a route lookup on this core.
 pub(crate) enum Destination {
-    /// The policy is `None` for a route with nothing but defaults, the numbers for one that is not reported.
+    /// The policy is `None` for a route with only defaults, the metrics for an app that is not measured.
     App(Rc<App>, Option<Arc<Policy>>, Option<Rc<RouteMetrics>>),
     Redirect(Arc<Policy>),
     NoPath,
     NoHost,
-    /// By its spelling one route, by what an app may read another.
+    /// Matches one route as spelled and another one as an app may decode it.
     Ambiguous,
 }
 
-/// The ports that clients are told of.
+/// Ports announced to clients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
-    /// Where plain HTTP is redirected to.
+    /// Port that plain HTTP redirects to.
     pub(crate) https: Option<u16>,
-    /// Where HTTP/3 is spoken.
+    /// Port of HTTP/3.
     pub(crate) quic: Option<u16>,
 }
 
-/// The state of one core.
+/// State of one core.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) limits: Limits,
@@ -104,49 +105,48 @@ pub(crate) struct Core {
     pub(crate) ids: RequestIds,
     pub(crate) access_log: AccessLog,
     open_connections: Cell<u32>,
-    /// The core's entry for the other cores.
+    /// Number of open connections, shared with the other cores.
     clients_open: Arc<AtomicU32>,
     pub(crate) siblings: Siblings,
     local_users: LocalUsers,
-    /// HTTP/3 connections that have idled since then or longer are closed.
+    /// Idle HTTP/3 connections close if they have idled since this time or longer.
     close_idle_before_ms: Cell<u64>,
-    /// Notifies that a task that the whole core needs has failed.
+    /// Notifies of a panic in a task that the whole core needs.
     pub(crate) failed: Notify,
     pub(crate) malformed_requests: Cell<u64>,
     pub(crate) clients: Clients,
     pub(crate) handshakes: Handshakes,
     pub(crate) backlogs: Rc<Backlogs>,
-    /// Bytes of request heads.
+    /// Quota of bytes for kept request heads.
     heads: Rc<Quota>,
-    /// Connections to apps.
+    /// Quota of connections to apps.
     app_connections: Rc<Quota>,
     pub(crate) fd_reserve: FdReserve,
-    /// Times that accepting paused.
+    /// Number of pauses in accepting.
     pub(crate) accept_pauses: Cell<u32>,
-    /// Connections beyond what one client may have.
+    /// Number of connections refused by the limit of a client.
     pub(crate) refused_connections: Cell<u32>,
-    /// Connections that ended by a fault of ours.
+    /// Number of connections that a panic ended.
     pub(crate) panics: Cell<u32>,
-    /// Told whenever a connection ends.
+    /// Notifies when a connection ends.
     pub(crate) connection_ended: Notify,
     draining: Cell<Option<DrainSchedule>>,
-    /// What Alt-Svc says, where QUIC listens.
+    /// Value of Alt-Svc if QUIC listens.
     alt_svc: Option<Box<str>>,
     offers_http3: Cell<bool>,
-    /// The port that plain HTTP is redirected to.
+    /// Port that plain HTTP redirects to.
     pub(crate) https_port: Option<u16>,
     trusts_any: Cell<bool>,
-    /// Passwords that were right.
     pub(crate) password_cache: PasswordCache,
     policy_counters: RefCell<HashMap<Box<str>, PolicyCounters>>,
     routes: RefCell<Routes>,
-    /// Told when the first snapshot is in use.
+    /// Notifies when the first snapshot is in use.
     pub(crate) routes_ready: Notify,
-    /// Who is told of requests that wait for an app that sleeps.
+    /// Receives keys of sleeping apps that requests wait for.
     wakes: RefCell<Option<WakeRequests>>,
 }
 
-/// Keys of apps that are to wake.
+/// Channel of keys of sleeping apps to start.
 pub(crate) type WakeRequests = mpsc::UnboundedSender<Box<str>>;
 
 #[derive(Debug, Default)]
@@ -155,11 +155,11 @@ struct Routes {
     /// Parallel to the snapshot's apps.
     apps: Vec<Rc<App>>,
     route_metrics: RouteMetricsTable,
-    /// Apps and instances that are no longer in the snapshot but still in use or uncollected.
+    /// Apps that are in no snapshot but still have exchanges in flight or uncollected numbers.
     retired_apps: Vec<Rc<App>>,
     instances: HashMap<Box<str>, Rc<Instance>>,
     retired_instances: Vec<Rc<Instance>>,
-    /// Sides of canaries, and what was counted for them.
+    /// Metrics of each side of a canary.
     sides: Vec<Rc<RouteMetrics>>,
 }
 
@@ -172,7 +172,7 @@ impl Core {
         siblings: Siblings,
     ) -> Rc<Self> {
         let alarms = Alarms::new();
-        // Clients get two thirds of the descriptors, apps one third.
+        // Clients get two thirds of the descriptors, apps get one third.
         let app_connections = (limits.connections_max / 2).min(APP_CONNECTIONS_MAX);
         Rc::new(Self {
             backlogs: Backlogs::new(&alarms),
@@ -210,7 +210,7 @@ impl Core {
         })
     }
 
-    /// Looks a host (lower case) and path up in the snapshot in use.
+    /// Finds the route of a host (lower case) and path in the current snapshot.
     pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> Destination {
         let mut routes = self.routes.borrow_mut();
         let Routes { snapshot: Some(snapshot), apps, route_metrics, .. } = &mut *routes else {
@@ -236,24 +236,24 @@ impl Core {
         }
     }
 
-    /// Tells of requests for apps that sleep there.
+    /// Sets the channel that reports requests for sleeping apps.
     pub(crate) fn set_wake_requests(&self, calls: WakeRequests) {
         self.wakes.replace(Some(calls));
     }
 
-    /// Whether any proxy in front is trusted.
+    /// True if any upstream proxy is trusted.
     pub(crate) fn trusts_any(&self) -> bool {
         self.trusts_any.get()
     }
 
-    /// Whether `peer` is one whose PROXY protocol header counts; `None` when connections begin without.
+    /// Returns whether the PROXY protocol header of `peer` is trusted; `None` if connections start without one.
     pub(crate) fn proxy_header_trust(&self, peer: IpAddr) -> Option<bool> {
         let routes = self.routes.borrow();
         let snapshot = routes.snapshot.as_ref().filter(|snapshot| snapshot.settings.proxy_protocol)?;
         Some(snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(peer)))
     }
 
-    /// The client that a trusted proxy speaks for; `None` when `peer` is the client itself.
+    /// Returns the client that a trusted proxy forwards for; `None` if `peer` is the client.
     pub(crate) fn client_behind<'a>(
         &self,
         peer: &Client,
@@ -262,7 +262,7 @@ impl Core {
         self.routes.borrow().snapshot.as_ref()?.trust.as_ref()?.client(peer, headers)
     }
 
-    /// Counts a request that was answered for a route instead of its app. Routes with nothing but defaults share the empty name.
+    /// Counts a request that a policy answered instead of the app. Routes with only defaults share the empty key.
     pub(crate) fn count(&self, route: &str, reason: Reason) {
         let mut numbers = self.policy_counters.borrow_mut();
         match numbers.get_mut(route) {
@@ -271,7 +271,7 @@ impl Core {
         }
     }
 
-    /// Ready once there is a snapshot to serve by.
+    /// Waits for the first snapshot.
     pub(crate) async fn wait_for_routes(&self) {
         loop {
             let ready = self.routes_ready.notified();
@@ -286,7 +286,7 @@ impl Core {
         self.routes.borrow().snapshot.is_some()
     }
 
-    /// Takes a snapshot into use. Exchanges under way keep the app and instance they have.
+    /// Applies a snapshot. Exchanges in flight keep their app and instance.
     pub(crate) fn apply(&self, snapshot: Arc<Snapshot>) {
         self.offers_http3.set(snapshot.settings.http3);
         let mut routes = self.routes.borrow_mut();
@@ -343,7 +343,7 @@ impl Core {
         }
     }
 
-    /// Hands the numbers since the last collection over and forgets what is no longer in use.
+    /// Returns the numbers since the last collection and drops apps and instances that are no longer in use.
     pub(crate) fn collect(&self) -> CoreStats {
         let mut routes = self.routes.borrow_mut();
         let apps = routes.apps.iter().chain(&routes.retired_apps).map(|app| app.collect()).collect();
@@ -395,9 +395,9 @@ impl Core {
         self.open_connections.get() >= self.limits.connections_max
     }
 
-    /// Closes silent handshakes, then the connections that have idled longest, so that others find room. Returns whether TCP
-    /// connections were among them: their places are free in a moment. HTTP/3 connections are checked about once a second. No
-    /// idle connection ends while silent handshakes hold most places.
+    /// Makes room for other clients: closes silent handshakes first, then the connections that have idled longest.
+    /// Returns true if it closed TCP connections, because their places are free in a moment. HTTP/3 connections follow
+    /// within about a second. No idle connection closes while silent handshakes hold most places.
     pub(crate) fn make_room(&self) -> bool {
         let places = self.limits.connections_max as usize;
         let before_ms = self.alarms.now_ms().saturating_sub(CLOSED_AFTER_MS);
@@ -416,13 +416,13 @@ impl Core {
         last_ms.is_some()
     }
 
-    /// Reports whether an HTTP/3 connection that has idled since then must make room.
+    /// True if an HTTP/3 connection that has idled since then must close to make room.
     pub(crate) fn wants_place_of(&self, idle_since_ms: u64) -> bool {
         idle_since_ms <= self.close_idle_before_ms.get()
     }
 
-    /// Returns the key that a client's connection counts by and the client's bound; `None` for no bound. Local processes count by
-    /// user, because they have as many addresses as they like. Trusted proxies elsewhere stand for many clients.
+    /// Returns the key and the connection limit of a client; `None` for no limit. Local processes count by user,
+    /// because they have any number of addresses. Trusted proxies elsewhere stand for many clients and have no limit.
     pub(crate) fn connections_per_client(
         &self,
         client: IpAddr,
@@ -449,25 +449,25 @@ impl Core {
         is_bounded.then(|| (self.client_key(client), most.min((places / 2).max(1))))
     }
 
-    /// Reports whether a client over QUIC may have another connection, once there is room.
+    /// True if the limit of a QUIC client allows another connection.
     pub(crate) fn may_enter(&self, client: IpAddr) -> bool {
         self.connections_per_client(client, || None).is_none_or(|(client, most)| self.clients.open(client) < most)
     }
 
-    /// Returns the user of a connection from this machine.
+    /// Returns the user of a local connection.
     pub(crate) fn local_user(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
         self.local_users.user_of(socket, peer)
     }
 
-    /// Returns the key of the client that an address counts for. All addresses of this machine count as one client, because a
-    /// local process has millions of them.
+    /// Returns the key of the client at an address. All addresses of this machine are one client, because a local
+    /// process has millions of them.
     pub(crate) fn client_key(&self, client: IpAddr) -> u64 {
         let client = client.to_canonical();
         let is_local = client.is_loopback() && !self.limits.bounds_loopback;
         client_key(if is_local { Ipv6Addr::LOCALHOST.into() } else { client })
     }
 
-    /// Opens the backlog of a connection of `peer`.
+    /// Opens the backlog of a connection from `peer`.
     pub(crate) fn backlog(&self, peer: IpAddr) -> Rc<Backlog> {
         let is_trusted = {
             let routes = self.routes.borrow();
@@ -477,7 +477,7 @@ impl Core {
         self.backlogs.open((!is_trusted).then(|| self.client_key(peer)))
     }
 
-    /// Closes connections to apps that have idled too long, and connections of clients that hold too much memory.
+    /// Closes expired idle connections to apps, and connections of clients that hold too much memory.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
@@ -487,14 +487,14 @@ impl Core {
         }
     }
 
-    /// Time has passed for every app.
+    /// Advances the timers of alarms, access log and apps.
     pub(crate) fn tick(&self) {
         self.alarms.tick();
         self.access_log.flush();
         self.routes.borrow().apps.iter().for_each(|app| app.tick());
     }
 
-    /// Takes a verdict of the health probes into use.
+    /// Applies a health check result.
     pub(crate) fn set_health(&self, instance: &str, healthy: bool) {
         let routes = self.routes.borrow();
         if let Some(instance) = routes.instances.get(instance) {
@@ -502,18 +502,18 @@ impl Core {
         }
     }
 
-    /// From now on every connection ends with the exchange it is in, and idle ones within the order's spread.
+    /// Starts a drain: every connection closes after its exchange, idle ones over the `spread` of the options.
     pub(crate) fn drain(&self, order: DrainOptions) {
         self.draining.set(Some(DrainSchedule::begin(self.alarms.now_ms(), order)));
         self.alarms.wake_all();
     }
 
-    /// Whether the settings let clients speak HTTP/3.
+    /// True if the settings enable HTTP/3.
     pub(crate) fn offers_http3(&self) -> bool {
         self.offers_http3.get()
     }
 
-    /// Where clients of TCP are told that HTTP/3 is spoken (RFC 7838).
+    /// Returns the Alt-Svc value that announces HTTP/3 to TCP clients (RFC 7838).
     pub(crate) fn alt_svc(&self) -> Option<&[u8]> {
         self.alt_svc.as_deref().filter(|_| self.offers_http3.get()).map(str::as_bytes)
     }
@@ -522,24 +522,24 @@ impl Core {
         self.draining.get().is_some()
     }
 
-    /// In a drain: when an idle connection is to be closed. Another moment at each call.
+    /// Returns when an idle connection closes in a drain, at a random moment for each call; `None` without a drain.
     pub(crate) fn close_idle_at(&self) -> Option<u64> {
         self.draining.get().map(|draining| draining.close_idle_at(self.lot()))
     }
 
-    /// In a drain: when the WebSocket that drew `lot` is to be told.
+    /// Returns when the WebSocket with the random number `lot` is asked to close in a drain; `None` without a drain.
     pub(crate) fn tell_at(&self, lot: u16) -> Option<u64> {
         self.draining.get().map(|draining| draining.tunnels.moment(lot))
     }
 
-    /// A place in whatever is done to many, one after another.
+    /// Returns a random number that spreads an action over many connections.
     pub(crate) fn lot(&self) -> u16 {
-        // The lowest bits are as good as any.
+        // The lowest bits are as random as any.
         (self.ids.random() & 0xffff) as u16
     }
 }
 
-/// The numbers of a side; one that is known goes on counting.
+/// Returns the metrics of a side of a canary, and creates them if they are new.
 fn side(sides: &mut Vec<Rc<RouteMetrics>>, name: &str) -> Option<Rc<RouteMetrics>> {
     if name.is_empty() {
         return None;

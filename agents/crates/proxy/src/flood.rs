@@ -1,36 +1,36 @@
-//! Requests that their client takes back as soon as it has made them ("rapid reset", CVE-2023-44487): each costs the app its
-//! work and us a connection to it, while the client's own limit on streams is never reached. Counted for one connection.
+//! Detects floods of requests that a client cancels at once ("rapid reset", CVE-2023-44487). Each costs the app work
+//! and a connection, while the limit on concurrent streams is never reached.
 
 use std::cell::Cell;
 
-/// A request that its client takes back within this time counts; no page reload does that to hundreds.
+/// Maximum age of a canceled request that counts; no page reload cancels hundreds so early.
 const AT_ONCE_MS: u64 = 1000;
-/// Requests taken back on one connection, from which on they end it when they are more than half of all.
+/// Number of canceled requests on one connection from which they end it, if they are more than half of all.
 const TAKEN_BACK_MAX: u64 = 200;
 
-/// What has become of a connection's requests.
+/// Request counters of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Flood {
     ended: Cell<u64>,
-    /// Of those, the ones that the client took back at once.
+    /// Requests that the client canceled within `AT_ONCE_MS`.
     taken_back: Cell<u64>,
 }
 
 impl Flood {
-    /// A request has ended, however it did.
+    /// Counts the end of a request.
     pub(crate) fn ended(&self) {
         self.ended.set(self.ended.get() + 1);
     }
 
-    /// The client took a request back before its response was complete, after so long.
+    /// Counts a request that the client canceled after this time, before its response was complete.
     pub(crate) fn taken_back(&self, after_ms: u64) {
-        // Whoever waited a while may well have lost patience.
+        // A client may cancel a request that takes long.
         if after_ms <= AT_ONCE_MS {
             self.taken_back.set(self.taken_back.get() + 1);
         }
     }
 
-    /// Whether most requests are begun for nobody.
+    /// True if the connection must end, because most of its requests were canceled at once.
     pub(crate) fn is_one(&self) -> bool {
         let taken_back = self.taken_back.get();
         taken_back >= TAKEN_BACK_MAX && taken_back * 2 > self.ended.get()

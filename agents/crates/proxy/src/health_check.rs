@@ -1,5 +1,5 @@
-//! Health probes: each instance of an app that wants them is asked again and again, once for the whole proxy, by a
-//! thread of its own; the cores are told verdicts only. What `run` checks before it switches to a new instance is its own matter.
+//! Active health checks: one thread of the proxy checks each instance at its interval and sends changes to the cores.
+//! Readiness checks of new instances in `run` are separate.
 
 mod request;
 
@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairlead_model::HealthProbe;
+use fairlead_model::ActiveHealthCheck;
 use fairlead_reactor::{Task, block_on, sleep_until, spawn};
-use fairlead_route::{Health, instance_key};
+use fairlead_route::{HealthState, instance_key};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::snapshot::Snapshot;
@@ -19,27 +19,27 @@ use crate::worker::CoreCommand;
 
 type Cores = Arc<[UnboundedSender<CoreCommand>]>;
 
-/// All probes of one proxy; they end with it.
+/// Active health checks of one proxy.
 #[derive(Debug)]
 pub(crate) struct HealthChecks {
     cores: Cores,
-    /// By instance.
+    /// Checked instances by id.
     checked: HashMap<Box<str>, CheckedInstance>,
-    /// To the thread that asks; there is none before somebody is to be asked.
+    /// Channel to the thread; `None` until the first check.
     commands: Option<UnboundedSender<CheckCommand>>,
 }
 
-/// Who is asked, and how.
+/// Instance under health checks, with its settings.
 #[derive(Debug, Clone)]
 struct CheckedInstance {
     connector: Arc<Connector>,
-    probe: HealthProbe,
+    probe: ActiveHealthCheck,
 }
 
-/// What the thread that asks is told.
+/// Command to the health check thread.
 #[derive(Debug)]
 enum CheckCommand {
-    /// Instead of how the instance was asked before.
+    /// Starts the checks of an instance; replaces earlier ones.
     Start(Box<str>, CheckedInstance),
     Stop(Box<str>),
 }
@@ -49,7 +49,7 @@ impl HealthChecks {
         Self { cores: cores.into_iter().collect(), checked: HashMap::new(), commands: None }
     }
 
-    /// Asks whom a snapshot says, once the cores have it. Those that are asked already go on, with what is known of them.
+    /// Applies a snapshot that the cores already have. Unchanged checks continue with their state.
     pub(crate) fn set(&mut self, snapshot: &Snapshot) {
         let mut before = std::mem::take(&mut self.checked);
         for app in &snapshot.apps {
@@ -69,13 +69,18 @@ impl HealthChecks {
         }
     }
 
-    /// `None` when it can't be asked; the next snapshot tries again.
-    fn start(&mut self, instance: &str, connector: &Arc<Connector>, probe: &HealthProbe) -> Option<CheckedInstance> {
+    /// Returns `None` if the check cannot start; the next snapshot tries again.
+    fn start(
+        &mut self,
+        instance: &str,
+        connector: &Arc<Connector>,
+        probe: &ActiveHealthCheck,
+    ) -> Option<CheckedInstance> {
         let checked = CheckedInstance { connector: Arc::clone(connector), probe: probe.clone() };
         self.command(CheckCommand::Start(instance.into(), checked.clone())).then_some(checked)
     }
 
-    /// Whether somebody heard it.
+    /// Sends a command to the thread; returns true on success.
     fn command(&mut self, command: CheckCommand) -> bool {
         let commands = match self.commands.take().map_or_else(|| begin(&self.cores), Ok) {
             Ok(commands) => commands,
@@ -85,7 +90,8 @@ impl HealthChecks {
             }
         };
         if let Err(unheard) = commands.send(command) {
-            // Its thread has ended, and said why: what nobody asks counts as healthy, and is asked anew by another thread.
+            // The thread has ended and logged why. Instances without checks count as healthy until another thread
+            // checks them.
             let (CheckCommand::Start(instance, _) | CheckCommand::Stop(instance)) = unheard.0;
             tell(&self.cores, &instance, true);
             self.checked.clear();
@@ -96,7 +102,7 @@ impl HealthChecks {
     }
 }
 
-/// Begins a thread that asks as cores do.
+/// Starts the thread, with an event loop like that of a core.
 fn begin(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
     let (commands, received) = unbounded_channel();
     let cores = Arc::clone(cores);
@@ -108,7 +114,7 @@ fn begin(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
     Ok(commands)
 }
 
-/// Asks whom it is told to, until there is nobody who tells.
+/// Runs health checks until the proxy shuts down.
 async fn watch_all(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) {
     let mut asked: HashMap<Box<str>, Task> = HashMap::new();
     while let Some(command) = commands.recv().await {
@@ -116,7 +122,8 @@ async fn watch_all(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) 
         if let Some(task) = asked.remove(instance) {
             task.abort();
         }
-        // A verdict on what it was before is none on what it is now; and whom nobody asks any more, nobody would find healthy again.
+        // Resets the instance to healthy: an old result is wrong for new settings, and without checks nothing would
+        // reset it.
         tell(&cores, instance, true);
         if let CheckCommand::Start(instance, checked) = command {
             let task = spawn(watch(instance.clone(), checked, Arc::clone(&cores)));
@@ -125,13 +132,13 @@ async fn watch_all(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) 
     }
 }
 
-/// Asks one instance for as long as it is in the table.
+/// Checks one instance while it is in the table.
 async fn watch(instance: Box<str>, CheckedInstance { connector, probe }: CheckedInstance, cores: Cores) {
     let interval = Duration::from_millis(u64::from(probe.interval_ms));
-    // Spread out, so that a thousand instances are not asked at the same moment.
+    // Offsets spread the checks of a thousand instances over the interval.
     let offset = Duration::from_millis(instance_key(&instance) % u64::from(probe.interval_ms.max(1)));
     let mut next = Instant::now() + offset;
-    let mut health = Health::default();
+    let mut health = HealthState::default();
     loop {
         sleep_until(next).await;
         let answer = request::send(&connector, &probe).await;
@@ -142,14 +149,14 @@ async fn watch(instance: Box<str>, CheckedInstance { connector, probe }: Checked
             }
             tell(&cores, &instance, health.is_healthy());
         }
-        // From the end of one to the next: a slow instance is not asked more and more.
+        // The interval starts at the end of a check, so that checks of a slow instance do not pile up.
         next = Instant::now() + interval;
     }
 }
 
 fn tell(cores: &Cores, instance: &str, healthy: bool) {
     for core in cores.iter() {
-        // A core ends only with the whole proxy, and that is noticed elsewhere.
+        // A core ends only with the whole proxy, which is handled elsewhere.
         if core.send(CoreCommand::Health { instance: instance.into(), healthy }).is_err() {
             tracing::debug!(instance, "a core ended before it was told of an instance's health");
         }

@@ -1,9 +1,5 @@
-//! The data plane: listeners, TLS, HTTP/1.1, HTTP/2 and HTTP/3 clients, HTTP/1.1 apps; one worker a core, one exchange layer with all policy.
-//! Owns what serves. Never decides what should run: routes, instances and certificates come whole from `run`, over the control
-//! socket. docs: `run` starts and keeps it with `ProxySupervisor`; the `proxy` subcommand is `run`.
-//!
-//! Trailers are passed on both ways, less those that frame, route or authenticate; an HTTP/1.0 client or a body with a known
-//! length has no place for them, and there they end here. Via is not added: some servers switch compression off for it.
+//! Data plane of Fairlead: a reverse proxy for HTTP/1.1, HTTP/2 and HTTP/3 over TLS, with one worker for each core.
+//! Invariant: routes, instances and certificates come as whole snapshots from `run`, over the control socket.
 
 mod access_log;
 mod client;
@@ -11,6 +7,9 @@ mod compress;
 mod confine;
 mod control;
 mod core;
+// Trailers pass in both directions, except fields that frame, route or authenticate. HTTP/1.0 clients and bodies with a
+// known length have no place for trailers, so the proxy drops them. It adds no Via, because some servers disable
+// compression for it.
 mod exchange;
 mod flood;
 mod h1;
@@ -29,6 +28,7 @@ mod worker;
 
 pub use self::core::DrainOptions;
 pub use confine::confine;
+/// `run` starts and restarts the proxy with `ProxySupervisor`; the `proxy` subcommand calls `run`.
 pub use control::{ListenerKind, OwnedListener, ProxyError, ProxySupervisor, Sockets, SupervisorOptions};
 pub use limits::Limits;
 pub use run::{run, serve};

@@ -1,22 +1,22 @@
-//! Every bound of the data plane in one place: sizes, counts and deadlines. Those that differ from app to app are `AppTraffic`'s.
+//! Limits of the data plane: sizes, counts and timeouts. Limits that differ between apps are in `AppTraffic`.
 
 use std::time::Duration;
 
-/// Most fields of one head; more are refused.
+/// Maximum number of header fields; heads with more are refused.
 pub(crate) const HEADERS_MAX: usize = 100;
-/// Unsent bytes towards one peer above which nothing more is read for it.
+/// Maximum number of unsent bytes to a peer before reads for it pause.
 pub(crate) const BACKLOG_BYTES_MAX: usize = 64 * 1024;
-/// Interim responses (1xx) before one response.
+/// Maximum number of interim responses (1xx) before a response.
 pub(crate) const INTERIMS_MAX: u32 = 16;
-/// Streams of one HTTP/2 connection at once.
+/// Maximum number of concurrent streams of one HTTP/2 connection.
 pub(crate) const STREAMS_MAX: u32 = 128;
 
-/// Bounds of one proxy. The defaults suit an ordinary server; tests shorten the deadlines.
+/// Limits of one proxy. The defaults suit an ordinary server; tests shorten the timeouts.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Longest head of a request or response.
+    /// Maximum length of a request or response head in bytes.
     pub head_bytes_max: usize,
-    /// Longest request line.
+    /// Maximum length of a request line in bytes.
     pub target_bytes_max: usize,
     /// Time that a client has for its part of the TLS handshake. The core's own time does not count.
     pub handshake_timeout: Duration,
@@ -24,43 +24,43 @@ pub struct Limits {
     pub crowded_handshake_timeout: Duration,
     /// TLS handshakes on one core that wait for their clients; beyond, the one that has waited longest ends.
     pub silent_handshakes_max: usize,
-    /// From the first byte of a head to its last; bytes in between don't prolong it.
+    /// Timeout from the first to the last byte of a head; bytes in between do not extend it.
     pub head_timeout: Duration,
-    /// An open connection without a request.
+    /// Idle timeout of a client connection without a request.
     pub idle_timeout: Duration,
-    /// A request body of which nothing arrives.
+    /// Timeout of a request body while no bytes arrive.
     pub body_stall_timeout: Duration,
-    /// Bytes a second that a request body must bring while it is waited for; measured over `body_rate_interval`.
+    /// Minimum rate of an awaited request body in bytes a second, measured over `body_rate_interval`.
     pub body_rate_min: u64,
-    /// How long a slow body is let be before its rate counts, and between two measurements.
+    /// Time before the rate of a slow body counts, and between two measurements.
     pub body_rate_interval: Duration,
-    /// Bytes a second that a client must take of a response while some of it waits, measured over `response_rate_interval`. The
-    /// streams of one connection that are behind share it.
+    /// Minimum rate in bytes a second at which a client must take a response that waits for it, measured over
+    /// `response_rate_interval`. Streams of one connection share it.
     pub response_rate_min: u64,
     /// Time for which a client must be behind before its rate counts, and between two measurements.
     pub response_rate_interval: Duration,
-    /// A client that takes nothing of what waits for it.
+    /// Timeout of a client that takes none of the bytes that wait for it.
     pub write_stall_timeout: Duration,
-    /// An upgraded connection on which nothing moves.
+    /// Idle timeout of an upgraded connection.
     pub tunnel_idle_timeout: Duration,
-    /// A response that goes on, silent, for a client that has closed its sending side.
+    /// Timeout of a silent response to a client that has closed its sending side.
     pub half_closed_timeout: Duration,
-    /// How long a refused client's bytes are read away, so that it gets to see the answer.
+    /// Time for which the bytes of a refused client are read and discarded, so that the client receives the response.
     pub linger_timeout: Duration,
-    /// Connecting to an app.
+    /// Connect timeout to an app.
     pub connect_timeout: Duration,
-    /// An exchange gives its place to those who wait once the app has not been what it waits for, for so long: a response
-    /// that goes on after its head, a client that is slow either way.
+    /// Time after which an exchange that does not wait for the app gives its permit to queued requests: for a response
+    /// that continues after its head, or a slow client.
     pub slot_patience: Duration,
-    /// An idle connection to an app is closed after this; sooner when the app said so.
+    /// Idle timeout of a connection to an app; shorter if the app says so.
     pub upstream_idle_timeout: Duration,
-    /// QUIC handshakes under way on one core above which clients have to prove their address first (Retry).
+    /// Number of QUIC handshakes in flight on one core above which clients must validate their address (Retry).
     pub half_open_max: u32,
-    /// Clients connected to one core.
+    /// Maximum number of clients of one core.
     pub connections_max: u32,
-    /// Clients on this very machine have as few connections as others: for tests.
+    /// True if local clients have the connection limits of others; for tests.
     pub bounds_loopback: bool,
-    /// How exact all deadlines are.
+    /// Precision of all timeouts.
     pub tick: Duration,
 }
 

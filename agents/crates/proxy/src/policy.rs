@@ -1,6 +1,5 @@
-//! What a route does to its requests, compiled once a snapshot: who may come in, how much, where to, and with which fields.
-//! A route with nothing but defaults has none, and costs its requests one branch. Never touches a socket: what is to be
-//! answered goes back to the exchange, and what has to wait (passwords) is waited for there.
+//! Policy of a route, compiled once for each snapshot: access control, limits, redirects and header rules. Invariant:
+//! it performs no I/O; the exchange sends its responses and waits for password checks.
 
 mod auth;
 mod limiter;
@@ -26,15 +25,15 @@ use auth::{Auth, AuthOutcome};
 use limiter::Limiter;
 use page::ErrorPages;
 
-/// Let through on plain HTTP: certificate authorities ask there (RFC 8555, 8.3).
+/// Path prefix that is allowed on plain HTTP, where certificate authorities send challenges (RFC 8555, 8.3).
 pub(crate) const ACME_PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// A route's policy.
+/// Compiled policy of a route; routes with only defaults have none.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Host and path prefix: what its numbers are kept under.
+    /// Host and path prefix, which is the key of its counters.
     pub(crate) key: Box<str>,
-    /// Bytes of a path that are the route's own prefix.
+    /// Length of the path prefix of the route in bytes.
     prefix_bytes: usize,
     plain_http: PlainHttp,
     strips: bool,
@@ -46,37 +45,37 @@ pub(crate) struct Policy {
     limiter: Option<Limiter>,
     auth: Option<Auth>,
     redirect: Option<Redirect>,
-    /// Who goes first when not all can be served.
+    /// Priority in the wait queue and in load shedding.
     pub(crate) priority: Priority,
-    /// Answers may be compressed.
+    /// True if responses may be compressed.
     pub(crate) compress: bool,
-    /// Bytes that a request's body may have.
+    /// Maximum length of a request body in bytes.
     pub(crate) body_bytes_max: u64,
 }
 
-/// Who asks, and over what.
+/// Request context of a policy evaluation.
 pub(crate) struct RequestContext<'a> {
-    /// Its effective address.
+    /// Effective address of the client.
     pub(crate) address: IpAddr,
-    /// Set when it speaks plain HTTP though HTTPS is offered at this port.
+    /// HTTPS port if the request came over plain HTTP and HTTPS is available.
     pub(crate) https_port: Option<u16>,
     /// Host in lower case, without port.
     pub(crate) host: &'a [u8],
-    /// What the head says of the body.
+    /// Body framing of the request head.
     pub(crate) body: RequestBody,
-    /// When the head was there.
+    /// Time at which the head was complete.
     pub(crate) now: Instant,
 }
 
-/// What becomes of a request at its route.
+/// Decision about a request.
 pub(crate) enum Decision {
-    /// It goes on to the app; counted until `LimitGuard` is dropped, and after `PasswordCheck` has passed.
+    /// Forwards the request to the app, after the password check if there is one. The guard counts it while it lives.
     Pass(Option<LimitGuard>, Option<Box<PasswordCheck>>),
-    /// It is answered here.
+    /// Answers the request without the app.
     Answer(Reason, Reply),
 }
 
-/// Why a request is answered here; each is counted.
+/// Reason why the proxy answers a request; each is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     RateLimited,
@@ -88,7 +87,7 @@ pub(crate) enum Reason {
 }
 
 impl Policy {
-    /// Compiles what a route says; `None` when that is nothing.
+    /// Compiles the policy of a route; `None` if it has only defaults.
     pub(crate) fn compile(
         host: &str,
         path_prefix: &str,
@@ -124,8 +123,9 @@ impl Policy {
         }))
     }
 
-    /// Decides about a request: address, plain HTTP, maintenance, limits, size, password, redirect, in this order. Limits go
-    /// before passwords, so that nobody can have many checked; the way to HTTPS goes before them, so that none is sent in the clear.
+    /// Evaluates a request: address, plain HTTP, maintenance, limits, body size, password and redirect, in this order.
+    /// Limits precede passwords, so that no client can have many checked. The HTTPS redirect precedes them, so that
+    /// none is sent in the clear.
     pub(crate) fn evaluate<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         &self,
         context: &RequestContext<'_>,
@@ -174,28 +174,28 @@ impl Policy {
         Decision::Answer(reason, self.dress(reply))
     }
 
-    /// What is changed of a request for the app.
+    /// Returns the changes to a request for the app.
     pub(crate) fn request_edit<'a>(&'a self, path_and_query: &'a [u8]) -> RequestEdit<'a> {
         let stripped = if self.strips { strip_prefix(path_and_query, self.prefix_bytes) } else { None };
         RequestEdit { rules: self.request_rules.as_ref(), stripped }
     }
 
-    /// Changes to the fields of a request.
+    /// Returns the header rules for requests.
     pub(crate) fn request_rules(&self) -> Option<&HeaderRules> {
         self.request_rules.as_ref()
     }
 
-    /// What is changed of the fields of a response.
+    /// Returns the header rules for responses.
     pub(crate) fn response_rules(&self) -> Option<&HeaderRules> {
         self.response_rules.as_ref()
     }
 
-    /// The page that clients get instead of an app's own answer.
+    /// Returns the error page that replaces the response of an app.
     pub(crate) fn page_instead(&self, status: u16) -> Option<&Page> {
         self.error_pages.instead_of_app(status)
     }
 
-    /// An answer of the proxy's own as this route's clients get it: with its page, if there is one, and under its rules.
+    /// Applies the error page and the response header rules of the route to a reply of the proxy.
     pub(crate) fn dress(&self, reply: Reply) -> Reply {
         // Maintenance has its own page.
         let page = self.error_pages.of(reply.status).filter(|_| !reply.has_page());
@@ -209,7 +209,7 @@ impl Policy {
         }
     }
 
-    /// What a client gets whose password was wrong, or could not be checked now.
+    /// Returns the reply to a wrong password, or to one that could not be checked now.
     pub(crate) fn password_rejection(&self, proof: PasswordResult) -> (Reason, Reply) {
         let challenge = self.auth.as_ref().map(Auth::challenge).unwrap_or_default();
         match proof {

@@ -1,4 +1,5 @@
-//! The `proxy` subcommand: sockets arrive on standard input, cores start, and the control loop runs until it is told to end.
+//! The `proxy` subcommand: receives sockets on standard input, starts the cores, and runs the control loop until a
+//! stop.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -26,13 +27,14 @@ use crate::worker::{Worker, WorkerOptions};
 
 type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fairlead_wire::local::ProxyCommand>;
 
-/// `run` sends the sockets before anything else.
+/// Maximum wait for the sockets, which `run` sends first.
 const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Descriptors kept free of clients: sockets to apps, listeners, the event loops' own.
+/// Descriptors reserved for other uses than clients: sockets to apps, listeners and event loops.
 const DESCRIPTORS_APART: u64 = 256;
 
-/// Serves until SIGTERM, SIGINT or a command to drain, with only the rights that serving needs. Creates its own threads and
-/// runtime: call it outside of any. The number of descriptors sets the bound on clients, whatever `limits` says.
+/// Serves until SIGTERM, SIGINT or a drain command, with only the rights that serving needs. Creates its own threads
+/// and runtime, so it must be called outside of any runtime. The descriptor limit sets the maximum number of clients,
+/// whatever `limits` says.
 pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -45,7 +47,7 @@ pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
         let mut channel = Channel::new(stream);
         let (sockets, keys) = receive_sockets(&mut channel).await?;
         let cores = u64::try_from(sockets.cores()).unwrap_or(1);
-        // Each client may need a second descriptor towards its app.
+        // Each client may need a second descriptor for its app.
         let connections_max = descriptors.saturating_sub(DESCRIPTORS_APART) * 2 / 3 / cores;
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX).max(64);
         let limits = Limits { connections_max, ..limits };
@@ -53,7 +55,7 @@ pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
     })
 }
 
-/// Serves on sockets of this process until `shutdown`; `run`s are waited for on the control socket.
+/// Serves on sockets of this process until `shutdown`; accepts `run` on the control socket.
 pub async fn serve(
     agent_version: &str,
     limits: Limits,
@@ -82,7 +84,7 @@ async fn serve_sockets(
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
     let quic = QuicSettings::new(&tls, &keys, &limits)?;
     let ways = Ways::of_cores(&listeners, quic.generation, &control_path);
-    // The user who started this process commands it, even when it runs as another user.
+    // The user who started this process commands it, even after a switch to another user.
     let owner = rustix::process::geteuid().as_raw();
     if confined {
         fairlead_tls::load_system_authorities();
@@ -127,7 +129,7 @@ async fn serve_sockets(
     Ok(())
 }
 
-/// One list of listeners for each core: every core gets one of each address's.
+/// Distributes the listeners: every core gets one for each address.
 fn share_out(sockets: &Sockets) -> io::Result<Vec<Vec<OwnedListener>>> {
     let mut shares: Vec<Vec<OwnedListener>> = (0..sockets.cores()).map(|_| Vec::new()).collect();
     for listener in &sockets.listeners {
@@ -143,7 +145,7 @@ fn share_out(sockets: &Sockets) -> io::Result<Vec<Vec<OwnedListener>>> {
 
 fn inherited_socket() -> io::Result<UnixStream> {
     let descriptor = io::stdin().as_fd().try_clone_to_owned()?;
-    // Fails on anything but a socket.
+    // Returns an error for anything but a socket.
     let kind = rustix::net::sockopt::socket_type(&descriptor)?;
     if kind != rustix::net::SocketType::STREAM {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -157,7 +159,7 @@ async fn receive_sockets(channel: &mut Channel) -> Result<(Sockets, ProxyKeys), 
     let received = timeout(SOCKETS_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::NotStartedByRun)??;
     match received.and_then(|command| command.body) {
         Some(proxy_command::Body::Serve(listeners)) => {
-            // A `run` of a former version has none; then nobody's clients are known again.
+            // An older `run` sends no keys; then session tickets of earlier clients are not accepted.
             let keys = listeners.keys.as_ref().and_then(ProxyKeys::read).map_or_else(ProxyKeys::generate, Ok)?;
             let descriptors = channel.take_descriptors(listeners.listeners.len());
             Ok((Sockets::adopt(&listeners, descriptors)?, keys))
@@ -166,7 +168,7 @@ async fn receive_sockets(channel: &mut Channel) -> Result<(Sockets, ProxyKeys), 
     }
 }
 
-/// Raises the soft limit to the hard one; tells it.
+/// Raises the soft limit to the hard one and returns it.
 fn raise_descriptor_limit() -> io::Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     let Some(hard) = limit.maximum else { return Ok(limit.current.unwrap_or(u64::from(u32::MAX))) };

@@ -1,11 +1,12 @@
-//! The route table as it was sent, checked whole and made quick to ask. Immutable: a new one replaces it.
+//! Snapshot of the route table, validated as a whole and prepared for lookups. Invariant: immutable; a new one
+//! replaces it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_model::{AppTraffic, ProxySettings, RoutePolicy, TrafficError, UpstreamAddress};
-use fairlead_route::{Guard, RouteTable, Trust};
+use fairlead_route::{Guard, RouteTable, TrustedProxies};
 use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
@@ -13,65 +14,63 @@ use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
 use crate::policy::{Policy, SharedPolicyState};
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
-/// What the cores serve by.
+/// Configuration that the cores serve.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) generation: u64,
-    /// Host and path to an index of `routes`.
+    /// Index of `routes` by host and path.
     pub(crate) table: RouteTable<u32>,
     pub(crate) routes: Vec<RouteEntry>,
     pub(crate) apps: Vec<AppSpec>,
     pub(crate) certificates: Arc<CertificateSet>,
     pub(crate) settings: ProxySettings,
-    /// The proxies in front whose word counts; `None` when there are none.
-    pub(crate) trust: Option<Trust>,
-    /// Empty: nothing is written.
+    /// Trusted upstream proxies; `None` if there are none.
+    pub(crate) trust: Option<TrustedProxies>,
+    /// Empty if the access log is disabled.
     pub(crate) access_log_path: Arc<str>,
 }
 
-/// One route.
 #[derive(Debug)]
 pub(crate) struct RouteEntry {
-    /// Host and path prefix with a final slash: what its numbers are kept under.
+    /// Host and path prefix with a final slash, which is the key of its metrics.
     pub(crate) key: Arc<str>,
-    /// An index of `apps`; `None` for a redirect, which its policy knows.
+    /// Index of `apps`; `None` for a redirect, which is part of the policy.
     pub(crate) app: Option<u32>,
-    /// `None` for the default, which most routes have.
+    /// `None` for a policy with only defaults, as for most routes.
     pub(crate) policy: Option<Arc<Policy>>,
 }
 
-/// An app and where its instances listen.
+/// App with the addresses of its instances.
 #[derive(Debug)]
 pub(crate) struct AppSpec {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
     pub(crate) traffic: AppTraffic,
-    /// It may sleep: how long a request waits for it to wake.
+    /// Maximum time that a request waits for a start; `None` if the app never sleeps.
     pub(crate) wake_timeout: Option<Duration>,
     pub(crate) upstreams: Vec<UpstreamSpec>,
 }
 
-/// One instance.
 #[derive(Debug)]
 pub(crate) struct UpstreamSpec {
     pub(crate) instance: Box<str>,
-    /// How it is reached, and by what protocol.
+    /// Address and protocol of the instance.
     pub(crate) connector: Arc<Connector>,
     pub(crate) draining: bool,
-    /// How long its exchanges may go on then.
+    /// Drain timeout of its exchanges.
     pub(crate) drain_timeout: Duration,
-    /// Share of new exchanges against the app's other instances.
+    /// Weight of the instance against the others of the app.
     pub(crate) weight: u32,
-    /// What its requests are counted under; empty: they are not.
+    /// Side of a canary that its requests count for; empty for none.
     pub(crate) side: Box<str>,
 }
 
-/// How long exchanges of an instance that drains may go on, of which nothing is said.
+/// Default drain timeout of an instance.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The weight of an instance of which none is said.
+/// Default weight of an instance.
 const WEIGHT: u32 = 100;
 
-/// Why a snapshot is refused; the one before serves on.
+/// Reason why a snapshot is refused; the previous one stays in use.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SnapshotError {
     #[error(transparent)]
@@ -104,7 +103,7 @@ pub fn check(message: &ProxySnapshot) -> Result<Vec<&'static str>, String> {
 }
 
 impl Snapshot {
-    /// Checks everything; nothing of a bad snapshot is used.
+    /// Validates a snapshot as a whole and builds it.
     pub(crate) fn read(
         message: &ProxySnapshot,
         certificates: &CertificateSet,
@@ -138,7 +137,7 @@ impl Snapshot {
             routes,
             apps,
             certificates: Arc::new(CertificateSet::build(sources, certificates)?),
-            trust: Trust::new(&settings),
+            trust: TrustedProxies::new(&settings),
             access_log_path: message.access_log_path.as_str().into(),
             settings,
         })

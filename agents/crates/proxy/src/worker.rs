@@ -1,4 +1,5 @@
-//! One core: a thread with its own event loop, listeners, connections and counters. Other threads reach it by messages only.
+//! Worker of one core: a thread with its own event loop, listeners, connections and counters. Other threads
+//! communicate with it by messages only.
 
 use std::fmt;
 use std::io;
@@ -24,33 +25,36 @@ use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
 const SWEEP: Duration = Duration::from_secs(1);
-/// Clients accepted in one turn, which costs less than a whole one: a task that has spent its turn waits behind all others that have.
+/// Number of clients accepted in one turn, which is less than a whole task turn: a task that has spent its turn waits
+/// behind all others.
 const ACCEPTS_A_TURN: u32 = 16;
-/// After an accept error of the machine, not of one client (file descriptors used up, for one).
+/// Pause after an accept error of the machine, such as exhausted file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// A pause is counted each time and told of this often at most.
+/// Minimum interval between log messages about pauses; every pause is counted.
 const PAUSES_TOLD_EVERY_MS: u64 = 60_000;
-/// Longest pause before a core without room checks again.
+/// Maximum wait before a full core checks for room again.
 const ROOM_LOOK: Duration = Duration::from_millis(250);
 
-/// What the control thread asks of a core.
+/// Command from the control thread to a core.
 pub(crate) enum CoreCommand {
-    /// Serve by this from now on.
     Apply(Arc<Snapshot>, oneshot::Sender<()>),
-    /// What the health probes found.
-    Health { instance: Box<str>, healthy: bool },
-    /// Serves a client that another core accepted and has no room for.
+    /// Sets the health check result of an instance.
+    Health {
+        instance: Box<str>,
+        healthy: bool,
+    },
+    /// Serves a client of another core that is full.
     Adopt(AcceptedClient),
-    /// Hand the numbers over.
+    /// Collects the numbers since the last collection.
     Collect(oneshot::Sender<CoreStats>),
-    /// Accept nothing more; answer when the last connection has ended. Again: go on by another order.
+    /// Stops accepting; answers when the last connection has ended. A second drain replaces the options.
     Drain(DrainOptions, oneshot::Sender<()>),
     /// Panics in the task of this name.
     #[cfg(test)]
     Fault(&'static str),
 }
 
-/// An accepted client.
+/// Accepted client on its way to another core.
 #[derive(Debug)]
 pub(crate) struct AcceptedClient {
     socket: OwnedFd,
@@ -58,25 +62,25 @@ pub(crate) struct AcceptedClient {
     is_https: bool,
 }
 
-/// What a core is made with.
+/// Options of a worker.
 pub(crate) struct WorkerOptions {
     pub(crate) index: usize,
     pub(crate) limits: Limits,
     pub(crate) ports: Ports,
-    /// The port that HTTP/3 is offered on.
+    /// TLS configuration of the HTTPS listeners.
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) listeners: Vec<OwnedListener>,
     pub(crate) quic: QuicSettings,
-    /// One for each of QUIC's listeners, in their order.
+    /// One for each QUIC listener, in the same order.
     pub(crate) ways: Vec<Ways>,
     pub(crate) access_log: SyncSender<LogMessage>,
-    /// Who is told of requests for apps that sleep.
+    /// Receives keys of sleeping apps that requests wait for.
     pub(crate) wakes: WakeRequests,
-    /// Cores to be introduced to each other once all have started.
+    /// All cores; set once all have started.
     pub(crate) siblings: Siblings,
 }
 
-/// A running core.
+/// Handle of a running core.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) commands: mpsc::UnboundedSender<CoreCommand>,
@@ -96,24 +100,24 @@ impl Worker {
                     serve(options, received, clients_open).await;
                 }
             });
-            // Whoever has heard that it began listens no more.
+            // After the start the receiver is gone, so the error is logged.
             if let Err(error) = ended
                 && let Err(SendError(Err(error))) = started.send(Err(error))
             {
                 tracing::error!(%error, "a core's event loop failed");
             }
         })?;
-        // A thread that ended without a word panicked.
+        // A thread that ended without a message has panicked.
         has_started.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
         Ok(Self { commands, clients, thread })
     }
 
-    /// Entry for the other cores.
+    /// Returns the entry for the other cores.
     pub(crate) fn sibling(&self) -> Sibling {
         Sibling { clients: Arc::clone(&self.clients), commands: self.commands.downgrade() }
     }
 
-    /// Reports whether the thread has ended: a task that the whole core needs has panicked.
+    /// True if the thread has ended because a task that the whole core needs has panicked.
     pub(crate) fn is_dead(&self) -> bool {
         self.thread.is_finished()
     }
@@ -190,7 +194,7 @@ impl Drop for Vital {
     }
 }
 
-/// Answers. Whoever asked may have given up waiting; what was asked for is done all the same.
+/// Sends an answer. The receiver may have stopped waiting; the command was executed all the same.
 pub(crate) fn tell<T>(answer: oneshot::Sender<T>, value: T) {
     if answer.send(value).is_err() {
         tracing::debug!("nobody waited for an answer");
@@ -221,8 +225,7 @@ async fn tick(core: Rc<Core>) {
     }
 }
 
-/// Completes when this core has room, or another core that can take clients. For a waiting client, closes idle connections, the
-/// longest idle first.
+/// Waits until this core or another one has room. If a client waits, closes idle connections, the longest idle first.
 async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, address: SocketAddr) {
     loop {
         let ended = core.connection_ended.notified();
@@ -239,7 +242,7 @@ async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, ad
     }
 }
 
-/// Accepts once there is something to serve: before that, clients wait in the kernel's queue and miss nothing.
+/// Accepts clients once a snapshot is in use; until then they wait in the accept queue of the kernel.
 async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerConfig>>) {
     let address = listener.address;
     let listener = match listener.into_tcp().and_then(Listener::new) {
@@ -295,7 +298,7 @@ async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAd
 /// Hands a client to a core that has room; `false` if none has.
 fn hand_over(core: &Core, socket: &Stream, peer: SocketAddr, is_https: bool) -> bool {
     core.siblings.hand_over(core.limits.connections_max, || {
-        // This core's loop still watches the descriptor itself.
+        // The event loop of this core still watches the descriptor itself.
         let socket = socket.as_fd().try_clone_to_owned().ok()?;
         Some(CoreCommand::Adopt(AcceptedClient { socket, peer, is_https }))
     })
@@ -316,7 +319,7 @@ fn adopt(core: &Rc<Core>, accepted: AcceptedClient, tls: &Arc<ServerConfig>) {
     }
 }
 
-/// What is said of pauses in accepting: the first one, its end, and then nothing for a while.
+/// Log state of pauses in accepting: logs the first pause and its end, then nothing for a while.
 #[derive(Default)]
 struct Pauses {
     told: bool,
@@ -358,7 +361,7 @@ pub(crate) mod tests {
     use crate::control::{ProxyKeys, Sockets};
     use crate::policy::SharedPolicyState;
 
-    /// Turns that tasks which never run out of work have until so many clients are accepted.
+    /// Returns the number of turns that always-ready tasks get while clients are accepted.
     async fn turns_beside_accepts(accepts_yield: bool) -> u32 {
         const BUSY: usize = 500;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

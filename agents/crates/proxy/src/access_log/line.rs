@@ -1,4 +1,5 @@
-//! A record as a line: one JSON object, or the "combined" format. Whatever a client sent, a line stays one line.
+//! Formats a record as one line: a JSON object or the "combined" format. Invariant: a record is always one line,
+//! whatever bytes a client sent.
 
 use std::io::Write;
 
@@ -8,7 +9,6 @@ use time::format_description::well_known::Rfc3339;
 
 use super::Record;
 
-/// Appends one line.
 pub(super) fn append(record: &Record<'_>, format: LogFormat, out: &mut Vec<u8>) {
     let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(record.unix_ms) * 1_000_000);
     let at = at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -72,7 +72,7 @@ fn combined(record: &Record<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::
     Ok(())
 }
 
-/// As Apache and nginx write what could end the quotes or the line.
+/// Escapes bytes that could end the quotes or the line, as Apache and nginx do.
 fn escaped(text: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
     for byte in text {
         match byte {

@@ -1,33 +1,33 @@
-//! A record on its way from a core to the writer: fixed numbers, then texts with their lengths.
+//! Binary encoding of an access log record between a core and the writer: fixed numbers, then strings with their
+//! lengths.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A text longer than this is cut: a log is no place to keep everything a client can send.
+/// Maximum length of a string; longer ones are cut, because clients can send very long ones.
 const TEXT_BYTES_MAX: usize = 2048;
 
-/// One request and what came of it.
+/// Access log entry of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
-    /// When it was answered.
+    /// Time of the response.
     pub(crate) unix_ms: u64,
-    /// From its head to the end of its response.
+    /// Time from the request head to the end of the response.
     pub(crate) duration_us: u64,
-    /// Of bodies.
+    /// Body bytes; heads do not count.
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) status: u16,
     pub(crate) client: IpAddr,
-    /// "HTTP/1.1", as the client spoke.
+    /// Protocol version that the client used, such as "HTTP/1.1".
     pub(crate) version: &'a [u8],
     pub(crate) secure: bool,
     pub(crate) method: &'a [u8],
     pub(crate) host: &'a [u8],
-    /// Path and query.
     pub(crate) target: &'a [u8],
     pub(crate) user_agent: &'a [u8],
     pub(crate) referer: &'a [u8],
     pub(crate) request_id: &'a [u8],
-    /// Empty when the proxy answered by itself.
+    /// Empty if the proxy answered the request itself.
     pub(crate) app: &'a [u8],
     pub(crate) instance: &'a [u8],
 }
@@ -56,7 +56,7 @@ impl<'a> Record<'a> {
         [version, method, host, target, user_agent, referer, request_id, app, instance]
     }
 
-    /// The first record of `batch`, which is moved past it; `None` at its end.
+    /// Reads the first record of `batch` and advances `batch` past it; `None` at its end.
     pub(super) fn decode(batch: &mut &'a [u8]) -> Option<Self> {
         let [unix_ms, duration_us, bytes_received, bytes_sent] =
             [number(batch)?, number(batch)?, number(batch)?, number(batch)?];

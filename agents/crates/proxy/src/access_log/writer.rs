@@ -8,34 +8,33 @@ use std::time::Duration;
 
 use super::{LogTarget, Record, line};
 
-/// Batches that may wait for the disk.
+/// Maximum number of batches that wait for the disk.
 const WAITING_MAX: usize = 64;
 
-/// How long a proxy that ends waits for its last lines.
+/// Maximum time that a stopping proxy waits for its last lines.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A file may grow to this multiple of its bound while no `run` rotates it; further lines are lost.
 const FULL_FACTOR: u64 = 2;
 
-/// What the thread is told.
+/// Message to the writer thread.
 #[derive(Debug)]
 pub(crate) enum LogMessage {
     /// Sets the format from now on.
     Set(LogTarget),
     /// Sets the file from now on.
     File(File),
-    /// Encoded records.
     Records(Vec<u8>),
-    /// Say when all that came before is written.
+    /// Answers once all earlier messages are written.
     Sync(SyncSender<()>),
 }
 
-/// The writer; its thread ends with the last sender.
+/// State of the writer thread, which ends when the last sender is dropped.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     settings: Option<LogTarget>,
     open: Option<Open>,
-    /// The last write failed, which was said.
+    /// True if the last write failed and the failure was logged.
     failing: bool,
     lines: Vec<u8>,
 }
@@ -47,7 +46,6 @@ struct Open {
 }
 
 impl LogWriter {
-    /// Starts the thread.
     pub(crate) fn start() -> io::Result<SyncSender<LogMessage>> {
         let (sender, received) = sync_channel(WAITING_MAX);
         let writer = Self { settings: None, open: None, failing: false, lines: Vec::new() };
@@ -55,7 +53,7 @@ impl LogWriter {
         Ok(sender)
     }
 
-    /// Waits until everything sent before is written, but not for ever.
+    /// Waits until all earlier messages are written, for at most `SYNC_TIMEOUT`.
     pub(crate) fn sync(writer: &SyncSender<LogMessage>) {
         let (done, is_done) = sync_channel(1);
         if writer.send(LogMessage::Sync(done)).is_err() || is_done.recv_timeout(SYNC_TIMEOUT).is_err() {
@@ -68,7 +66,7 @@ impl LogWriter {
             match message {
                 LogMessage::Set(settings) => self.settings = Some(settings),
                 LogMessage::File(file) => self.open = Open::new(file),
-                // Whoever asked may have stopped waiting.
+                // The receiver may have timed out.
                 LogMessage::Sync(done) => drop(done.try_send(())),
                 LogMessage::Records(records) => {
                     let written = self.write(&records);

@@ -1,5 +1,5 @@
-//! The keys by which a proxy knows the clients of another one again: session tickets, QUIC's tokens and resets.
-//! Made by `run`, held in memory by `run` and `proxy` both, handed on at each start and adoption. Never on disk, never printed.
+//! Secrets that proxies of one server share: TLS session tickets, QUIC tokens and stateless resets. `run` generates
+//! them and passes them on at each start and adoption. Invariant: they are never on disk and never printed.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use fairlead_wire::local;
 
 use super::ProxyError;
 
-/// Ticket secrets that are kept: the one that makes tickets, and the one before, whose tickets still live.
+/// Number of ticket secrets: the current one, and the one before, because its tickets are still valid.
 const TICKET_SECRETS: usize = 2;
 
-/// All keys of one proxy and its successors.
+/// Secrets of a proxy and its successors.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ProxyKeys {
-    /// The newest first; never empty.
+    /// Newest first; never empty.
     pub(crate) tickets: Vec<TicketSecret>,
     ticket_made_unix_ms: u64,
-    /// For tokens of QUIC's address validation (Retry and NEW_TOKEN).
+    /// Secret of QUIC address validation tokens (Retry and NEW_TOKEN).
     pub(crate) quic_token: [u8; 32],
-    /// For QUIC's stateless resets: an endpoint that lost its state ends a connection by it (RFC 9000, 10.3).
+    /// Secret of QUIC stateless resets, by which an endpoint without state ends a connection (RFC 9000, 10.3).
     pub(crate) quic_reset: [u8; 64],
 }
 
@@ -33,7 +33,6 @@ impl fmt::Debug for ProxyKeys {
 }
 
 impl ProxyKeys {
-    /// Keys that nobody has yet.
     pub(crate) fn generate() -> Result<Self, ProxyError> {
         Ok(Self {
             tickets: vec![random()?],
@@ -43,7 +42,7 @@ impl ProxyKeys {
         })
     }
 
-    /// A new secret for tickets; the one before takes its tickets for as long as they live.
+    /// Adds a new ticket secret. The one before stays valid for the lifetime of its tickets.
     pub(crate) fn rotate(&mut self) -> Result<(), ProxyError> {
         self.tickets.insert(0, random()?);
         self.tickets.truncate(TICKET_SECRETS);
@@ -51,13 +50,13 @@ impl ProxyKeys {
         Ok(())
     }
 
-    /// How long the newest ticket secret is to be used on.
+    /// Returns the time until the next rotation of the ticket secret.
     pub(crate) fn due_in(&self) -> Duration {
         let age = Duration::from_millis(clock::unix_ms().saturating_sub(self.ticket_made_unix_ms));
         TICKET_LIFETIME.saturating_sub(age)
     }
 
-    /// What was sent; `None` when it is not of the right shape.
+    /// Reads the secrets from a message; `None` if it is malformed.
     pub(crate) fn read(message: &local::ProxyKeys) -> Option<Self> {
         let tickets: Option<Vec<TicketSecret>> =
             message.ticket_secrets.iter().map(|secret| secret.as_slice().try_into().ok()).collect();
@@ -69,7 +68,7 @@ impl ProxyKeys {
         })
     }
 
-    /// As it is sent.
+    /// Returns the message that carries the secrets.
     pub(crate) fn message(&self) -> local::ProxyKeys {
         local::ProxyKeys {
             ticket_secrets: self.tickets.iter().map(|secret| secret.to_vec()).collect(),

@@ -1,4 +1,4 @@
-//! `run`'s end of the channel to one proxy: find it, greet it, and take its sockets.
+//! Client side of the control channel in `run`: connects to a proxy, exchanges greetings, and takes over its sockets.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -15,33 +15,32 @@ use tokio::time::timeout;
 
 use super::{ProxyError, ProxyKeys, Sockets};
 
-/// How long a living proxy may take to answer.
+/// Maximum time for a running proxy to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a new one may take to come up: right after a boot its program may have to come from a slow disk, and giving up
-/// only makes the next attempt compete with that.
+/// Maximum time for a new proxy to greet. Right after a boot its program may load from a slow disk, and a second
+/// attempt would only compete with the first.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long all of an adoption may take.
+/// Maximum time of an adoption.
 const ADOPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
 
-/// A proxy that was there, and what it handed over.
+/// Running proxy that was adopted, with what it handed over.
 pub(crate) struct AdoptedProxy {
     pub(crate) channel: Channel,
     pub(crate) pid: u32,
     pub(crate) sockets: Sockets,
-    /// `None` from a proxy of a former version.
+    /// `None` from an older version.
     pub(crate) keys: Option<ProxyKeys>,
 }
 
-/// Sends one command.
 pub(crate) async fn command(channel: &Channel, body: proxy_command::Body) -> Result<(), ProxyError> {
     command_with(channel, body, &[]).await
 }
 
-/// Passes the access log's file.
+/// Passes the file of the access log.
 pub(super) async fn pass_log(channel: &Channel, file: &File) -> Result<(), ProxyError> {
     command_with(channel, proxy_command::Body::AccessLog(AccessLogFile {}), &[file.as_fd()]).await
 }
@@ -76,8 +75,8 @@ async fn greet(channel: &mut Channel, patience: Duration) -> Result<u32, ProxyEr
     }
 }
 
-/// The proxy that listens behind `path`; `None` when there is none.
-/// One that is there and does not hand over in time, or can't, is an error.
+/// Adopts the proxy that listens on `path`; `None` if there is none. A proxy that does not hand over in time is an
+/// error.
 pub(crate) async fn adopt(path: &Path) -> Result<Option<AdoptedProxy>, ProxyError> {
     timeout(ADOPT_TIMEOUT, take_over(path)).await.unwrap_or(Err(ProxyError::Silent))
 }
@@ -90,13 +89,13 @@ async fn take_over(path: &Path) -> Result<Option<AdoptedProxy>, ProxyError> {
     };
     let mut channel = Channel::new(stream);
     let pid = greet(&mut channel, ANSWER_TIMEOUT).await?;
-    // The agent ends the proxy by this number later: a hijacked proxy must not name another process.
+    // The agent later kills the proxy by this number: a hijacked proxy must not name another process.
     if channel.sender() != Some(pid) {
         return Err(ProxyError::Protocol("the proxy says that it is another process"));
     }
     command(&channel, proxy_command::Body::TakeListeners(TakeListeners {})).await?;
     loop {
-        // Statistics may come in between.
+        // Statistics may arrive in between.
         if let proxy_event::Body::Listeners(listeners) = event(&mut channel).await? {
             let descriptors = channel.take_descriptors(listeners.listeners.len());
             let sockets = Sockets::adopt(&listeners, descriptors)?;
@@ -113,7 +112,7 @@ pub(super) async fn event(channel: &mut Channel) -> Result<proxy_event::Body, Pr
 async fn event_within(channel: &mut Channel, patience: Duration) -> Result<proxy_event::Body, ProxyError> {
     loop {
         let received = timeout(patience, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
-        // Without a body it is a kind of event that a newer proxy knows.
+        // An event without a body is of a kind that only a newer proxy knows.
         if let Some(body) = received.ok_or(ProxyError::Protocol("the proxy closed the channel"))?.body {
             return Ok(body);
         }

@@ -1,5 +1,5 @@
-//! Access log file in `run`: opens it, rotates it when it is full, and reopens it when it was moved. The proxy gets descriptors
-//! only. Invariant: a disk that hangs delays lines, never the keeper.
+//! Access log file in `run`: opens it, rotates it when it is full, and reopens it when it was moved. The proxy gets
+//! descriptors only. Invariant: a disk that hangs delays lines, never the supervisor.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use fairlead_wire::proxy_settings;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Maximum wait for a slow disk before the keeper continues without it.
+/// Maximum wait for a slow disk before the supervisor continues without it.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Path and bounds of the log.

@@ -1,4 +1,5 @@
-//! One second of several proxies as one: while one drains, two serve. Pure.
+//! Merges statistics frames of several proxies into one, because a draining proxy and its successor serve at once.
+//! Invariant: pure functions without I/O.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +8,32 @@ use fairlead_wire::local::{
     ProxyStats,
 };
 
-/// What one draining proxy adds to the next frame: counts since the last one, and what is in flight now.
+/// Statistics of one draining proxy for the next frame: counts since the last one, and current in-flight requests.
 #[derive(Debug, Default)]
 pub(super) struct DrainingShare {
     frame: ProxyStats,
 }
 
 impl DrainingShare {
-    /// Takes another second.
+    /// Adds a frame of the draining proxy.
     pub(super) fn add(&mut self, frame: ProxyStats) {
         let counted = self.take_counts();
         self.frame = frame;
         add_counts(&mut self.frame, &counted);
     }
 
-    /// Nothing of it is in flight any more; what it counted still counts.
+    /// Records the exit of the proxy: nothing is in flight any more, but its last counts are still reported.
     pub(super) fn end(&mut self) {
         let counted = self.take_counts();
         self.frame = ProxyStats { generation: u64::MAX, ..counted };
     }
 
-    /// Adds its share to a frame. What is in flight stays for the next one too.
+    /// Adds these statistics to a frame. In-flight numbers stay for the next frame too.
     pub(super) fn give(&mut self, frame: &mut ProxyStats) {
         let mine = &self.frame;
         add_counts(frame, mine);
         frame.open_connections += mine.open_connections;
-        // Judged by the oldest table that anybody serves by.
+        // The frame reports the oldest generation that any proxy serves.
         frame.generation = frame.generation.min(mine.generation);
         let mut apps: BTreeMap<&str, u32> = mine.apps.iter().map(|app| (app.app_key.as_str(), app.in_flight)).collect();
         for app in &mut frame.apps {
@@ -49,7 +50,7 @@ impl DrainingShare {
         self.take_counts();
     }
 
-    /// The counts, which are then zero here.
+    /// Takes the counts and resets them to zero.
     fn take_counts(&mut self) -> ProxyStats {
         let frame = &mut self.frame;
         let mut counts = ProxyStats {
@@ -73,7 +74,7 @@ impl DrainingShare {
 }
 
 fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
-    // All are named, so that none that is new is forgotten.
+    // The pattern names every field, so a new field cannot be forgotten.
     let ProxyStats {
         duration_ms: _,
         apps,
@@ -191,7 +192,7 @@ fn add_side(sum: &mut ProxySideStats, other: &ProxySideStats) {
     add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
 }
 
-/// Adds the buckets of one histogram to another's.
+/// Adds the buckets of one histogram to another.
 fn add_latency((indexes, counts): (&mut Vec<u32>, &mut Vec<u64>), (index, count): (&[u32], &[u64])) {
     let mut latency: BTreeMap<u32, u64> = BTreeMap::new();
     for (index, count) in indexes.iter().zip(&*counts).chain(index.iter().zip(count)) {
@@ -200,7 +201,7 @@ fn add_latency((indexes, counts): (&mut Vec<u32>, &mut Vec<u64>), (index, count)
     (*indexes, *counts) = latency.into_iter().unzip();
 }
 
-/// How things stand now is told by the one that serves.
+/// Adds the counts. Gauges come only from the serving proxy.
 fn add_balance(sum: &mut ProxyBalanceStats, other: &ProxyBalanceStats) {
     let ProxyBalanceStats {
         queued,

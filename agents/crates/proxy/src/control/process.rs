@@ -1,5 +1,5 @@
-//! The processes that hold a control socket, found and ended without their help: one that hangs or speaks another version
-//! must keep neither its ports nor `run` from starting. Never signals by number alone: a number may pass to a stranger.
+//! Finds and ends processes that hold a control socket, also hung ones and those of other versions. Invariant: signals
+//! go through pidfds, because a process id may be reused.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,13 +15,13 @@ use tokio::time::{sleep, timeout};
 
 use super::ProxyError;
 
-/// From SIGKILL to the end of the process.
+/// Maximum time from SIGKILL to the exit of the process.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// The flag of a listening socket in /proc/net/unix (`__SO_ACCEPTCON`).
 const LISTENING: u32 = 0x1_0000;
 
-/// A process that is watched, child or not.
+/// Handle of a process, child or not.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Watches the process that has this number now.
+    /// Opens a handle of the process that has this id now.
     pub(crate) fn open(pid: u32) -> Result<Self, ProxyError> {
         let open = || -> io::Result<OwnedFd> {
             let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
@@ -38,9 +38,9 @@ impl Process {
         Ok(Self { pid, handle: open().map_err(ProxyError::system("cannot watch the proxy's process"))? })
     }
 
-    /// Ready once the process has ended. Asked for again and again: it is waited for only when it is about to end.
+    /// Waits until the process has exited. Polls, because callers wait only when an exit is due.
     pub(crate) async fn ended(&self) {
-        // A handle becomes readable when its process ends (pidfd_open(2)).
+        // A pidfd becomes readable when its process exits (pidfd_open(2)).
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let look = || poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&at_once));
         while matches!(look(), Ok(0) | Err(Errno::INTR)) {
@@ -48,7 +48,7 @@ impl Process {
         }
     }
 
-    /// Ends the process: asked to, for as long as there is patience, then made to.
+    /// Ends the process: SIGTERM first, then SIGKILL after `patience`.
     pub(crate) async fn end(&self, patience: Duration) -> Result<(), ProxyError> {
         for (signal, patience) in [(Signal::TERM, patience), (Signal::KILL, KILL_TIMEOUT)] {
             if patience.is_zero() {
@@ -65,14 +65,14 @@ impl Process {
         Err(ProxyError::Protocol("the old proxy does not end"))
     }
 
-    /// Its listening TCP sockets, each once: shared with it, so that clients wait in line while it is replaced.
+    /// Returns duplicates of its listening TCP sockets, so that clients wait in the accept queue while it is replaced.
     pub(crate) fn listening_sockets(&self) -> io::Result<Vec<OwnedFd>> {
         let (mut seen, mut found) = (HashSet::new(), Vec::new());
         for (number, link) in descriptors(self.pid)? {
             if !link.starts_with("socket:") || !seen.insert(link) {
                 continue;
             }
-            // It may close one meanwhile.
+            // The process may have closed it in the meantime.
             let Ok(socket) = pidfd_getfd(&self.handle, number, PidfdGetfdFlags::empty()) else { continue };
             let socket_ref = socket2::SockRef::from(&socket);
             let is_tcp = socket_ref.local_addr().is_ok_and(|address| address.as_socket().is_some());
@@ -84,7 +84,7 @@ impl Process {
     }
 }
 
-/// The other processes that listen on the Unix socket at `path`, also when its file is gone.
+/// Returns the other processes that listen on the Unix socket at `path`, even if its file is gone.
 pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
     let sockets = sockets_at(path)?;
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
         if pid == std::process::id() || !holds() {
             continue;
         }
-        // Asked again once it is held: only then is the number surely still its own.
+        // The second check runs with the open pidfd: only now is the process id certainly the same process.
         if let Ok(process) = Process::open(pid)
             && holds()
         {
@@ -108,7 +108,7 @@ pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
     Ok(found)
 }
 
-/// Sockets that listen at `path`, by the names that /proc gives them.
+/// Returns the sockets that listen at `path`, by their names in /proc.
 fn sockets_at(path: &Path) -> io::Result<HashSet<String>> {
     let path = path.to_string_lossy();
     let listening = |line: &str| {

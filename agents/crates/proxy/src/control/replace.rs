@@ -1,4 +1,4 @@
-//! A proxy that can't be adopted: ended, its listening sockets kept when they are the ones wanted. Never touches one that can.
+//! Replaces a proxy that can't be adopted: ends it and keeps its listening sockets if they match the options.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::sockets::takes_ipv4;
 use super::supervisor::SupervisorOptions;
 use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
 
-/// Processes that listen on the control socket beside this one.
+/// Returns the other processes that listen on the control socket.
 pub(super) fn others(control_path: &Path) -> Vec<Process> {
     process::listening_on(control_path).unwrap_or_else(|error| {
         tracing::warn!(%error, "can't look for proxies that were left behind");
@@ -17,8 +17,8 @@ pub(super) fn others(control_path: &Path) -> Vec<Process> {
     })
 }
 
-/// Ends whatever still listens on the control socket. Its listening sockets are kept, when they are the ones wanted and the
-/// system hands them out: then clients only wait.
+/// Ends every process that still listens on the control socket. Keeps its listening sockets if they match the options
+/// and the kernel passes them out, so that clients only wait.
 pub(super) async fn replace(
     options: &SupervisorOptions,
     drain_timeout: Duration,
@@ -44,7 +44,7 @@ pub(super) async fn replace(
         match (any(&options.https), any(&options.http)) {
             (true, false) => Some(ListenerKind::Https),
             (false, true) => Some(ListenerKind::Http),
-            // With ports of the system's choice nobody knows which was which.
+            // With ports that the system chose, the kind of a socket is unknown.
             _ => None,
         }
     };
@@ -53,7 +53,7 @@ pub(super) async fn replace(
     Ok(is_wanted(&sockets, options).then_some(sockets))
 }
 
-/// Whether a listener on `found` is what was wanted; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
+/// True if a listener on `found` matches `wanted`; port zero matches any port. Without IPv6, `0.0.0.0` matches `[::]`.
 fn fits(options: &SupervisorOptions, wanted: SocketAddr, found: SocketAddr) -> bool {
     let stands_in = || {
         found.is_ipv4() && found.ip().is_unspecified() && takes_ipv4(wanted, options.https.iter().chain(&options.http))
@@ -61,7 +61,7 @@ fn fits(options: &SupervisorOptions, wanted: SocketAddr, found: SocketAddr) -> b
     (wanted.ip() == found.ip() || stands_in()) && (wanted.port() == 0 || wanted.port() == found.port())
 }
 
-/// Whether a living proxy listens where it should.
+/// True if the sockets of a running proxy match the options.
 pub(super) fn is_wanted(sockets: &Sockets, options: &SupervisorOptions) -> bool {
     let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
     let same = |kind, wanted: &[SocketAddr]| {
@@ -69,7 +69,7 @@ pub(super) fn is_wanted(sockets: &Sockets, options: &SupervisorOptions) -> bool 
         found.len() == wanted.len()
             && wanted.iter().all(|wanted| found.iter().any(|found| fits(options, *wanted, *found)))
     };
-    // Sockets of a former version took IPv6 only.
+    // Sockets of an older version accepted IPv6 only.
     let as_wide = |listener: &OwnedListener| !both(listener.address) || listener.takes_ipv4();
     if !sockets.listeners.iter().all(as_wide) {
         return false;

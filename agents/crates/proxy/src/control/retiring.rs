@@ -1,5 +1,5 @@
-//! Proxies whose successor serves: they drain. Heard until they end, because an instance they still use must not be stopped,
-//! and told of new tables and keys until then. Dropped, they go on draining by themselves.
+//! Draining proxies after an upgrade: receives their statistics and passes on snapshots and keys until they exit.
+//! Invariant: an instance that they still use must not stop, and they drain even if this is dropped.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use super::process::Process;
 use super::supervisor::drain;
 use crate::core::DrainOptions;
 
-/// From the end of a drain to the end of the process.
+/// Maximum time from the end of a drain to the exit of the process.
 pub(super) const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A child that has ended is buried within this.
+/// Maximum time to reap a child that has exited.
 const REAP_TIMEOUT: Duration = Duration::from_millis(200);
-/// Commands that may wait for a slow one; it misses more.
+/// Maximum number of queued commands for a slow proxy; further ones are dropped.
 const COMMANDS_MAX: usize = 16;
 
-/// Message to one retiring proxy.
+/// Message to one draining proxy.
 enum ProxyMessage {
     Command(proxy_command::Body),
     Log(Arc<File>),
 }
 
-/// What is heard of one.
+/// Event of one draining proxy.
 pub(super) enum DrainingEvent {
     Stats(u32, ProxyStats),
-    /// A request there waits for this app.
+    /// A request in that proxy waits for this app.
     Wake(String),
     Ended(u32),
 }
 
-/// A proxy, as it is handed to its retirement.
+/// Process and channel of a proxy that starts to drain.
 pub(super) struct RetiredProxy {
     pub(super) channel: Channel,
     pub(super) child: Option<Child>,
@@ -51,7 +51,7 @@ struct DrainingProxy {
     ended: bool,
 }
 
-/// All that drain.
+/// Draining proxies of one supervisor.
 pub(super) struct DrainingProxies {
     all: Vec<DrainingProxy>,
     sender: mpsc::UnboundedSender<DrainingEvent>,
@@ -64,7 +64,7 @@ impl DrainingProxies {
         Self { all: Vec::new(), sender, heard }
     }
 
-    /// Begins to drain one.
+    /// Drains a proxy in a task of its own.
     pub(super) fn add(&mut self, retired: RetiredProxy, order: DrainOptions) {
         let (commands, received) = mpsc::channel(COMMANDS_MAX);
         let pid = retired.process.pid;
@@ -72,12 +72,12 @@ impl DrainingProxies {
         tokio::spawn(retire(retired, order, received, self.sender.clone()));
     }
 
-    /// Tells all of them.
+    /// Sends a command to all of them.
     pub(super) fn tell(&self, body: &proxy_command::Body) {
         self.order(|| ProxyMessage::Command(body.clone()));
     }
 
-    /// Passes the access log's file to all of them.
+    /// Passes the file of the access log to all of them.
     pub(super) fn pass_log(&self, file: &Arc<File>) {
         self.order(|| ProxyMessage::Log(Arc::clone(file)));
     }
@@ -90,16 +90,16 @@ impl DrainingProxies {
         }
     }
 
-    /// The next word of any; never while there is none. Cancel-safe.
+    /// Returns the next event of any of them; pending while there is none. Cancel-safe.
     pub(super) async fn next_event(&mut self) -> DrainingEvent {
         match self.heard.recv().await {
             Some(heard) => heard,
-            // This end holds a sender.
+            // This struct holds a sender.
             None => std::future::pending().await,
         }
     }
 
-    /// Notes what was heard.
+    /// Applies an event to the statistics.
     pub(super) fn record(&mut self, heard: DrainingEvent) {
         let (DrainingEvent::Stats(pid, _) | DrainingEvent::Ended(pid)) = &heard else { return };
         let Some(old) = self.all.iter_mut().find(|old| old.pid == *pid) else { return };
@@ -113,13 +113,13 @@ impl DrainingProxies {
         }
     }
 
-    /// Adds to a frame of the one that serves what these did meanwhile.
+    /// Adds the statistics of the draining proxies to a frame of the serving one.
     pub(super) fn give(&mut self, frame: &mut ProxyStats) {
         self.all.iter_mut().for_each(|old| old.share.give(frame));
         self.all.retain(|old| !old.ended);
     }
 
-    /// Ready when all have ended.
+    /// Waits until all have exited.
     pub(super) async fn ended(&mut self) {
         while self.all.iter().any(|old| !old.ended) {
             let heard = self.next_event().await;
@@ -128,7 +128,7 @@ impl DrainingProxies {
     }
 }
 
-/// One proxy to its end.
+/// Drains one proxy until it exits.
 async fn retire(
     retired: RetiredProxy,
     order: DrainOptions,
@@ -152,10 +152,10 @@ async fn retire(
                         Some(proxy_event::Body::Wake(wake)) => Some(DrainingEvent::Wake(wake.app_key)),
                         _ => None,
                     };
-                    // Without a keeper nobody counts; it drains all the same.
+                    // Without a supervisor the statistics are dropped; the proxy drains all the same.
                     told.map(|told| heard.send(told).ok());
                 }
-                // It closes the channel when it ends.
+                // The proxy closes the channel when it exits.
                 Ok(None) | Err(_) => break,
             },
             command = commands.recv(), if supervisor_lives => match command {

@@ -1,4 +1,5 @@
-//! The proxy's end of the channel: one `run` at a time, the latest wins. Without one the proxy serves on and goes on counting.
+//! Control server of the proxy: serves commands of one `run` at a time; a new connection replaces the old one.
+//! Invariant: without a `run` the proxy continues to serve and to count.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -28,52 +29,52 @@ use crate::policy::SharedPolicyState;
 use crate::snapshot::Snapshot;
 use crate::worker::{CoreCommand, Worker};
 
-/// A `run` that takes nothing for so long is as good as gone.
+/// Maximum time of a send; a `run` that reads nothing for so long counts as gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const STATS_EVERY: Duration = Duration::from_secs(1);
-/// Routes that are told of apart in one frame: those of a server with thousands of domains must not fill it.
+/// Maximum number of routes with metrics of their own in a frame; thousands of domains must not fill it.
 const ROUTES_MAX: usize = 64;
-/// For exchanges in flight when the proxy is told to end by a signal.
+/// Drain that a signal (SIGTERM or SIGINT) starts.
 const SIGNAL_DRAIN: DrainOptions = DrainOptions { patience: Duration::from_secs(10), spread: Duration::ZERO };
 
 pub(crate) type Channel = LocalChannel<ProxyEvent, ProxyCommand>;
 
-/// Why serving ended.
+/// Result of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServeEnd {
-    /// Everything in flight was finished.
+    /// All exchanges in flight finished.
     Drained,
     /// Some exchanges took longer than the deadline.
     Cut,
 }
 
-/// The control loop of one proxy.
+/// State of the control loop of one proxy.
 pub(crate) struct ControlServer {
     pub(crate) agent_version: String,
     pub(crate) workers: Vec<Worker>,
     pub(crate) health_checks: HealthChecks,
-    /// `None` once it drains: a later `run` must find its successor, not it.
+    /// `None` while it drains: a later `run` must find the successor.
     pub(crate) sockets: Option<Sockets>,
     pub(crate) access_log: SyncSender<LogMessage>,
     pub(crate) certificates: Arc<CertificateStore>,
     pub(crate) keys: ProxyKeys,
     pub(crate) tickets: Arc<Tickets>,
-    /// Of the snapshot in use.
+    /// Generation of the snapshot in use.
     pub(crate) generation: u64,
     pub(crate) channel: Option<Channel>,
-    /// What the cores count by.
+    /// Counters and secrets of policies, shared by all cores.
     pub(crate) shared: Arc<SharedPolicyState>,
     pub(crate) collected_at: Instant,
-    /// Warning about the snapshot in use.
+    /// Warnings about the snapshot in use.
     pub(crate) warnings: Vec<&'static str>,
-    /// Apps that requests wait for.
+    /// Keys of sleeping apps that requests wait for.
     pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
     /// User who started this process; only this user and root may command it.
     pub(crate) owner: u32,
 }
 
 impl ControlServer {
-    /// Serves until it is told to drain.
+    /// Serves until a drain is requested, then drains.
     pub(crate) async fn serve(&mut self, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
         let order = self.serve_until_drained(shutdown).await?;
         self.drain(order, shutdown).await
@@ -112,7 +113,7 @@ impl ControlServer {
         }
     }
 
-    /// Without a `run` nobody hears it; it is said again for as long as requests wait.
+    /// Requests the start of a sleeping app. Repeated while requests wait, because no `run` may be connected.
     async fn wake(&mut self, app: Box<str>) {
         self.send(proxy_event::Body::Wake(ProxyWake { app_key: app.into() })).await;
     }
@@ -137,7 +138,7 @@ impl ControlServer {
         Ok(())
     }
 
-    /// Does what is asked; tells how to drain when that is it.
+    /// Executes a command; returns the drain options if the command is a drain.
     async fn command(&mut self, body: proxy_command::Body) -> Result<Option<DrainOptions>, ProxyError> {
         match body {
             proxy_command::Body::Hello(hello) if !local_protocol_accepted(hello.protocol_version) => {
@@ -176,7 +177,6 @@ impl ControlServer {
         Ok(None)
     }
 
-    /// Takes a snapshot into use on every core, or on none. Its certificates go first: a route must not lack one.
     /// Logs a warning about the settings, once for as long as it stays the same.
     fn warn(&mut self, snapshot: &Snapshot) {
         let warnings = snapshot.settings.warnings();
@@ -186,6 +186,7 @@ impl ControlServer {
         self.warnings = warnings;
     }
 
+    /// Applies a snapshot on every core, or on none. Its certificates go first, so that no route lacks one.
     async fn apply(&mut self, message: &ProxySnapshot) -> Result<Result<(), String>, ProxyError> {
         let snapshot = match Snapshot::read(message, &self.certificates.current(), &self.shared) {
             Ok(snapshot) => Arc::new(snapshot),
@@ -204,7 +205,7 @@ impl ControlServer {
     fn set_access_log(&self, snapshot: &Snapshot) {
         let settings = snapshot.settings.access_log.clone();
         let file = LogTarget { path: Arc::clone(&snapshot.access_log_path), settings };
-        // A disk that hangs must not hold the control loop: the file of before is written on.
+        // A hung disk must not block the control loop: the writer keeps its settings.
         if self.access_log.try_send(LogMessage::Set(file)).is_err() {
             tracing::warn!("the access log does not keep up; its settings stay as they were");
         }
@@ -220,7 +221,7 @@ impl ControlServer {
         }
     }
 
-    /// Asks all cores at once, then waits for all.
+    /// Sends a command to all cores at once, then waits for all answers.
     async fn ask<T>(&self, command: impl Fn(oneshot::Sender<T>) -> CoreCommand) -> Result<Vec<T>, ProxyError> {
         let mut answers = Vec::with_capacity(self.workers.len());
         for worker in &self.workers {
@@ -256,13 +257,13 @@ impl ControlServer {
         let Some(channel) = &self.channel else { return };
         let sent = timeout(SEND_TIMEOUT, channel.send(&ProxyEvent { body: Some(body) }, &[])).await;
         if !matches!(sent, Ok(Ok(()))) {
-            // A half-sent message makes the channel useless; a `run` that lives connects again.
+            // A half-sent message makes the channel useless; a live `run` connects again.
             self.channel = None;
         }
     }
 
-    /// Ends what is in flight, or is ended by the deadline. Goes on counting and obeying: keep-alive connections may still get a
-    /// request, which is to be routed by what is true then.
+    /// Waits for the exchanges in flight until the deadline. Still reports and obeys commands: requests may still
+    /// arrive on keep-alive connections and must be routed by the latest snapshot.
     async fn drain(&mut self, order: DrainOptions, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
         self.sockets = None;
         let mut ticks = seconds();
@@ -297,12 +298,12 @@ impl ControlServer {
                 }
             }
         };
-        // What was counted since the last second.
+        // Reports the counts since the last second.
         self.report().await?;
         Ok(end)
     }
 
-    /// Ready when the last connection of the last core has ended.
+    /// Starts the drain on all cores; the future completes when their last connections have ended.
     fn begin_drain(
         &self,
         order: DrainOptions,
@@ -322,7 +323,7 @@ impl ControlServer {
     }
 }
 
-/// Near the wall clock's seconds, so that frames of many servers line up in charts.
+/// Returns a ticker aligned to seconds of the wall clock, so that frames of many servers line up in charts.
 fn seconds() -> Interval {
     let into_second = Duration::from_millis(clock::unix_ms() % 1000);
     let mut ticks = interval_at(tokio::time::Instant::now() + (STATS_EVERY - into_second), STATS_EVERY);
@@ -330,7 +331,7 @@ fn seconds() -> Interval {
     ticks
 }
 
-/// The next command; never without a `run`, and `None` when it has just gone.
+/// Returns the next command; pending without a `run`, and `None` if it has just disconnected.
 async fn receive(channel: &mut Option<Channel>) -> Option<proxy_command::Body> {
     let Some(open) = channel else { return std::future::pending().await };
     match open.receive().await {
@@ -348,7 +349,8 @@ async fn receive(channel: &mut Option<Channel>) -> Option<proxy_command::Body> {
     }
 }
 
-/// Checks that only `owner` and root command a proxy, whatever the socket's folder lets in: not even another proxy's process may.
+/// True if the peer is `owner` or root. Not even the process of another proxy may command this one, whatever the
+/// permissions of the folder are.
 fn is_from(stream: &UnixStream, owner: u32) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == owner || peer.uid() == 0)
 }
@@ -439,11 +441,11 @@ fn route_stats(key: &str, numbers: &PolicyCounters) -> ProxyRouteStats {
     }
 }
 
-/// An app and one of its routes.
+/// Key of route metrics: an app and one of its routes.
 type AppRoute = (Box<str>, Arc<str>);
 type CountersByRoute = BTreeMap<AppRoute, RouteCounters>;
 
-/// Those that go into a frame: the busiest, and what is left of each app as its empty route.
+/// Returns the metrics for a frame: the busiest routes, and the sum of the others of each app under an empty route.
 fn busiest(mut served: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
     if served.len() > ROUTES_MAX {
         let mut order: Vec<(u64, AppRoute)> =

@@ -1,4 +1,4 @@
-//! The listening sockets, held by `run` and `proxy` both, so that either can die and no client is refused.
+//! Listening sockets, held by both `run` and the proxy, so that either can die without a refused client.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -12,36 +12,36 @@ use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::{ProxyError, ProxyKeys};
 
-/// Clients that may wait to be accepted, for each core.
+/// Accept queue length of each core.
 const BACKLOG: i32 = 4096;
 
-/// Ports that are tried when any will do: TCP's may be taken over UDP.
+/// Maximum number of ports to try if any port will do: the UDP port of a free TCP port may be taken.
 const PORT_CHOICES_MAX: usize = 16;
-/// Datagrams that may wait in the kernel, for each core and direction.
+/// Kernel buffer for datagrams, for each core and direction.
 const DATAGRAM_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
-/// A client that says nothing for so long, in a stream without end for one, is asked by the kernel whether it still lives,
-/// and its connection ends after nine questions without an answer (tcp(7)).
+/// TCP keepalive of client connections: the kernel probes a silent client after this time and closes its connection
+/// after nine probes without an answer (tcp(7)).
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What is spoken on a listener.
+/// Protocol of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListenerKind {
     /// TLS, then HTTP/1.1 or HTTP/2.
     Https,
-    /// HTTP/1.1, to be redirected.
+    /// HTTP/1.1; requests are redirected.
     Http,
-    /// QUIC, with HTTP/3 in it; on the addresses of `Https`, over UDP.
+    /// HTTP/3 over QUIC, on the UDP ports of the `Https` addresses.
     Quic,
 }
 
-/// One core's listening socket.
+/// Listening socket of one core.
 #[derive(Debug)]
 pub struct OwnedListener {
-    /// What is spoken on it.
+    /// Protocol of the socket.
     pub kind: ListenerKind,
-    /// Where it listens.
+    /// Address to which the socket is bound.
     pub address: SocketAddr,
     descriptor: OwnedFd,
 }
@@ -51,7 +51,7 @@ impl OwnedListener {
         Ok(Self { kind: self.kind, address: self.address, descriptor: self.descriptor.try_clone()? })
     }
 
-    /// Whether a socket on `[::]` takes IPv4 too.
+    /// True if the socket accepts IPv4 as well as IPv6.
     pub(crate) fn takes_ipv4(&self) -> bool {
         self.address.is_ipv6() && SockRef::from(&self.descriptor).only_v6().is_ok_and(|only| !only)
     }
@@ -78,14 +78,14 @@ impl AsFd for OwnedListener {
 /// All sockets of a proxy.
 #[derive(Debug)]
 pub struct Sockets {
-    /// Of all addresses and cores.
+    /// Listeners of all addresses and cores.
     pub listeners: Vec<OwnedListener>,
     control: UnixListener,
 }
 
 impl Sockets {
-    /// Binds one socket for each address and core, QUIC's beside those for HTTPS, and the control socket in place of a dead
-    /// one's.
+    /// Binds one socket for each address and core, UDP sockets for QUIC beside those for HTTPS, and the control
+    /// socket, which replaces that of a dead proxy.
     pub fn bind(
         https: &[SocketAddr],
         http: &[SocketAddr],
@@ -106,7 +106,8 @@ impl Sockets {
         Ok(Self { listeners, control: bind_control(control_path)? })
     }
 
-    /// Sockets of a proxy that could not hand them over itself; those of no kind are left out.
+    /// Builds the set from sockets of a proxy that could not hand them over itself; sockets without a `kind` are
+    /// dropped.
     pub(crate) fn recover(
         descriptors: Vec<OwnedFd>,
         kind: impl Fn(SocketAddr) -> Option<ListenerKind>,
@@ -120,8 +121,8 @@ impl Sockets {
         Ok(Self { listeners, control: bind_control(control_path)? })
     }
 
-    /// Binds QUIC's sockets where a proxy of a former version had none, or where they were lost. A port that somebody else
-    /// has costs HTTP/3 there and nothing else.
+    /// Binds missing QUIC sockets, which an older proxy did not have or which were lost. If another process holds a
+    /// UDP port, only HTTP/3 on that address is lost.
     pub(crate) fn complete_quic(&mut self) {
         let cores = self.cores();
         let quic = self.addresses(ListenerKind::Quic);
@@ -131,18 +132,18 @@ impl Sockets {
         }
     }
 
-    /// A new control socket in place of one whose line may hold connections that nobody waits for any more.
+    /// Binds a new control socket, because the queue of the old one may hold stale connections.
     pub(crate) fn renew_control(&mut self, control_path: &Path) -> Result<(), ProxyError> {
         self.control = bind_control(control_path)?;
         Ok(())
     }
 
-    /// The first address of a kind, with its port as bound.
+    /// Returns the first address of a kind, with the bound port.
     pub fn address(&self, kind: ListenerKind) -> Option<SocketAddr> {
         self.listeners.iter().find(|listener| listener.kind == kind).map(|listener| listener.address)
     }
 
-    /// The addresses of a kind, each once.
+    /// Returns the distinct addresses of a kind.
     pub(crate) fn addresses(&self, kind: ListenerKind) -> Vec<SocketAddr> {
         let mut addresses: Vec<_> =
             self.listeners.iter().filter(|listener| listener.kind == kind).map(|listener| listener.address).collect();
@@ -151,7 +152,7 @@ impl Sockets {
         addresses
     }
 
-    /// Sockets per address.
+    /// Returns the number of sockets for each address, which is one for each core.
     pub(crate) fn cores(&self) -> usize {
         let mut counts = std::collections::HashMap::new();
         for listener in &self.listeners {
@@ -160,7 +161,7 @@ impl Sockets {
         counts.into_values().max().unwrap_or(1)
     }
 
-    /// The message that names the sockets, and the sockets in its order. `keys` go with them.
+    /// Returns a message with the names of the sockets and the keys, and the descriptors in the same order.
     pub(crate) fn describe(&self, keys: &ProxyKeys) -> (Listeners, Vec<BorrowedFd<'_>>) {
         let mut listeners = Vec::new();
         for listener in &self.listeners {
@@ -176,7 +177,7 @@ impl Sockets {
         (Listeners { listeners, keys: Some(keys.message()) }, descriptors.chain([self.control.as_fd()]).collect())
     }
 
-    /// Sockets that arrived with their message.
+    /// Builds the set from a message and the descriptors that came with it.
     pub(crate) fn adopt(message: &Listeners, descriptors: Vec<OwnedFd>) -> Result<Self, ProxyError> {
         if message.listeners.len() != descriptors.len() {
             return Err(ProxyError::Protocol("sockets and their names differ in number"));
@@ -200,7 +201,7 @@ impl Sockets {
         Ok(Self { listeners, control })
     }
 
-    /// Where the control socket lies.
+    /// Returns the path of the control socket.
     pub(crate) fn control_path(&self) -> io::Result<PathBuf> {
         let address = self.control.local_addr()?;
         address.as_pathname().map(Path::to_owned).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
@@ -222,7 +223,7 @@ fn bind_control(path: &Path) -> Result<UnixListener, ProxyError> {
     UnixListener::bind(path).map_err(at)
 }
 
-/// Whether `address` is `[::]` and is to take IPv4 too: yes, unless `0.0.0.0` is asked for beside it on the same port.
+/// True if `address` is `[::]` and accepts IPv4 too: always, unless `0.0.0.0` is configured on the same port.
 pub(crate) fn takes_ipv4<'a>(address: SocketAddr, mut all: impl Iterator<Item = &'a SocketAddr>) -> bool {
     let is_its_twin = |other: &SocketAddr| {
         other.is_ipv4() && other.ip().is_unspecified() && other.port() == address.port() && address.port() != 0
@@ -230,13 +231,13 @@ pub(crate) fn takes_ipv4<'a>(address: SocketAddr, mut all: impl Iterator<Item = 
     address.is_ipv6() && address.ip().is_unspecified() && !all.any(is_its_twin)
 }
 
-/// `0.0.0.0` for a `[::]` that can't be had because this machine has IPv6 turned off.
+/// Returns `0.0.0.0` in place of `[::]` if the error shows that IPv6 is disabled on this machine.
 fn without_ipv6(address: SocketAddr, both: bool, error: &io::Error) -> Option<SocketAddr> {
     let off = matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL));
     (both && off).then(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
 }
 
-/// TCP's sockets, and UDP's on the same port. A port of the system's choice is one that both have.
+/// Binds TCP sockets and UDP sockets on the same port. A port that the system chooses is free for both.
 fn bind_https(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<OwnedListener>) -> io::Result<()> {
     let before = listeners.len();
     for _ in 0..PORT_CHOICES_MAX {
@@ -260,7 +261,8 @@ fn bind_quic_or_warn(address: SocketAddr, both: bool, cores: usize, listeners: &
     }
 }
 
-/// One UDP socket a core. Whoever holds them keeps the port and the datagrams that arrive while a proxy is replaced.
+/// Binds one UDP socket for each core. The descriptors keep the port, and the datagrams that arrive while a proxy is
+/// replaced.
 fn bind_quic(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<OwnedListener>) -> io::Result<()> {
     let socket = || {
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
@@ -269,12 +271,12 @@ fn bind_quic(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<
         }
         io::Result::Ok(socket)
     };
-    // As for TCP: a first bind that shares with nobody tells whether the port is free.
+    // As for TCP: a first bind without SO_REUSEPORT shows whether the port is free.
     socket()?.bind(&address.into())?;
     for _ in 0..cores.max(1) {
         let socket = socket()?;
         socket.set_reuse_port(true)?;
-        // As much as the system grants; a burst of clients must not be lost while a core is busy.
+        // The kernel may grant less; a burst of clients must not be lost while a core is busy.
         socket.set_recv_buffer_size(DATAGRAM_BUFFER_BYTES)?;
         socket.set_send_buffer_size(DATAGRAM_BUFFER_BYTES)?;
         socket.bind(&address.into())?;
@@ -304,7 +306,7 @@ fn bind_group(
     for _ in 0..cores.max(1) {
         let socket = socket(address, both)?;
         socket.set_reuse_port(true)?;
-        // Both are inherited by what is accepted: spares system calls for each client.
+        // Accepted sockets inherit both options, which saves system calls for each client.
         socket.set_tcp_nodelay(true)?;
         socket.set_tcp_keepalive(&keepalive)?;
         socket.bind(&address.into())?;
@@ -315,7 +317,8 @@ fn bind_group(
     Ok(())
 }
 
-/// SO_REUSEPORT would share the port with another proxy of this user without a word; a first bind without it tells.
+/// Checks that a port is free: SO_REUSEPORT would silently share it with another proxy of this user, and a bind
+/// without it fails.
 fn probe(address: SocketAddr, both: bool) -> io::Result<SocketAddr> {
     let probe = socket(address, both)?;
     probe.bind(&address.into())?;
@@ -359,7 +362,7 @@ mod tests {
         let port = sockets.address(ListenerKind::Https).unwrap().port();
         std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         std::net::TcpStream::connect((std::net::Ipv6Addr::LOCALHOST, port)).unwrap();
-        // Both asked for by name: each has its own sockets.
+        // With both addresses configured, each has its own sockets.
         let (six, four) = (SocketAddr::new(any.ip(), port), SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)));
         drop(sockets);
         let both = Sockets::bind(&[six, four], &[], 1, &folder.path().join("b.sock")).unwrap();

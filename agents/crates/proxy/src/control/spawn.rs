@@ -1,4 +1,4 @@
-//! The start of a proxy's process: its sockets and keys, and its first word.
+//! Starts a proxy process and passes it its sockets and keys.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -13,7 +13,7 @@ use super::link::{self, Channel};
 use super::process::Process;
 use super::{ProxyError, ProxyKeys, Sockets};
 
-/// Starts a proxy. Its sockets travel over the one that is its standard input, which stays the channel.
+/// Starts a proxy. Its sockets travel over its standard input, a Unix socket that stays the control channel.
 pub(super) async fn spawn(
     program: &Path,
     sockets: &Sockets,
@@ -25,7 +25,7 @@ pub(super) async fn spawn(
     let mut child = Command::new(program)
         .arg("proxy")
         .stdin(Stdio::from(OwnedFd::from(far)))
-        // Ctrl-C in a terminal goes to the whole group of `run`, and must not end what outlives it.
+        // Ctrl-C in a terminal signals the whole process group of `run`, and the proxy must outlive `run`.
         .process_group(0)
         .spawn()
         .map_err(failed)?;
@@ -35,13 +35,13 @@ pub(super) async fn spawn(
     let begun = async {
         channel.send(&serve, &descriptors).await?;
         link::greet_new(&mut channel).await?;
-        // The number of the child, not the one that it reports.
+        // Process id of the child, not the one that it reports.
         Process::open(child.id().ok_or(ProxyError::Protocol("the proxy ended at once"))?)
     };
     match begun.await {
         Ok(process) => Ok((channel, child, process)),
         Err(error) => {
-            // It would serve by nobody's orders.
+            // It would serve without a supervisor.
             child.kill().await.map_err(failed)?;
             Err(error)
         }

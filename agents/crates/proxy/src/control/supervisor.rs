@@ -1,5 +1,5 @@
-//! `run`'s side of a proxy's life: adopt the one that serves or start one, follow a dead one at once with the same sockets
-//! and the same snapshot. Dropping the keeper leaves the proxy alive.
+//! Proxy supervisor in `run`: adopts the running proxy or starts one, restarts it with the same sockets and snapshot
+//! if it dies, and upgrades it. Invariant: dropping the supervisor leaves the proxy running.
 
 use std::collections::VecDeque;
 use std::fs::{File, metadata};
@@ -27,41 +27,41 @@ use crate::core::DrainOptions;
 use crate::h3::forget_neighbours;
 use crate::worker::tell;
 
-/// Frames of a minute may wait for a slow reader; more are dropped.
+/// Maximum number of statistics frames (about a minute) that wait for a slow reader; more are dropped.
 const STATS_WAITING_MAX: usize = 64;
-/// Calls for apps that sleep that may wait; what is lost is said again within a second.
+/// Maximum number of wake-up requests that wait; the proxy repeats lost ones within a second.
 const WAKES_WAITING_MAX: usize = 256;
-/// For exchanges in flight of a proxy that can't be spoken to and is replaced.
+/// Drain timeout of a proxy that can't be adopted and is replaced.
 const REPLACED_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// A process whose channel closed because it ended is seen to have ended within this.
+/// Maximum time between the end of a channel and the exit of its process if the process died.
 const DEATH_TIMEOUT: Duration = Duration::from_millis(200);
-/// Statistics come once a second: a proxy that says nothing for so long hangs.
+/// Time without an event after which a proxy counts as hung; statistics come once a second.
 const SILENT_AFTER: Duration = Duration::from_secs(15);
-/// A new proxy has so long to take the table and to say a first word.
+/// Maximum time until a new proxy has applied the snapshot and sent statistics.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(15);
-/// An upgrade that failed is tried again after this.
+/// Delay before a failed upgrade is tried again.
 const UPGRADE_AGAIN: Duration = Duration::from_secs(60);
-/// A proxy that lived this long did not die of its start.
+/// Minimum uptime after which an exit does not count as a failed start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// How a proxy is started and found.
+/// Options for starting and finding a proxy.
 #[derive(Debug, Clone)]
 pub struct SupervisorOptions {
-    /// The program whose `proxy` subcommand is the proxy.
+    /// Program that provides the `proxy` subcommand.
     pub program: PathBuf,
-    /// Where a later `run` finds it.
+    /// Path of the control socket; a later `run` finds the proxy here.
     pub control_path: PathBuf,
-    /// Addresses for HTTPS.
+    /// Listen addresses of HTTPS.
     pub https: Vec<SocketAddr>,
-    /// Addresses for plain HTTP, which is redirected.
+    /// Listen addresses of plain HTTP, which is redirected.
     pub http: Vec<SocketAddr>,
-    /// Cores to serve with.
+    /// Number of worker threads.
     pub workers: usize,
-    /// How a proxy that was upgraded ends what it has.
+    /// Drain of the old proxy after an upgrade.
     pub retirement: DrainOptions,
 }
 
-/// Told the generation that is in use, or why it is not.
+/// Receives the generation in use, or the reason of a refusal.
 type Applied = oneshot::Sender<Result<u64, String>>;
 
 enum Request {
@@ -70,7 +70,7 @@ enum Request {
     Stop(Duration, oneshot::Sender<()>),
 }
 
-/// A proxy that is kept alive.
+/// Handle of a supervised proxy process.
 #[derive(Debug)]
 pub struct ProxySupervisor {
     requests: mpsc::Sender<Request>,
@@ -81,7 +81,8 @@ pub struct ProxySupervisor {
 }
 
 impl ProxySupervisor {
-    /// Adopts the proxy that serves behind the control socket, or binds the sockets and starts one. Statistics come once a second.
+    /// Adopts the proxy behind the control socket, or binds the sockets and starts one. Statistics arrive once a
+    /// second.
     pub async fn start(options: SupervisorOptions) -> Result<(Self, mpsc::Receiver<ProxyStats>), ProxyError> {
         let mut task = SupervisorTask::find(options).await?;
         let (requests, received) = mpsc::channel(16);
@@ -95,7 +96,7 @@ impl ProxySupervisor {
         };
         tokio::spawn(async move {
             let stopped = task.run(received, &stats).await;
-            // Whoever waits for the stop may count on closed ports: this process holds the sockets too.
+            // A stop guarantees closed ports, and this process holds the sockets too.
             drop(task);
             if let Some(stopped) = stopped {
                 tell(stopped, ());
@@ -104,8 +105,8 @@ impl ProxySupervisor {
         Ok((supervisor, receiver))
     }
 
-    /// Makes the proxy serve by `snapshot`; tells the generation it got, which statistics name. An error is the reason it was
-    /// refused for; what was served before is served on.
+    /// Applies a snapshot and returns its generation, which statistics name. An error is the reason of a refusal; the
+    /// previous snapshot stays in use.
     pub async fn apply(&self, snapshot: ProxySnapshot) -> Result<u64, String> {
         let (applied, answer) = oneshot::channel();
         let gone = || "the proxy is stopped".to_owned();
@@ -113,9 +114,9 @@ impl ProxySupervisor {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Starts another proxy of the options' program in place of the one that serves: on the same sockets, with the same table and
-    /// keys. Returns once the new one has proved that it serves; the old one then ends what it has. On an error the old one
-    /// serves on.
+    /// Replaces the running proxy by a new process of the options' program, with the same sockets, snapshot and keys.
+    /// Returns once the new one has proved that it serves; the old one then drains. On an error the old one continues
+    /// to serve.
     pub async fn upgrade(&self) -> Result<(), String> {
         let (upgraded, answer) = oneshot::channel();
         let gone = || "the proxy is stopped".to_owned();
@@ -123,7 +124,7 @@ impl ProxySupervisor {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Drains the proxy, and those that drain already, and ends them.
+    /// Drains and ends the proxy, and those that already drain.
     pub async fn stop(&self, patience: Duration) {
         let (stopped, answer) = oneshot::channel();
         if self.requests.send(Request::Stop(patience, stopped)).await.is_ok() && answer.await.is_err() {
@@ -131,22 +132,22 @@ impl ProxySupervisor {
         }
     }
 
-    /// Keys of apps that sleep and that requests wait for, from now on.
+    /// Subscribes to keys of sleeping apps that requests wait for.
     pub fn wakes(&self) -> broadcast::Receiver<String> {
         self.wakes.subscribe()
     }
 
-    /// The proxy's process; another one after a crash.
+    /// Returns the process id of the proxy; it changes after a restart or upgrade.
     pub fn pid(&self) -> u32 {
         self.pid.load(Ordering::Relaxed)
     }
 
-    /// The first HTTPS address, with its port as bound.
+    /// Returns the first HTTPS address, with the bound port.
     pub fn https_address(&self) -> Option<SocketAddr> {
         self.https
     }
 
-    /// The first plain address, with its port as bound.
+    /// Returns the first plain HTTP address, with the bound port.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
     }
@@ -158,20 +159,20 @@ struct SupervisorTask {
     keys: ProxyKeys,
     channel: Channel,
     process: Process,
-    /// `None` for an adopted one, which is nobody's child any more.
+    /// `None` for an adopted proxy, which is not a child of this process.
     child: Option<Child>,
     pid: Arc<AtomicU32>,
     generation: u64,
     applied: Option<ProxySnapshot>,
-    /// The last one that was refused while none was applied.
+    /// Last snapshot that was refused while none was applied.
     refused: Option<ProxySnapshot>,
     pending: VecDeque<(ProxySnapshot, Applied)>,
     started: Instant,
-    /// The last event of the proxy.
+    /// Time of the last event from the proxy.
     last_event_at: Instant,
     reconnected: Option<Instant>,
     retiring: DrainingProxies,
-    /// When another proxy is to take this one's place.
+    /// Time of the next upgrade attempt.
     upgrade_at: Option<Instant>,
     upgrades: Vec<oneshot::Sender<Result<(), String>>>,
     wakes: broadcast::Sender<String>,
@@ -198,7 +199,7 @@ impl SupervisorTask {
             }
             Ok(Some(AdoptedProxy { mut channel, pid, .. })) => {
                 tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
-                // It closes the channel when it ends, and only then are its addresses free.
+                // The proxy closes the channel when it exits, and only then are its addresses free.
                 if link::command(&channel, drain(at_once(EXIT_TIMEOUT))).await.is_ok() {
                     while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive_only_messages()).await, Ok(Ok(Some(_)))) {}
                 }
@@ -236,7 +237,7 @@ impl SupervisorTask {
             child,
             pid: Arc::new(AtomicU32::new(process.pid)),
             process,
-            // Grows over restarts of `run` too.
+            // Grows across restarts of `run` too.
             generation: clock::unix_ms(),
             applied: None,
             refused: None,
@@ -252,7 +253,7 @@ impl SupervisorTask {
         }
     }
 
-    /// Runs until it is stopped; what it answers is to be told of it.
+    /// Supervises the proxy until a stop; returns the sender that reports the stop.
     async fn run(
         &mut self,
         mut requests: mpsc::Receiver<Request>,
@@ -261,9 +262,9 @@ impl SupervisorTask {
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
         loop {
             let failed = tokio::select! {
-                // What was said before a pause of the whole machine is heard before the pause counts as silence.
+                // Events from before a pause of the whole machine are read before the pause counts as silence.
                 biased;
-                // No event has descriptors: a proxy in the wrong hands could use up those of this process.
+                // Events carry no descriptors: a compromised proxy could exhaust those of this process.
                 event = self.channel.receive_only_messages() => match event {
                     Ok(Some(event)) => {
                         self.last_event_at = Instant::now();
@@ -312,7 +313,8 @@ impl SupervisorTask {
         }
     }
 
-    /// New keys, to the proxy too. It learns of those it missed with the next ones, or from its start.
+    /// Rotates the keys and sends them to the proxy. A proxy that misses them gets them with the next rotation or at
+    /// its start.
     async fn turn_keys(&mut self) -> Result<(), ProxyError> {
         self.keys.rotate()?;
         link::command(&self.channel, proxy_command::Body::Keys(self.keys.message())).await
@@ -358,7 +360,8 @@ impl SupervisorTask {
         }
     }
 
-    /// An answer that is due must come from whom was asked; and without a table the new one would serve nobody.
+    /// True if an upgrade may start now: no snapshot awaits its result, and the new proxy would have a snapshot to
+    /// serve.
     fn may_upgrade(&self) -> bool {
         let has_table = self.applied.is_some() || self.refused.is_some();
         self.upgrade_at.is_some() && self.pending.is_empty() && (has_table || !self.upgrades.is_empty())
@@ -374,7 +377,7 @@ impl SupervisorTask {
             }
             Err(error) => {
                 tracing::error!(%error, "the proxy can't be upgraded; the old one serves on");
-                // Somebody who waits decides for themselves.
+                // A caller that waits decides for itself.
                 self.upgrade_at = self.upgrades.is_empty().then(|| Instant::now() + UPGRADE_AGAIN);
                 Err(error.to_string())
             }
@@ -411,7 +414,7 @@ impl SupervisorTask {
     }
 
     fn applied(&mut self, applied: &SnapshotApplied) {
-        // The answer to a snapshot that was sent again after a crash has nobody waiting.
+        // A snapshot that was sent again after a restart has no pending caller.
         let Some((snapshot, answer)) = self.pending.pop_front_if(|(first, _)| first.generation == applied.generation)
         else {
             return;
@@ -427,10 +430,10 @@ impl SupervisorTask {
         tell(answer, result);
     }
 
-    /// Speaks again to a proxy that only lost its channel; starts one in place of a dead or hung one: same sockets, so nobody
-    /// is refused; same snapshot, so nobody is lost.
+    /// Reconnects to a proxy that only lost its channel; replaces a dead or hung one. The new process gets the same
+    /// sockets, so no client is refused, and the same snapshot, so no route is lost.
     async fn follow(&mut self, backoff: &mut Backoff) {
-        // A snapshot that killed it must not kill its successor.
+        // A snapshot that crashed the proxy must not crash the next one.
         for (_, answer) in self.pending.drain(..) {
             tell(answer, Err("the proxy ended while it took the change; try again".to_owned()));
         }
@@ -457,7 +460,7 @@ impl SupervisorTask {
 
     async fn reconnect(&mut self) -> Result<(), ProxyError> {
         let found = tokio::select! {
-            // Nobody would answer on its socket, which we hold too.
+            // No process would answer on its control socket, which this process holds too.
             () = self.process.ended() => Ok(None),
             found = link::adopt(&self.options.control_path) => found,
         };
@@ -484,7 +487,7 @@ impl SupervisorTask {
         self.end_process(Duration::ZERO).await?;
         self.sockets.renew_control(&self.options.control_path)?;
         let (channel, child, process) = spawn(&self.options.program, &self.sockets, &self.keys).await?;
-        // From here on it is ours to end, whatever happens next.
+        // From here on this process must end it, whatever happens next.
         let old = std::mem::replace(&mut self.process, process).pid;
         self.child = Some(child);
         self.channel = channel;
@@ -501,7 +504,7 @@ impl SupervisorTask {
         Ok(())
     }
 
-    /// Makes sure that the old process is gone: two must not serve two snapshots on one port.
+    /// Ends the old process: two proxies must not serve two snapshots on one port.
     async fn end_process(&mut self, patience: Duration) -> Result<(), ProxyError> {
         self.process.end(patience).await?;
         if let Some(mut child) = self.child.take()
@@ -516,7 +519,7 @@ impl SupervisorTask {
         self.retiring.tell(&drain(at_once(patience)));
         let asked = link::command(&self.channel, drain(at_once(patience))).await;
         let channel = &mut self.channel;
-        // It closes the channel when it ends.
+        // The proxy closes the channel when it exits.
         let ended =
             timeout(patience + EXIT_TIMEOUT, async { while let Ok(Some(_)) = channel.receive().await {} }).await;
         if asked.is_err() || ended.is_err() {
@@ -536,7 +539,7 @@ impl SupervisorTask {
     }
 }
 
-/// Told to end: nobody takes over, so idle clients gain nothing from waiting.
+/// Drain for a stop: no successor takes over, so idle connections close without a delay.
 fn at_once(patience: Duration) -> DrainOptions {
     DrainOptions { patience, spread: Duration::ZERO }
 }
@@ -546,9 +549,9 @@ pub(super) fn drain(order: DrainOptions) -> proxy_command::Body {
     proxy_command::Body::Drain(ProxyDrain { timeout_ms: millis(order.patience), spread_ms: millis(order.spread) })
 }
 
-/// Whether `program` was replaced since the process started from it, or is another one altogether.
+/// True if the process runs another program than `program`, or an older file of it.
 fn runs_another_program(pid: u32, program: &Path) -> bool {
-    // The link leads to what was started, even when that has been removed.
+    // The link points to the started file even if it has been removed.
     match (metadata(format!("/proc/{pid}/exe")), metadata(program)) {
         (Ok(running), Ok(wanted)) => (running.dev(), running.ino()) != (wanted.dev(), wanted.ino()),
         (Err(error), _) | (_, Err(error)) => {
@@ -558,7 +561,7 @@ fn runs_another_program(pid: u32, program: &Path) -> bool {
     }
 }
 
-/// Ready with its first second once a new proxy serves by `table`.
+/// Waits until a new proxy has applied `table`; returns its first statistics frame.
 async fn prove(
     channel: &mut Channel,
     log: Option<&File>,

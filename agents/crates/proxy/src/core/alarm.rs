@@ -1,5 +1,5 @@
-//! Deadlines without timers: each connection owns one alarm, and one tick looks at all of them. Setting an alarm stores a
-//! number; no entry moves, no clock is read. Exact to one tick, which deadlines of seconds don't notice.
+//! Deadlines without a timer for each: every connection owns one alarm, and one tick checks all of them. Setting an
+//! alarm stores a number and reads no clock; its precision is one tick.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,11 +22,11 @@ struct Slots {
 
 #[derive(Debug, Default)]
 struct AlarmEntry {
-    /// Zero: not set.
+    /// Deadline on the core clock; zero if none is set.
     deadline_ms: Cell<u64>,
-    /// Zero: the alarm's owner is not an idle connection.
+    /// Start of the idle time; zero if the owner is not an idle connection.
     idle_since_ms: Cell<u64>,
-    /// Another client wants the place of its owner.
+    /// True if another client needs the place of the owner.
     is_wanted: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
@@ -36,12 +36,12 @@ impl Alarms {
         Rc::new(Self { started: Instant::now(), now_ms: Cell::new(1), slots: RefCell::default() })
     }
 
-    /// Milliseconds since the core began, as of the last tick.
+    /// Returns milliseconds since the core started, as of the last tick.
     pub(crate) fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }
 
-    /// The same, this very moment: reads the clock.
+    /// Returns milliseconds since the core started; reads the clock.
     pub(crate) fn exact_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
@@ -51,7 +51,7 @@ impl Alarms {
         self.now_ms.set(now_ms);
     }
 
-    /// Wakes everyone whose deadline has passed.
+    /// Wakes the owners of all expired alarms.
     pub(crate) fn tick(&self) {
         let now = self.exact_ms();
         self.now_ms.set(now);
@@ -64,7 +64,7 @@ impl Alarms {
         }
     }
 
-    /// Wakes every owner, whatever its deadline: something that concerns all has changed.
+    /// Wakes all owners whatever their deadlines, after a change that concerns all.
     pub(crate) fn wake_all(&self) {
         for entry in self.slots.borrow().entries.iter().flatten() {
             if let Some(waker) = entry.waker.take() {
@@ -73,8 +73,8 @@ impl Alarms {
         }
     }
 
-    /// Rings for the connections that have idled longest: at most `count`, and only those that idle since `before_ms` or longer.
-    /// Returns since when the last of them has idled.
+    /// Wakes the connections that have idled longest to close them: at most `count`, and only those idle since
+    /// `before_ms` or longer. Returns since when the last of them has idled.
     pub(crate) fn wake_longest_idle(&self, count: usize, before_ms: u64) -> Option<u64> {
         let slots = self.slots.borrow();
         let idle = slots.entries.iter().flatten().filter(|entry| (1..=before_ms).contains(&entry.idle_since_ms.get()));
@@ -95,7 +95,7 @@ impl Alarms {
         last
     }
 
-    /// An alarm that is not set.
+    /// Creates an alarm without a deadline.
     pub(crate) fn alarm(self: &Rc<Self>) -> Alarm {
         let entry = Rc::new(AlarmEntry::default());
         let mut slots = self.slots.borrow_mut();
@@ -113,7 +113,7 @@ impl Alarms {
     }
 }
 
-/// One deadline at a time; gone with its owner.
+/// Alarm with one deadline at a time; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     alarms: Rc<Alarms>,
@@ -122,7 +122,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Rings after `delay`, instead of whenever it was set to before.
+    /// Sets the deadline to `delay` from now, in place of any former one.
     pub(crate) fn set(&self, delay: Duration) {
         let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
@@ -133,37 +133,36 @@ impl Alarm {
         self.alarms.now_ms()
     }
 
-    /// Marks its owner as a connection that idles from now on: others may want its place.
+    /// Marks the owner as an idle connection from now on, which may close to make room.
     pub(crate) fn idles(&self) {
         self.entry.idle_since_ms.set(self.alarms.now_ms());
     }
 
-    /// Marks its owner as no longer idle.
+    /// Marks the owner as not idle.
     pub(crate) fn works(&self) {
         self.entry.idle_since_ms.set(0);
     }
 
-    /// Reports whether it rings because others want its owner's place.
+    /// True if the alarm fired because another client needs the place of the owner.
     pub(crate) fn is_wanted(&self) -> bool {
         self.entry.is_wanted.get()
     }
 
-    /// Rings at a moment of the core's clock, or never.
+    /// Sets the deadline to a moment of the core clock; `None` clears it.
     pub(crate) fn set_at(&self, at_ms: Option<u64>) {
         self.entry.deadline_ms.set(at_ms.map_or(0, |at| at.max(1)));
     }
 
-    /// Lets another task than its owner ring it.
+    /// Returns a waker for other tasks.
     pub(crate) fn remote_waker(&self) -> RemoteWaker {
         RemoteWaker(Rc::clone(&self.entry))
     }
 
-    /// Never rings until it is set again.
     pub(crate) fn clear(&self) {
         self.entry.deadline_ms.set(0);
     }
 
-    /// Ready once the deadline has passed; else the task is woken when it does.
+    /// Ready once the deadline has passed; otherwise the task is woken when it does.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.entry.deadline_ms.get();
         if deadline != 0 && deadline <= self.alarms.now_ms() {
@@ -177,7 +176,7 @@ impl Alarm {
     }
 }
 
-/// Rings an alarm before its deadline.
+/// Fires an alarm from another task, before its deadline.
 #[derive(Debug)]
 pub(crate) struct RemoteWaker(Rc<AlarmEntry>);
 

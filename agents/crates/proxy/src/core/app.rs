@@ -1,6 +1,6 @@
-//! App as one core sees it: its instances, its queue of requests, its bounds and its numbers.
-//! Owns who is let in, where to, and in what order. Opens no connection and reads no byte. All state is of this core and this app:
-//! whatever another app does, nothing here waits for it.
+//! App as one core sees it: its instances, wait queue, limits and numbers. Decides which requests are admitted, in
+//! which order and to which instance; performs no I/O. Invariant: all state belongs to this core and app, so no app
+//! waits for another.
 
 mod bounds;
 mod load_balancer;
@@ -27,54 +27,54 @@ use shares::Shares;
 use sleep::Sleep;
 use wait_queue::{QueueEntry, WaitQueue};
 
-/// An app on one core. Lives on while exchanges of it do, even when no route leads to it any more.
+/// App on one core. Lives while it has exchanges in flight, even when no route leads to it.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) key: Box<str>,
     measured: Cell<bool>,
     pub(crate) numbers: RefCell<AppNumbers>,
-    /// Exchanges of it, wherever they are.
+    /// Exchanges in flight, queued ones included.
     pub(crate) in_flight: Cell<u32>,
     clock: Rc<Alarms>,
     random: RequestIds,
     bounds: Cell<Bounds>,
-    /// Its part of the core's connections to apps.
+    /// Use of the quota of connections to apps.
     connections: Rc<AppPart>,
-    /// Its part of the request heads that the core keeps.
+    /// Use of the quota of kept request heads.
     heads: Rc<AppPart>,
     load_balancer: RefCell<LoadBalancer>,
-    /// Slots that are taken.
+    /// Number of permits in use.
     busy: Cell<u32>,
     wait_queue: RefCell<WaitQueue>,
-    /// Slots held by each client.
+    /// Permits held by each client.
     shares: RefCell<Shares>,
-    /// How many stand in line: asked on the hot path, where nobody does.
+    /// Length of the wait queue, cached for the hot path.
     waiting: Cell<u32>,
     admission: Cell<Admission>,
     budget: Cell<RetryBudget>,
-    /// Of an app that may have no instance because nobody asks.
+    /// Set if the app may sleep, which means that it has no instance while no requests arrive.
     sleep: RefCell<Option<Sleep>>,
 }
 
-/// What a request wants of its app.
+/// Request for an instance of an app.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceRequest {
-    /// Key of its client's address.
+    /// Key of the address of the client.
     pub(crate) client: u64,
     pub(crate) priority: Priority,
     pub(crate) affinity: Affinity,
-    /// Failed it just before: passed over if another will do.
+    /// Instance that just failed the request; avoided if another one is available.
     pub(crate) not: Option<Rc<Instance>>,
 }
 
-/// What it gets.
+/// Result of a request for an instance.
 pub(crate) enum AcquireResult {
     Granted(InFlightRequest, Permit),
     Queued(QueuedRequest),
     Refused(Refusal),
 }
 
-/// Why a request is not served.
+/// Reason why a request gets no instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("the app has no instance")]
@@ -116,7 +116,7 @@ impl App {
         self.bounds.get()
     }
 
-    /// Takes over what a snapshot says of it; `members` are the instances that take new exchanges.
+    /// Applies a snapshot; `members` are the instances that take new exchanges.
     pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
         self.measured.set(measured);
         self.bounds.set(Bounds::of(traffic));
@@ -128,21 +128,21 @@ impl App {
         self.dispatch();
     }
 
-    /// It is in no snapshot any more: nothing new reaches it, and who waits is told so.
+    /// Removes all instances, because no snapshot contains the app any more. Queued requests are refused.
     pub(crate) fn retire(self: &Rc<Self>) {
         self.load_balancer.borrow_mut().clear();
         self.count_places();
         self.dispatch();
     }
 
-    /// A probe's verdict changed, if the instance is this app's.
+    /// Applies a health check result if the instance belongs to this app.
     pub(crate) fn set_health(self: &Rc<Self>, instance: &Rc<Instance>, healthy: bool) {
         if self.load_balancer.borrow_mut().set_health(instance, healthy, self.clock.now_ms()) {
             self.dispatch();
         }
     }
 
-    /// Ties a request to an instance by what its client sent; `cookies` are its Cookie fields, `client` the key of its address.
+    /// Returns the session affinity of a request; `cookies` are its Cookie fields, `client` is the key of its address.
     pub(crate) fn affinity<'a>(
         &self,
         cookies: impl Iterator<Item = &'a [u8]>,
@@ -154,7 +154,8 @@ impl App {
         self.load_balancer.borrow().affinity(cookies, client)
     }
 
-    /// The Set-Cookie value that ties a client to `instance`, when the app wants that and the client is not tied to it already.
+    /// Returns the Set-Cookie value that ties a client to `instance`, if the app uses cookies for sticky sessions and
+    /// the client is not tied to it already.
     pub(crate) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
         if !self.bounds.get().sticky {
             return None;
@@ -162,9 +163,9 @@ impl App {
         self.load_balancer.borrow().sticky_cookie(instance, affinity, secure)
     }
 
-    /// An instance for a request, or a place in line. With a free instance it allocates nothing and looks at no clock.
+    /// Returns an instance for a request, or queues it. With a free instance it neither allocates nor reads the clock.
     pub(crate) fn acquire(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
-        // No one is overtaken: whenever an instance is free, nobody who would take it stands in line.
+        // This overtakes no queued request: none of them could use an instance that is free now.
         if !self.shares.borrow().may(request.client, self.clock.now_ms()) {
             return self.enqueue(request);
         }
@@ -178,12 +179,12 @@ impl App {
         }
     }
 
-    /// Counts a request's head among those that are kept; `None` when its client, this app, or all together keep too many.
+    /// Counts a kept request head; `None` if its client, this app or the core keeps too many bytes.
     pub(crate) fn keep_head(&self, client: u64, bytes: usize) -> Option<AppShare> {
         self.heads.try_take(client, bytes)
     }
 
-    /// Whether a second attempt is within the app's budget; counts it.
+    /// True if the retry budget allows a retry, which is then counted.
     pub(crate) fn may_try_again(&self) -> bool {
         let mut budget = self.budget.get();
         let may = budget.take(self.bounds.get().retry_budget_percent, self.clock.now_ms());
@@ -192,14 +193,14 @@ impl App {
         may
     }
 
-    /// A request came: its share of a second attempt is the app's.
+    /// Adds the share of one request to the retry budget.
     pub(crate) fn earn_retries(&self) {
         let mut budget = self.budget.get();
         budget.add(self.bounds.get().retry_budget_percent);
         self.budget.set(budget);
     }
 
-    /// Time has passed: periods end, shares grow, waits become too long.
+    /// Advances the time: ejections and slow starts progress, and queued requests time out.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.load_balancer.borrow_mut().tick(self.clock.now_ms());
         let bounds = self.bounds.get();
@@ -212,7 +213,7 @@ impl App {
             self.dispatch();
         }
         if self.sleeps() {
-            // A line that waits for the first instance says nothing of what the app keeps up with.
+            // A queue that waits for the first instance says nothing about the capacity of the app.
             return;
         }
         let mut admission = self.admission.get();
@@ -224,7 +225,7 @@ impl App {
         }
     }
 
-    /// The numbers since the last collection, and how things stand.
+    /// Returns the numbers since the last collection, and current gauges.
     pub(crate) fn collect(&self) -> AppStats {
         let load_balancer = self.load_balancer.borrow();
         AppStats {
@@ -246,22 +247,23 @@ impl App {
         self.load_balancer.borrow_mut().choose(request, self.random.random())
     }
 
-    /// Reports whether this app may have another connection. HTTP/2 shares a few.
+    /// True if this app may have another connection. Always true for HTTP/2, because its requests share a few
+    /// connections.
     fn has_connection(&self) -> bool {
         self.bounds.get().shares_connections || self.connections.has_room(1)
     }
 
-    /// Reports whether a client may have another connection to an app.
+    /// True if a client may have another connection to an app.
     fn may_connect(&self, client: u64) -> bool {
         self.bounds.get().shares_connections || self.connections.has_room_for(client, 1)
     }
 
-    /// Reports whether a client has room in its shares of this app's slots and of the core's connections to apps.
+    /// True if a client has room in its shares of the permits of this app and of the connections to apps.
     fn may_be_served(&self, client: u64, now_ms: u64) -> bool {
         self.shares.borrow().may(client, now_ms) && self.may_connect(client)
     }
 
-    /// Returns since when the oldest request that a free slot would serve has waited.
+    /// Returns since when the oldest request that a free permit would serve has waited.
     fn slots_wanted_since_ms(&self) -> Option<u64> {
         let now_ms = self.clock.now_ms();
         let mut wait_queue = self.wait_queue.borrow_mut();
@@ -275,7 +277,7 @@ impl App {
         None
     }
 
-    /// Sets the number of places that the shares divide.
+    /// Sets the number of permits that clients share.
     fn count_places(&self) {
         let places = self.load_balancer.borrow().slots().min(self.bounds.get().slots_max);
         self.shares.borrow_mut().set_places(places);
@@ -319,13 +321,13 @@ impl App {
         AcquireResult::Queued(QueuedRequest::new(self, place))
     }
 
-    /// Gives free slots to waiting requests in turn. A request that waits for a certain instance, or for its client's share of
-    /// connections, blocks no other.
+    /// Grants free permits to queued requests in turn. A request that waits for a certain instance, or for the share
+    /// of connections of its client, blocks no other.
     fn dispatch(self: &Rc<Self>) {
         let mut wait_queue = self.wait_queue.borrow_mut();
         let bounds = self.bounds.get();
         let now_ms = self.clock.now_ms();
-        // Requests that are tied to a busy instance: each is checked once, in the order of arrival.
+        // Sticky requests of a busy instance: each is checked once, in the order of arrival.
         let mut passing = false;
         let mut last = None;
         loop {
@@ -363,7 +365,7 @@ impl App {
         self.wait_queue_changed(&wait_queue);
     }
 
-    /// Refuses those who have waited too long: they are the first in line, as all may wait equally long.
+    /// Refuses requests that have waited too long. They are first in the queue, because all have the same timeout.
     fn expire(&self) {
         let mut wait_queue = self.wait_queue.borrow_mut();
         let now_ms = self.clock.exact_ms();

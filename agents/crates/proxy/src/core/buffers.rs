@@ -6,12 +6,12 @@ use std::cell::{RefCell, RefMut};
 pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
 /// A TLS record and its header, which may be carried over in front of a read.
 const CARRIED_BYTES: usize = 17 * 1024;
-/// What a pooled buffer has at least, so that who borrows one need not grow it, and what it may grow to.
+/// Minimum and maximum capacity of a pooled buffer.
 const POOLED_BYTES_MIN: usize = 4096;
 const POOLED_BYTES_MAX: usize = 128 * 1024;
 const POOLED_MAX: usize = 64;
 
-/// The scratch buffers and the pool.
+/// Scratch buffers and pool of one core.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     read: RefCell<Box<[u8]>>,
@@ -28,17 +28,17 @@ impl Buffers {
         }
     }
 
-    /// For one read from a socket. Held only while nothing else runs.
+    /// Returns the scratch buffer for one read from a socket. Invariant: it is held only while nothing else runs.
     pub(crate) fn read(&self) -> RefMut<'_, Box<[u8]>> {
         self.read.borrow_mut()
     }
 
-    /// For records that are sent at once.
+    /// Returns the scratch buffer for TLS records that are sent at once.
     pub(crate) fn seal(&self) -> RefMut<'_, Box<[u8]>> {
         self.seal.borrow_mut()
     }
 
-    /// Makes sure that `buffer` has memory of its own.
+    /// Gives `buffer` memory from the pool if it has none.
     #[inline]
     pub(crate) fn lend(&self, buffer: &mut Vec<u8>) {
         if buffer.capacity() == 0 {
@@ -46,10 +46,10 @@ impl Buffers {
         }
     }
 
-    /// Takes an empty buffer's memory back.
+    /// Returns the memory of an empty buffer to the pool.
     #[inline]
     pub(crate) fn reclaim(&self, buffer: &mut Vec<u8>) {
-        // Mostly there is none, and the question is all that it costs.
+        // Usually there is none, so the check is the only cost.
         if buffer.is_empty() && buffer.capacity() > 0 {
             self.keep(std::mem::take(buffer));
         }

@@ -6,14 +6,14 @@ use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
 
-/// Connections by client, on one core.
+/// Number of open connections of each client on one core.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     open: RefCell<HashMap<u64, u32, RandomState>>,
 }
 
 impl Clients {
-    /// Counts another connection, unless the client has `most` already.
+    /// Counts another connection; `false` if the client already has `most`.
     pub(crate) fn enter(&self, client: u64, most: u32) -> bool {
         match self.open.borrow_mut().entry(client) {
             Entry::Occupied(entry) if *entry.get() >= most => false,
@@ -33,7 +33,7 @@ impl Clients {
         self.open.borrow().get(&client).copied().unwrap_or(0)
     }
 
-    /// One that was counted has ended.
+    /// Counts the end of a connection.
     pub(crate) fn leave(&self, client: u64) {
         let mut open = self.open.borrow_mut();
         if let Entry::Occupied(mut entry) = open.entry(client) {

@@ -1,28 +1,28 @@
-//! How a core takes its leave of clients: not of all at once. Owns when; the codecs own how.
+//! Drain schedule of a core: spreads the closing of connections over time. The codecs perform the close.
 
 use std::time::Duration;
 
-/// An idle connection that is told nothing is closed only if its client had this long to send its next request, and so to learn
-/// in order that the connection ends.
+/// Minimum time before an idle connection closes without notice, so that a next request can still get a response that
+/// announces the close.
 const SILENCE_MIN: Duration = Duration::from_secs(2);
 
-/// How a drain goes.
+/// Options of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrainOptions {
-    /// What is in flight may take so long.
+    /// Maximum time of exchanges in flight.
     pub patience: Duration,
-    /// Idle connections are closed one after another over so long.
+    /// Time over which idle connections close one after another.
     pub spread: Duration,
 }
 
 impl Default for DrainOptions {
-    /// For a proxy that has a successor: time for long downloads, and no rush of handshakes.
+    /// Drain of a proxy that has a successor: enough time for long downloads, and no rush of TLS handshakes.
     fn default() -> Self {
         Self { patience: Duration::from_secs(600), spread: Duration::from_secs(10) }
     }
 }
 
-/// A stretch of a core's clock in which something is to happen to each of many, at another moment to each.
+/// Period of the core clock that spreads events over its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DrainWindow {
     from_ms: u64,
@@ -34,19 +34,20 @@ impl DrainWindow {
         Self { from_ms, length_ms: u64::try_from(length.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// WebSockets are told within the first half of their time, so that each has at least the other half to end in.
+    /// Returns the period in which WebSockets are asked to close: the first half of the drain, so that each has at
+    /// least the other half for its closing handshake.
     pub(crate) fn for_tunnels(now_ms: u64, patience: Duration) -> Self {
         Self::new(now_ms, patience / 2)
     }
 
-    /// The moment of the one that drew `lot`.
+    /// Returns the moment for the random number `lot`.
     pub(crate) fn moment(&self, lot: u16) -> u64 {
         let offset = u128::from(self.length_ms) * u128::from(lot) / u128::from(u16::MAX);
         self.from_ms.saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 }
 
-/// A drain under way.
+/// Schedule of a drain in progress.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DrainSchedule {
     idle: DrainWindow,
@@ -60,7 +61,7 @@ impl DrainSchedule {
         Self { idle, tunnels: DrainWindow::for_tunnels(now_ms, order.patience) }
     }
 
-    /// When the idle connection that drew `lot` is closed.
+    /// Returns when the idle connection with the random number `lot` closes.
     pub(crate) fn close_idle_at(&self, lot: u16) -> u64 {
         self.idle.moment(lot)
     }

@@ -1,5 +1,5 @@
-//! Descriptors kept back for connections to apps: when clients have used up all others, whoever is connected is served on.
-//! Owns nothing but their count; what they are does not matter.
+//! File-descriptor reserve for connections to apps: connected clients are still served when accepted connections have
+//! used up all other descriptors.
 
 use std::cell::RefCell;
 use std::io;
@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Of one core: connections to apps that may be opened within a second of want.
+/// Number of reserved descriptors of a core: connections to apps that may open within a second of exhaustion.
 const RESERVED_FDS: usize = 16;
 
-/// The descriptors that one core keeps back.
+/// Reserved descriptors of one core.
 #[derive(Debug)]
 pub(crate) struct FdReserve(RefCell<Vec<OwnedFd>>);
 
@@ -21,12 +21,12 @@ impl FdReserve {
         fd_reserve
     }
 
-    /// Lets one go, so that the next descriptor that is asked for is there; `false` when none is left.
+    /// Closes a reserved descriptor, so that the next open succeeds; `false` if none is left.
     pub(crate) fn release(&self) -> bool {
         self.0.borrow_mut().pop().is_some()
     }
 
-    /// Keeps back again what was let go, as far as there is room.
+    /// Refills the reserve as far as descriptors are available.
     pub(super) fn refill(&self) {
         let mut fd_reserve = self.0.borrow_mut();
         while fd_reserve.len() < RESERVED_FDS
@@ -37,7 +37,7 @@ impl FdReserve {
     }
 }
 
-/// Whether no descriptor was left for it, of this process or of the whole machine.
+/// True if the error says that this process (EMFILE) or the machine (ENFILE) has no descriptor left.
 pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

@@ -1,6 +1,5 @@
-//! Whose handshake goes on: one takes a core as long as dozens of requests, and many come at once when clients come back.
-//! Owns how many steps of handshakes are taken before whoever else is ready has had a turn, so that neither starves; never looks at
-//! their bytes.
+//! Schedules TLS handshakes so that neither they nor other tasks of a core starve. One handshake takes a core as long
+//! as dozens of requests, and many arrive at once when clients reconnect.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,20 +10,21 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{Alarm, RemoteWaker};
 
-/// Steps in one lap of the core's tasks, however short: half a millisecond of its time.
+/// Minimum number of handshake steps in one round of the event loop: half a millisecond.
 const STEPS_PER_ROUND_MIN: usize = 4;
-/// What the dearest step takes. While handshakes wait, a lap has one for every so long that the last took.
+/// Time of the most expensive step. While handshakes wait, a round allows one step for each such time that the last
+/// round took.
 const STEP: Duration = Duration::from_micros(150);
 
-/// The handshakes of one core.
+/// Handshake scheduler of one core.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
-    /// Steps left in this lap; whoever finds none waits in line.
+    /// Steps left in this round; further handshakes queue.
     left: Semaphore,
-    /// A step was taken in this lap.
+    /// True if a step was taken in this round.
     counting: Cell<bool>,
     begun: Notify,
-    /// Handshakes that wait for bytes of their clients, in the order in which they began to wait.
+    /// Handshakes that wait for bytes from their clients, longest wait first.
     silent: RefCell<BTreeMap<u64, SilentHandshake>>,
     silent_last: Cell<u64>,
 }
@@ -35,7 +35,7 @@ struct SilentHandshake {
     since_ms: u64,
 }
 
-/// Counts a handshake among those that wait for bytes of their clients.
+/// Guard that counts a handshake as silent, which means that it waits for bytes from its client.
 #[derive(Debug)]
 pub(crate) struct Silence<'a> {
     handshakes: &'a Handshakes,
@@ -59,8 +59,8 @@ impl Handshakes {
         }
     }
 
-    /// Counts a handshake as silent until the `Silence` is dropped. If `most` are silent already, rings the alarm of the one that
-    /// has been silent longest.
+    /// Counts a handshake as silent until the guard drops. If `most` are silent already, ends the one that has been
+    /// silent longest.
     pub(crate) fn wait_for_client(&self, alarm: &Alarm, most: usize) -> Silence<'_> {
         let mut silent = self.silent.borrow_mut();
         if silent.len() >= most
@@ -74,13 +74,13 @@ impl Handshakes {
         Silence { handshakes: self, number }
     }
 
-    /// Handshakes that wait for bytes of their clients.
+    /// Returns the number of silent handshakes.
     pub(crate) fn silent(&self) -> usize {
         self.silent.borrow().len()
     }
 
-    /// Rings for the handshakes that have been silent longest, `count` at most and only those that are since `before_ms` or
-    /// longer. Returns whether there were any.
+    /// Ends the handshakes that have been silent longest: at most `count`, and only those silent since `before_ms` or
+    /// longer. Returns true if there were any.
     pub(super) fn wake_longest_silent(&self, count: usize, before_ms: u64) -> bool {
         let mut silent = self.silent.borrow_mut();
         let mut woken = 0;
@@ -93,9 +93,9 @@ impl Handshakes {
         woken > 0
     }
 
-    /// Ready when one step may be taken, in the order of asking.
+    /// Waits for permission to take one step, in the order of calls.
     pub(crate) async fn step(&self) {
-        // It is never closed.
+        // The semaphore is never closed.
         if let Ok(step) = self.left.acquire().await {
             step.forget();
             if !self.counting.replace(true) {
@@ -104,12 +104,12 @@ impl Handshakes {
         }
     }
 
-    /// Begins a new lap whenever all that was ready has had its turn since the first step of the last.
+    /// Starts a new round whenever all tasks that were ready at the first step of the last one have run.
     pub(crate) async fn count_rounds(&self, now: impl Fn() -> Instant) {
         loop {
             self.begun.notified().await;
             let began = now();
-            // Goes on behind everything that the network made ready meanwhile.
+            // Continues behind all tasks that the network made ready in the meantime.
             yield_now().await;
             self.counting.set(false);
             let left = self.left.available_permits();
@@ -120,7 +120,7 @@ impl Handshakes {
     }
 }
 
-/// Steps of the lap after one that took so long.
+/// Returns the number of steps of the round after one that took this long.
 fn steps(round: Duration) -> usize {
     let affordable = round.as_micros() / STEP.as_micros();
     usize::try_from(affordable).unwrap_or(usize::MAX).clamp(STEPS_PER_ROUND_MIN, Semaphore::MAX_PERMITS / 2)
@@ -143,12 +143,12 @@ mod tests {
         Handshake(usize),
     }
 
-    /// Ready when `count` have given theirs.
+    /// Waits for `count` permits.
     async fn all(given: &Semaphore, count: usize) {
         given.acquire_many(u32::try_from(count).unwrap()).await.unwrap().forget();
     }
 
-    /// Takes a step beside, and gives one to `through` when it has it.
+    /// Takes a step in another task, and adds a permit to `through` afterwards.
     fn take_step(handshakes: &Rc<Handshakes>, through: &Rc<Semaphore>) -> Task {
         let (handshakes, through) = (Rc::clone(handshakes), Rc::clone(through));
         spawn(async move {

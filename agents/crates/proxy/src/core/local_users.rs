@@ -1,4 +1,4 @@
-//! User at the other end of a connection within this machine.
+//! Finds the user at the other end of a local connection.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use fairlead_base::sock_diag::SocketDiagnostics;
 use rustix::net::getsockname;
 
-/// Socket of a core for queries about users of connections.
+/// Netlink socket of a core for queries about users of connections.
 #[derive(Debug)]
 pub(crate) struct LocalUsers(Option<SocketDiagnostics>);
 
@@ -19,7 +19,8 @@ impl LocalUsers {
         Self(diagnostics.ok())
     }
 
-    /// Returns the user at the other end of `socket`, whose address is `peer`; `None` if the kernel does not tell.
+    /// Returns the user at the other end of `socket` with the remote address `peer`; `None` if the kernel does not
+    /// report it.
     pub(crate) fn user_of(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
         let own = SocketAddr::try_from(getsockname(socket).ok()?).ok()?;
         match self.0.as_ref()?.socket(peer, own) {

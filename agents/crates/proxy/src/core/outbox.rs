@@ -1,4 +1,4 @@
-//! Bytes on their way into a socket: sent at once as far as it takes them, the rest kept in order.
+//! Send buffer of a socket: sends immediately as much as the socket accepts and keeps the rest in order.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::AsyncWrite;
 
 use super::Buffers;
 
-/// What a socket did not take yet.
+/// Bytes that the socket has not accepted yet.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Unsent bytes.
+    /// Returns the number of unsent bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
@@ -26,15 +26,15 @@ impl Outbox {
         self.len() == 0
     }
 
-    /// The buffer to append to; nothing is sent before `poll_flush`.
+    /// Returns the buffer to append to; nothing is sent before `poll_flush`.
     pub(crate) fn buffer(&mut self, buffers: &Buffers) -> &mut Vec<u8> {
         buffers.lend(&mut self.bytes);
         self.release_sent();
         &mut self.bytes
     }
 
-    /// Lets go of what is sent already. A reader that is slow but steady never lets the outbox run empty, and without this
-    /// all that it ever took would stay here. Each byte is moved at most as often as as many were sent.
+    /// Drops sent bytes. A slow but steady reader never lets the buffer run empty, and without this all bytes ever
+    /// sent would stay in memory. Amortized, each byte moves at most once.
     fn release_sent(&mut self) {
         if self.sent > 0 && self.sent >= self.len() {
             self.bytes.drain(..self.sent);
@@ -42,7 +42,7 @@ impl Outbox {
         }
     }
 
-    /// Sends now what the socket takes and keeps the rest. One call is at most one system call.
+    /// Sends what the socket accepts and keeps the rest. One call makes at most one system call.
     pub(crate) fn push(&mut self, socket: &Stream, bytes: &[u8], buffers: &Buffers) -> io::Result<()> {
         let mut rest = bytes;
         if self.is_empty() {
@@ -58,14 +58,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// Forgets what is unsent.
     pub(crate) fn discard(&mut self, buffers: &Buffers) {
         self.bytes.clear();
         self.sent = 0;
         buffers.reclaim(&mut self.bytes);
     }
 
-    /// Ready when nothing is left.
+    /// Ready once everything is sent.
     pub(crate) fn poll_flush(
         &mut self,
         socket: &mut (impl AsyncWrite + Unpin),
@@ -79,7 +78,7 @@ impl Outbox {
             }
             self.sent += count;
         }
-        // Nothing to do but for TLS towards an app, which gathers records of its own.
+        // Flushes TLS connections to apps, which buffer records; a no-op for other sockets.
         ready!(Pin::new(socket).poll_flush(cx))?;
         self.discard(buffers);
         Poll::Ready(Ok(()))
@@ -92,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes so much at each wake-up and no more.
+    /// Reader that accepts `window` bytes at each wake-up.
     struct SlowReader {
         window: usize,
         left: usize,

@@ -1,4 +1,4 @@
-//! A resource of one core that all clients and apps use, bounded in total, for each client and for each app, so that neither a few
+//! Quota of a resource on one core, with limits in total, for each client and for each app, so that neither a few
 //! clients nor one app can take all of it.
 
 use std::cell::{Cell, RefCell};
@@ -10,7 +10,8 @@ use foldhash::fast::RandomState;
 
 /// One client gets at most one in `PARTS` of a resource.
 const PARTS: usize = 4;
-/// One that has some gets more only up to one part in so many of what is left: several clients together leave room as well.
+/// A client with a share gets more only up to one part in `LEFT_PARTS` of the rest, so that several clients together
+/// leave room too.
 const LEFT_PARTS: usize = 2;
 
 /// Total of a resource, and the amount that each client has.
@@ -19,7 +20,7 @@ pub(crate) struct Quota {
     max: usize,
     taken: Cell<usize>,
     by_client: RefCell<HashMap<u64, usize, RandomState>>,
-    /// Apps that use it.
+    /// Number of apps that use it.
     apps: Cell<usize>,
 }
 
@@ -28,12 +29,12 @@ impl Quota {
         Rc::new(Self { max, taken: Cell::new(0), by_client: RefCell::default(), apps: Cell::new(1) })
     }
 
-    /// Sets how many apps use it: one alone is not bounded.
+    /// Sets the number of apps that use it: a single app has no limit.
     pub(crate) fn set_apps(&self, apps: usize) {
         self.apps.set(apps);
     }
 
-    /// Bound on one client.
+    /// Returns the limit of one client.
     pub(crate) fn client_max(&self) -> usize {
         (self.max / PARTS).max(1)
     }

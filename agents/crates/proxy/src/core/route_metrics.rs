@@ -1,5 +1,5 @@
-//! What a core counts for each route that leads to an app. A route has numbers only while something is counted for it, so
-//! that a hundred thousand quiet ones cost a word each. Must never be locked: one core, one writer.
+//! Request metrics of each route of an app, on one core. A route has counters only while requests arrive, so that a
+//! hundred thousand quiet routes cost one word each.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use fairlead_telemetry::Histogram;
 
 use crate::snapshot::Snapshot;
 
-/// Numbers of one route on one core since the last collection.
+/// Counters of one route on one core since the last collection.
 #[derive(Debug, Default)]
 pub(crate) struct RouteCounters {
     pub(crate) requests: u64,
@@ -19,7 +19,7 @@ pub(crate) struct RouteCounters {
 }
 
 impl RouteCounters {
-    /// Adds another core's, or another route's.
+    /// Adds the counters of another core or route.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.errors += other.errors;
@@ -28,7 +28,7 @@ impl RouteCounters {
     }
 }
 
-/// A route that something was asked of.
+/// Metrics of one route with traffic.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
     /// Host and path prefix with a final slash.
@@ -38,17 +38,17 @@ pub(crate) struct RouteMetrics {
 }
 
 impl RouteMetrics {
-    /// One that belongs to a side of a canary instead.
+    /// Creates metrics of a side of a canary.
     pub(crate) fn side(name: &str) -> Rc<Self> {
         Rc::new(Self { route: Arc::from(""), app: name.into(), numbers: RefCell::default() })
     }
 
-    /// Whose they are.
+    /// Returns the key of the app, or the name of the side.
     pub(crate) fn name(&self) -> &str {
         &self.app
     }
 
-    /// Counts one exchange, as its app does.
+    /// Counts one exchange, as the app does.
     pub(crate) fn count(&self, status: Option<u16>, latency_us: Option<u64>) {
         let mut numbers = self.numbers.borrow_mut();
         numbers.requests += 1;
@@ -63,7 +63,7 @@ impl RouteMetrics {
     }
 }
 
-/// One route's numbers as a core hands them over.
+/// Collected counters of one route.
 #[derive(Debug)]
 pub(crate) struct RouteMetricsReport {
     pub(crate) route: Arc<str>,
@@ -71,16 +71,16 @@ pub(crate) struct RouteMetricsReport {
     pub(crate) numbers: RouteCounters,
 }
 
-/// The routes of the snapshot in use, and those of former ones that are not collected yet.
+/// Metrics of the routes of the current snapshot, and of former routes that are not collected yet.
 #[derive(Debug, Default)]
 pub(crate) struct RouteMetricsTable {
-    /// Parallel to the snapshot's routes.
+    /// Parallel to the routes of the snapshot.
     slots: Vec<Option<Rc<RouteMetrics>>>,
     retired: Vec<Rc<RouteMetrics>>,
 }
 
 impl RouteMetricsTable {
-    /// The numbers of a route that leads to `app`.
+    /// Returns the metrics of a route of `app`.
     pub(crate) fn of(&mut self, index: usize, route: &Arc<str>, app: &str) -> Option<Rc<RouteMetrics>> {
         let slot = self.slots.get_mut(index)?;
         let route_metrics = slot.get_or_insert_with(|| {
@@ -89,7 +89,7 @@ impl RouteMetricsTable {
         Some(Rc::clone(route_metrics))
     }
 
-    /// Goes over to another snapshot. A route that stays where it was keeps its numbers.
+    /// Switches to another snapshot. A route at the same index with the same key and app keeps its metrics.
     pub(crate) fn apply(&mut self, snapshot: &Snapshot) {
         let old = std::mem::replace(&mut self.slots, vec![None; snapshot.routes.len()]);
         for (index, route_metrics) in old.into_iter().enumerate() {
@@ -106,7 +106,7 @@ impl RouteMetricsTable {
         }
     }
 
-    /// Hands the numbers since the last collection over and forgets the routes that nobody asks of.
+    /// Returns the counters since the last collection and drops the metrics of idle routes.
     pub(crate) fn collect(&mut self) -> Vec<RouteMetricsReport> {
         let mut stats = Vec::new();
         for slot in &mut self.slots {
@@ -121,14 +121,14 @@ impl RouteMetricsTable {
     }
 }
 
-/// The same of sides. Those that no instance has any more are forgotten once they are told.
+/// Collects sides of canaries. Drops those without an instance once they are collected.
 pub(crate) fn collect_sides(sides: &mut Vec<Rc<RouteMetrics>>) -> Vec<RouteMetricsReport> {
     let mut stats = Vec::new();
     sides.retain(|side| take(side, &mut stats));
     stats
 }
 
-/// Takes what a route counted; `false` when there is nothing, and nothing to come.
+/// Takes the counters of a route; `false` if there are none and nothing refers to the route.
 fn take(route_metrics: &Rc<RouteMetrics>, stats: &mut Vec<RouteMetricsReport>) -> bool {
     let numbers = route_metrics.numbers.take();
     let some = numbers.requests > 0;

@@ -1,5 +1,5 @@
-//! Cores of one proxy as each sees the others: their numbers of clients, and the channels to them. The kernel distributes clients
-//! by address, so one core may be full while another has room.
+//! Other cores of one proxy: their numbers of clients and their command channels. The kernel distributes clients by
+//! address, so one core may be full while another has room.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::worker::CoreCommand;
 
-/// One core among its siblings.
+/// Entry of one core.
 #[derive(Debug, Clone)]
 pub(crate) struct Sibling {
     pub(crate) clients: Arc<AtomicU32>,
@@ -21,7 +21,7 @@ pub(crate) struct Sibling {
 pub(crate) struct Siblings(Arc<OnceLock<Vec<Sibling>>>);
 
 impl Siblings {
-    /// Introduces all cores to each other; only the first call counts.
+    /// Sets the cores; only the first call counts.
     pub(crate) fn introduce(&self, cores: impl IntoIterator<Item = Sibling>) {
         self.0.get_or_init(|| cores.into_iter().collect());
     }

@@ -1,4 +1,4 @@
-//! What a core counts for each app between two collections. Plain numbers: one core, one writer, no atomics.
+//! Counters of one core between two collections. Plain numbers without atomics, because one thread writes them.
 
 use fairlead_telemetry::Histogram;
 
@@ -16,20 +16,20 @@ pub(crate) struct AppNumbers {
     pub(crate) bytes_sent: u64,
     /// Requests that waited for an instance.
     pub(crate) queued: u64,
-    /// Of those, the ones that waited too long.
+    /// Queued requests that timed out.
     pub(crate) queue_timeouts: u64,
-    /// Requests refused because too many waited.
+    /// Requests refused because the queue was full.
     pub(crate) queue_full: u64,
-    /// Requests refused because others matter more.
+    /// Requests that load shedding refused, because requests of a higher priority wait.
     pub(crate) shed: u64,
-    /// Second attempts.
+    /// Requests sent to an app again after a failure.
     pub(crate) retries: u64,
-    /// Times that an instance was passed over because it failed.
+    /// Times that outlier ejection removed an instance.
     pub(crate) ejections: u64,
 }
 
 impl AppNumbers {
-    /// Counts one exchange by the status the client got; `None` when it left before any.
+    /// Counts one exchange by the status that the client received; `None` if it left before any.
     pub(crate) fn count(&mut self, status: Option<u16>, latency_us: Option<u64>) {
         self.requests += 1;
         match status {
@@ -42,7 +42,7 @@ impl AppNumbers {
         }
     }
 
-    /// Adds another core's numbers.
+    /// Adds the counters of another core.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.errors += other.errors;
@@ -59,25 +59,25 @@ impl AppNumbers {
     }
 }
 
-/// One app's numbers as a core hands them over.
+/// Collected numbers of one app.
 #[derive(Debug)]
 pub(crate) struct AppStats {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
     pub(crate) numbers: AppNumbers,
     pub(crate) in_flight: u32,
-    /// Requests that wait for an instance now.
+    /// Requests in the queue now.
     pub(crate) waiting: u32,
-    /// Instances passed over by this core now, because they failed.
+    /// Instances that outlier ejection removes now.
     pub(crate) ejected: u32,
-    /// Instances that the health probes found bad.
+    /// Instances that are unhealthy by active health checks.
     pub(crate) unhealthy: u32,
 }
 
-/// Requests of one route that were answered instead of its app, on one core since the last collection.
+/// Requests of one route that its policy answered, on one core since the last collection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PolicyCounters {
-    /// 429, and passwords that could not be checked for want of room.
+    /// 429, including passwords that could not be checked because too many wait.
     pub(crate) rate_limited: u64,
     /// 403 by address.
     pub(crate) denied: u64,
@@ -91,7 +91,6 @@ pub(crate) struct PolicyCounters {
 }
 
 impl PolicyCounters {
-    /// Counts one request.
     pub(crate) fn count(&mut self, reason: Reason) {
         *match reason {
             Reason::RateLimited => &mut self.rate_limited,
@@ -103,7 +102,7 @@ impl PolicyCounters {
         } += 1;
     }
 
-    /// Adds another core's numbers.
+    /// Adds the counters of another core.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.rate_limited += other.rate_limited;
         self.denied += other.denied;
@@ -114,7 +113,7 @@ impl PolicyCounters {
     }
 }
 
-/// One route's numbers as a core hands them over; those without any are left out.
+/// Collected counters of one route; routes without any are left out.
 #[derive(Debug)]
 pub(crate) struct PolicyStats {
     /// Host and path prefix with a final slash; empty for all routes that have no policy.
@@ -123,7 +122,8 @@ pub(crate) struct PolicyStats {
 }
 
 impl AppStats {
-    /// Adds another core's. The probes' verdicts are the same on all; ejection is each core's own, of the same instances.
+    /// Adds the numbers of another core. Health check results are the same on all cores; ejection is decided by each
+    /// core, over the same instances.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.numbers.merge(&other.numbers);
         self.in_flight += other.in_flight;
@@ -133,12 +133,12 @@ impl AppStats {
     }
 }
 
-/// Everything a core hands over at a collection.
+/// All numbers of a core at a collection.
 #[derive(Debug, Default)]
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
     pub(crate) routes: Vec<PolicyStats>,
-    /// Those with any requests.
+    /// Routes with any requests.
     pub(crate) route_metrics: Vec<RouteMetricsReport>,
     /// Sides of canaries with any requests.
     pub(crate) sides: Vec<RouteMetricsReport>,
@@ -146,7 +146,7 @@ pub(crate) struct CoreStats {
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,
     pub(crate) malformed_requests: u64,
-    /// Batches of records that the writer could not keep up with.
+    /// Batches of access log records that the writer could not keep up with.
     pub(crate) access_log_dropped: u64,
     pub(crate) accept_pauses: u32,
     pub(crate) refused_connections: u32,

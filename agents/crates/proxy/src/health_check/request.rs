@@ -1,18 +1,19 @@
-//! One question to one instance, by the protocol and on the way that requests take. Keeps no connection and no state.
+//! Sends one health check request over the protocol and transport of ordinary requests. Invariant: stateless; every
+//! check opens its own connection.
 
 use std::io;
 use std::time::Duration;
 
-use fairlead_model::{HealthProbe, UpstreamProtocol};
+use fairlead_model::{ActiveHealthCheck, UpstreamProtocol};
 use fairlead_reactor::timeout;
-use fairlead_route::is_good_health;
+use fairlead_route::is_healthy_status;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::h1::{header_slots, parse_response};
 use crate::limits::{INTERIMS_MAX, Limits};
 use crate::upstream::{Connector, UpstreamSocket};
 
-/// Why an answer was bad.
+/// Reason why a health check failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HealthCheckError {
     #[error("no connection: {0}")]
@@ -25,8 +26,8 @@ pub(super) enum HealthCheckError {
     Status(u16),
 }
 
-/// Asks once; `Ok` is a good answer. Never takes longer than the probe allows.
-pub(super) async fn send(connector: &Connector, probe: &HealthProbe) -> Result<(), HealthCheckError> {
+/// Sends one health check; `Ok` means healthy. Ends within the timeout of the check.
+pub(super) async fn send(connector: &Connector, probe: &ActiveHealthCheck) -> Result<(), HealthCheckError> {
     let limit = Duration::from_millis(u64::from(probe.timeout_ms));
     timeout(limit, exchange(connector, &probe.path, limit)).await.unwrap_or(Err(HealthCheckError::TimedOut))
 }
@@ -41,7 +42,7 @@ async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<
         UpstreamProtocol::Http2 => over_http2(socket, path, connector.is_secure()).await,
     };
     match status.map_err(HealthCheckError::Answer)? {
-        status if is_good_health(status) => Ok(()),
+        status if is_healthy_status(status) => Ok(()),
         status => Err(HealthCheckError::Status(status)),
     }
 }
@@ -108,11 +109,11 @@ mod tests {
         (Listener::new(listener).unwrap(), Connector::new(&address, protocol, None).unwrap())
     }
 
-    fn of(path: &str, timeout_ms: u32) -> HealthProbe {
-        HealthProbe { path: path.to_owned(), timeout_ms, ..HealthProbe::default() }
+    fn of(path: &str, timeout_ms: u32) -> ActiveHealthCheck {
+        ActiveHealthCheck { path: path.to_owned(), timeout_ms, ..ActiveHealthCheck::default() }
     }
 
-    /// Runs `app` beside; what is given is ready once it has ended well.
+    /// Runs `app` in another task; the receiver completes once it has ended.
     fn beside(app: impl Future<Output = ()> + 'static) -> oneshot::Receiver<()> {
         let (ended, has_ended) = oneshot::channel();
         spawn(async move {
@@ -122,7 +123,7 @@ mod tests {
         has_ended
     }
 
-    /// Asks an app that answers with these bytes and closes.
+    /// Checks an app that answers with these bytes and closes.
     async fn against(answer: &'static [u8]) -> Result<(), HealthCheckError> {
         let (listener, connector) = listener(UpstreamProtocol::Http1);
         let app = beside(async move {
@@ -154,7 +155,7 @@ mod tests {
     fn nobody_there_and_no_answer_are_bad_and_a_connection_may_be_enough() {
         block_on(async {
             let (listener, connector) = listener(UpstreamProtocol::Http1);
-            // The kernel accepts; nobody answers.
+            // The kernel accepts the connection, but no app answers.
             assert!(send(&connector, &of("", 60_000)).await.is_ok());
             assert!(matches!(send(&connector, &of("/", 20)).await, Err(HealthCheckError::TimedOut)));
             drop(listener);

@@ -1,5 +1,5 @@
-//! Basic authentication. A password is checked once, on a thread apart, because that takes long by design; the answer is
-//! remembered under a keyed hash of the header, so that no password is kept and the next request costs one look-up.
+//! HTTP Basic authentication. A password is verified once on a separate thread, because hashing is slow by design. A
+//! cache keeps a keyed hash of each verified header, never the password.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -15,36 +15,36 @@ use tokio::sync::oneshot;
 
 use super::shared::SharedPolicyState;
 
-/// Passwords that may wait to be checked.
+/// Maximum number of queued password checks.
 const WAITING_MAX: usize = 32;
-/// Of them, from one client: who guesses must not keep others out.
+/// Maximum number of queued checks of one client, so that a guessing client does not block others.
 const WAITING_PER_CLIENT_MAX: u32 = 4;
-/// Right answers that a core remembers, in each of two halves of its memory.
+/// Maximum number of entries in each half of the password cache.
 const REMEMBERED_MAX: usize = 1024;
 
-/// The users of one route.
+/// Users of one route.
 #[derive(Debug)]
 pub(super) struct Auth {
     users: HashMap<Box<[u8]>, PasswordHash>,
-    /// Checked for names that are unknown, so that time doesn't tell which are.
+    /// Hash that unknown user names are checked against, so that timing does not reveal which names exist.
     decoy: PasswordHash,
     challenge: Box<str>,
-    /// Of all users and their hashes: an answer is right for these alone.
+    /// Digest of all users and their hashes, so that a cache entry is valid for exactly this list.
     digest: digest::Digest,
     shared: Arc<SharedPolicyState>,
 }
 
-/// Who comes in.
+/// Result of an authentication.
 pub(super) enum AuthOutcome<'a> {
-    /// Somebody whose answer was right before.
+    /// The password cache contains these credentials.
     Cached,
-    /// Somebody whose answer must be checked.
+    /// The password must be verified.
     Unverified(PasswordCheck),
-    /// Somebody who said nothing that could be checked; gets the challenge.
+    /// No usable credentials were sent; contains the challenge.
     Unauthenticated(&'a str),
 }
 
-/// A password to be checked.
+/// Password that must be verified.
 pub(crate) struct PasswordCheck {
     hash: PasswordHash,
     credentials: Credentials,
@@ -53,16 +53,16 @@ pub(crate) struct PasswordCheck {
     shared: Arc<SharedPolicyState>,
 }
 
-/// How a check came out.
+/// Result of a password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PasswordResult {
     Right,
     Wrong,
-    /// Too many are being checked.
+    /// Too many checks are queued.
     Busy,
 }
 
-/// A header under a secret key.
+/// HMAC of an Authorization header, which is the key of the cache.
 type CredentialDigest = [u8; 32];
 
 impl Auth {
@@ -72,7 +72,7 @@ impl Auth {
         for user in &auth.users {
             let hash = PasswordHash::parse(&user.password_hash)
                 .map_err(|error| TrafficError::new(format!("basic_auth.users.{}", user.name), error.to_string()))?;
-            // Neither a name nor a hash has a colon at its end, so no two lists of users read the same.
+            // Neither a name nor a hash ends with a colon, so different lists never produce the same bytes.
             for part in [user.name.as_str(), ":", &user.password_hash, "\n"] {
                 all.update(part.as_bytes());
             }
@@ -95,7 +95,7 @@ impl Auth {
         &self.challenge
     }
 
-    /// Looks at what a request says; two answers at once are none.
+    /// Authenticates a request; a request with two Authorization fields has no valid credentials.
     pub(super) fn authenticate<'a>(
         &self,
         client: IpAddr,
@@ -128,7 +128,7 @@ impl Auth {
 }
 
 impl PasswordCheck {
-    /// Has it checked, and a right answer remembered.
+    /// Verifies the password and caches a success.
     pub(crate) async fn run(self, cache: &PasswordCache) -> PasswordResult {
         let answer = self.answer;
         let verifier = Arc::clone(&self.shared);
@@ -140,14 +140,15 @@ impl PasswordCheck {
                     PasswordResult::Right
                 }
                 Ok(false) => PasswordResult::Wrong,
-                // The thread is gone, which it never is by itself.
+                // The verifier thread is gone, which is a bug.
                 Err(_) => PasswordResult::Busy,
             },
         }
     }
 }
 
-/// Right answers that a core remembers. When one half is full, the other is forgotten: what is asked for stays.
+/// Cache of verified credentials on a core. When the newer half is full, it replaces the older one; a lookup moves an
+/// entry to the newer half.
 #[derive(Debug, Default)]
 pub(crate) struct PasswordCache {
     halves: RefCell<[HashSet<CredentialDigest>; 2]>,
@@ -177,11 +178,11 @@ impl PasswordCache {
     }
 }
 
-/// The thread that checks passwords, one after the other and after everything else that the machine has to do.
+/// Handle of the thread that verifies passwords one by one, at low CPU priority.
 #[derive(Debug)]
 pub(super) struct Verifier {
     jobs: Option<SyncSender<Job>>,
-    /// How many of each client's wait. Locked for moments, by requests with a password that is not known to be right.
+    /// Number of queued checks of each client. Locked briefly, only by requests with a password that is not cached.
     waiting: Arc<Mutex<HashMap<u64, u32>>>,
 }
 
@@ -207,7 +208,7 @@ impl Verifier {
         Self { jobs, waiting }
     }
 
-    /// `None` when too many wait.
+    /// Queues a check; `None` if too many wait.
     fn ask(&self, check: PasswordCheck) -> Option<oneshot::Receiver<bool>> {
         let client = check.client;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,7 +232,7 @@ fn verify_all(jobs: &Receiver<Job>, waiting: &Mutex<HashMap<u64, u32>>) {
         tracing::debug!(%error, "passwords are checked at the usual priority");
     }
     while let Ok(Job { check, reply }) = jobs.recv() {
-        // Nobody waits any more for the answer to a client that left.
+        // The client has left if the receiver is closed.
         if !reply.is_closed() {
             let right = check.hash.verify(check.credentials.password());
             if reply.send(right).is_err() {
@@ -254,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// Of `open sesame`, with the fewest iterations that are allowed.
+    /// Hash of `open sesame` with the minimum number of iterations.
     const HASH: &str = "pbkdf2-sha256:10000:MDEyMzQ1Njc4OWFiY2RlZg==:I1fRzPdik5F+m1JYkXkqwnEmFt/dm1VokeoVyG9DVvs=";
 
     fn auth(shared: &Arc<SharedPolicyState>, name: &str) -> Auth {
@@ -306,7 +307,7 @@ mod tests {
         let shared = SharedPolicyState::new().unwrap();
         let ann = auth(&shared, "ann");
         let cache = PasswordCache::default();
-        // A verifier whose thread does not begin.
+        // Creates a verifier that cannot start its thread.
         let (jobs, _received) = sync_channel(WAITING_MAX);
         let stopped = Verifier { jobs: Some(jobs), waiting: Arc::default() };
         let ask = |client: &str| {

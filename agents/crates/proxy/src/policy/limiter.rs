@@ -1,4 +1,5 @@
-//! A route's limits on requests: a second and at once, of one client and of all. Counted over all cores together.
+//! Limits of a route on request rate and concurrency, for each client and in total. Invariant: counters are shared by
+//! all cores.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,20 +7,20 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use fairlead_model::RouteLimits;
-use fairlead_route::{Occupied, Rate, TICKS_PER_SECOND, client_key};
+use fairlead_route::{ClientPermit, Rate, TICKS_PER_SECOND, client_key};
 
 use super::shared::{RouteLimitCounters, SharedPolicyState};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Nobody is told to stay away for longer.
+/// Maximum value of Retry-After in seconds.
 const RETRY_AFTER_MAX_S: u64 = 3600;
 
-/// The limits of one route.
+/// Limits of one route.
 #[derive(Debug)]
 pub(super) struct Limiter {
     shared: Arc<SharedPolicyState>,
     gate: Arc<RouteLimitCounters>,
-    /// Stands for the route in the counters of clients.
+    /// Hash of the route in the keys of client counters.
     route: u64,
     client_rate: Option<Rate>,
     client_concurrent: u32,
@@ -27,17 +28,17 @@ pub(super) struct Limiter {
     concurrent: u32,
 }
 
-/// A request that goes beyond a limit.
+/// Refusal of a request that exceeds a limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LimitExceeded {
     pub(super) retry_after_seconds: u64,
 }
 
-/// Counts a request for as long as it lives.
+/// Guard that counts a request as concurrent while it lives.
 #[derive(Debug, Default)]
 pub(crate) struct LimitGuard {
     gate: Option<Arc<RouteLimitCounters>>,
-    client: Option<(Arc<SharedPolicyState>, Occupied)>,
+    client: Option<(Arc<SharedPolicyState>, ClientPermit)>,
 }
 
 impl Drop for LimitGuard {
@@ -52,7 +53,7 @@ impl Drop for LimitGuard {
 }
 
 impl Limiter {
-    /// `None` when nothing is limited.
+    /// Returns `None` if the route has no limits.
     pub(super) fn new(route: &str, limits: &RouteLimits, shared: &Arc<SharedPolicyState>) -> Option<Self> {
         let found = Self {
             shared: Arc::clone(shared),
@@ -68,7 +69,8 @@ impl Limiter {
         any.then(|| Self { gate: shared.gate(route), ..found })
     }
 
-    /// Counts a request, or refuses it. A client's own limits go first: what is refused to one takes nothing from others.
+    /// Counts a request, or refuses it. The limits of the client apply first, so that a refused request takes nothing
+    /// from other clients.
     pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<LimitGuard>, LimitExceeded> {
         let now_ns = self.shared.nanos_at(now);
         let hash = match (&self.client_rate, self.client_concurrent) {
@@ -76,7 +78,7 @@ impl Limiter {
             _ => self.shared.hash(&(self.route, client_key(client))),
         };
         if let Some(rate) = &self.client_rate {
-            // Never zero, which stands for a counter of nobody.
+            // The time is never zero, which marks an unused counter.
             let now = now_ns / (NANOS_PER_SECOND / TICKS_PER_SECOND) + 1;
             self.shared.rates().take(hash, rate, now).map_err(|early| after(early, TICKS_PER_SECOND))?;
         }

@@ -1,14 +1,13 @@
-//! Pages that a route shows instead of an error: made once, sent without a copy.
+//! Error and maintenance pages of a route, prepared once and sent without a copy.
 
 use bytes::Bytes;
 use fairlead_model as model;
 
-/// A page.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) content_type: Box<str>,
     pub(crate) body: Bytes,
-    /// `None` when nothing is said of it.
+    /// Value of Retry-After; `None` for none.
     pub(crate) retry_after: Option<Box<str>>,
 }
 
@@ -22,14 +21,14 @@ impl Page {
         }
     }
 
-    /// The fields that describe it.
+    /// Returns its Content-Type and Retry-After fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let retry = self.retry_after.iter().map(|seconds| ("retry-after", &**seconds));
         std::iter::once(("content-type", &*self.content_type)).chain(retry)
     }
 }
 
-/// A route's pages by status. The first that fits counts.
+/// Error pages of a route by status; the first match wins.
 #[derive(Debug)]
 pub(crate) struct ErrorPages(Box<[Range]>);
 

@@ -1,4 +1,4 @@
-//! What all cores count by, through all snapshots: a route that stays keeps its counters, whatever else changes.
+//! Policy state that all cores and snapshots share: a route that stays in the table keeps its counters.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -7,27 +7,27 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use aws_lc_rs::hmac;
-use fairlead_route::{ClientRates, ClientsInFlight, Window};
+use fairlead_route::{ClientRates, ClientsInFlight, SharedRate};
 
 use super::auth::Verifier;
 
-/// Counters of one whole route.
+/// Limit counters of one route.
 #[derive(Debug, Default)]
 pub(super) struct RouteLimitCounters {
-    pub(super) window: Window,
+    pub(super) window: SharedRate,
     pub(super) in_flight: AtomicU32,
 }
 
-/// Shared by the cores of one proxy. What no route asks for is never made.
+/// Policy state of one proxy. Parts that no route uses are not created.
 pub(crate) struct SharedPolicyState {
     started: Instant,
-    /// Secret, so that no client can choose whose counter it shares.
+    /// Hasher with a secret key, so that no client can choose to share the counter of another.
     hasher: RandomState,
     rates: OnceLock<ClientRates>,
     in_flight: OnceLock<ClientsInFlight>,
-    /// By route. Locked only while a snapshot is compiled.
+    /// Counters by route. Locked only while a snapshot is compiled.
     gates: Mutex<HashMap<Box<str>, Weak<RouteLimitCounters>>>,
-    /// Under which answers that were right are remembered; made anew with each process and kept by nobody.
+    /// Key of the password cache; generated for each process and stored nowhere else.
     pub(super) credential_key: hmac::Key,
     verifier: OnceLock<Verifier>,
 }
@@ -39,7 +39,7 @@ impl std::fmt::Debug for SharedPolicyState {
 }
 
 impl SharedPolicyState {
-    /// Fails only when the system gives no random bytes.
+    /// Returns an error only if the system has no random bytes.
     pub(crate) fn new() -> Result<Arc<Self>, std::io::Error> {
         let credential_key = hmac::Key::generate(hmac::HMAC_SHA256, &aws_lc_rs::rand::SystemRandom::new());
         Ok(Arc::new(Self {
@@ -53,7 +53,7 @@ impl SharedPolicyState {
         }))
     }
 
-    /// Nanoseconds from the beginning to `moment`.
+    /// Returns nanoseconds from the start of the process to `moment`.
     pub(super) fn nanos_at(&self, moment: Instant) -> u64 {
         u64::try_from(moment.saturating_duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
@@ -70,12 +70,12 @@ impl SharedPolicyState {
         self.in_flight.get_or_init(ClientsInFlight::default)
     }
 
-    /// The verifier; `None` while no thread can be had.
+    /// Returns the password verifier, and starts its thread at the first call.
     pub(super) fn verifier(&self) -> &Verifier {
         self.verifier.get_or_init(Verifier::start)
     }
 
-    /// The counters of a route, the same as in the snapshot before.
+    /// Returns the counters of a route; the same ones as in the previous snapshot.
     pub(super) fn gate(&self, route: &str) -> Arc<RouteLimitCounters> {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(gate) = gates.get(route).and_then(Weak::upgrade) {

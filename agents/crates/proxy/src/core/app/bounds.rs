@@ -1,23 +1,23 @@
-//! The numbers of an app's traffic that are asked on every request, ready to use.
+//! Traffic limits of an app, prepared for use on every request.
 
 use std::time::Duration;
 
 use fairlead_model::{AppTraffic, UpstreamProtocol};
 use fairlead_route::LIMIT_MIN;
 
-/// Streams of one HTTP/2 connection that count on.
+/// Number of concurrent streams assumed for one HTTP/2 connection.
 const STREAMS_PER_CONNECTION: u32 = 100;
 
-/// Of one app on one core.
+/// Limits of one app on one core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Maximum number of requests that one instance works on.
+    /// Maximum number of concurrent requests of one instance.
     pub(crate) slots_per_instance: u32,
-    /// Lowers that to the number that the instance has shown to handle.
+    /// True if adaptive concurrency lowers that limit to the capacity that the instance has shown.
     pub(crate) adapts: bool,
-    /// Requests that all of them work on.
+    /// Maximum number of concurrent requests of all instances.
     pub(crate) slots_max: u32,
-    /// Many requests share one connection.
+    /// True if requests share connections (HTTP/2).
     pub(crate) shares_connections: bool,
     pub(crate) queue_max: u32,
     pub(crate) queue_timeout_ms: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     pub(crate) fn of(traffic: &AppTraffic) -> Self {
-        // Streams cost little, so HTTP/2 needs no limit that adapts.
+        // Streams are cheap, so HTTP/2 needs no adaptive limit.
         let (connections, adapts) = match (traffic.protocol, traffic.connections_per_instance) {
             (UpstreamProtocol::Http1, 0) => (u32::MAX, true),
             (UpstreamProtocol::Http1, connections) => (connections, false),
@@ -51,7 +51,7 @@ impl Bounds {
     }
 }
 
-/// Zero is no bound.
+/// Returns `u32::MAX` for zero, which means no limit.
 fn or_none(bound: u32) -> u32 {
     if bound == 0 { u32::MAX } else { bound }
 }

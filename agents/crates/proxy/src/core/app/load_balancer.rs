@@ -1,5 +1,6 @@
-//! The instances of an app that take new exchanges: how each stands, what it weighs, and which one a request goes to.
-//! When all are out (ejected, or unhealthy by the probes), all are tried: to be wrong about all of them is likelier than that.
+//! Load balancer over the instances of an app: weights, slow start, outlier ejection, health checks and sticky
+//! sessions. If every instance is ejected or unhealthy, all are used, because a wrong judgement about all is more
+//! likely.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,34 +12,34 @@ use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, re
 use super::{Bounds, InstanceRequest};
 use crate::upstream::Instance;
 
-/// Bytes of an instance's token in a cookie, written as hexadecimal.
+/// Length of the instance token in a cookie in bytes, which is written as hexadecimal.
 const TOKEN_BYTES: usize = 12;
 
-/// An instance as a snapshot lists it.
+/// Instance of the current snapshot.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) instance: Rc<Instance>,
-    /// Its share of what is new; zero for nothing.
+    /// Weight of the instance for new requests; zero for none.
     pub(crate) weight: u32,
 }
 
-/// What a client is tied to.
+/// Session affinity of a client.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Affinity {
     #[default]
     Any,
-    /// The instance that it had before.
+    /// Instance of the sticky session cookie.
     Instance(Rc<Instance>),
-    /// The one that its address leads to.
+    /// Key of the client address, which selects an instance by rendezvous hashing.
     Client(u64),
 }
 
-/// How an instance stands on this core.
+/// Health of an instance on this core.
 #[derive(Debug, Default)]
 pub(crate) struct InstanceState {
     circuit: Cell<Circuit>,
     unhealthy: Cell<bool>,
-    /// When it began to take requests beside others that did before; `None`: it is not new.
+    /// Start of the slow start; `None` if the instance is not new.
     joined_ms: Cell<Option<u64>>,
 }
 
@@ -55,7 +56,7 @@ impl InstanceState {
         self.is_healthy() && self.circuit.get().takes()
     }
 
-    /// A request goes there: whether it is a trial, and whether that changes who takes more.
+    /// Starts a request; returns whether it is a trial of an ejected instance, and whether the weights change.
     pub(super) fn begin(&self) -> (bool, bool) {
         self.change(|circuit| circuit.begin())
     }
@@ -68,7 +69,8 @@ impl InstanceState {
         self.change(|circuit| circuit.abandoned(trial)).0
     }
 
-    /// What `step` tells, and whether the instance takes requests that it did not, or the other way round.
+    /// Applies `step` to the circuit breaker. Returns its result, and true if the availability of the instance
+    /// changed.
     fn change(&self, step: impl FnOnce(&mut Circuit) -> bool) -> (bool, bool) {
         let mut circuit = self.circuit.get();
         let before = circuit.takes();
@@ -78,15 +80,15 @@ impl InstanceState {
     }
 }
 
-/// What becomes of a request at this moment.
+/// Result of a choice.
 pub(super) enum Choice {
     Instance(Rc<Instance>),
-    /// There are instances, and all it may go to are busy.
+    /// All instances that the request may use are busy.
     Wait,
     NoInstance,
 }
 
-/// The instances of one app.
+/// Load balancer of one app.
 #[derive(Debug, Default)]
 pub(super) struct LoadBalancer {
     members: Vec<Member>,
@@ -95,9 +97,9 @@ pub(super) struct LoadBalancer {
     ejection: Ejection,
     slow_start_ms: u32,
     sticky: Option<Sticky>,
-    /// Of each member, when cookies are asked for.
+    /// Cookie tokens of the members; empty without cookie-based sticky sessions.
     tokens: Vec<String>,
-    /// Some instance is out or new: time will change something.
+    /// True if an instance is ejected or in its slow start, so that weights change with time.
     unsettled: bool,
 }
 
@@ -130,7 +132,7 @@ impl LoadBalancer {
         self.balancer.is_empty()
     }
 
-    /// Nobody takes anything, and none is about to.
+    /// True if the app has no instance, available or not.
     pub(super) fn has_no_members(&self) -> bool {
         self.members.is_empty()
     }
@@ -140,7 +142,7 @@ impl LoadBalancer {
         u32::try_from(counted).unwrap_or(u32::MAX)
     }
 
-    /// Sets anew who gets which share of what comes.
+    /// Recomputes the share of each instance, from its weight, health and slow start.
     pub(super) fn weigh(&mut self, now_ms: u64) {
         let (balance, slow_start_ms) = (self.balance, self.slow_start_ms);
         let mut unsettled = false;
@@ -168,7 +170,7 @@ impl LoadBalancer {
         self.weigh(now_ms);
     }
 
-    /// Tells whether the instance is a member.
+    /// Applies a health check result; returns true if the instance is a member.
     pub(super) fn set_health(&mut self, instance: &Rc<Instance>, healthy: bool, now_ms: u64) -> bool {
         let is_member = self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
         if is_member {
@@ -186,7 +188,7 @@ impl LoadBalancer {
         is_member
     }
 
-    /// Counts a failure of an instance; tells whether it is ejected by that.
+    /// Counts a failure of an instance; returns true if that ejects it.
     pub(super) fn failed(&mut self, instance: &Rc<Instance>, trial: bool, now_ms: u64) -> bool {
         let taking = || self.members.iter().filter(|member| member.weight > 0);
         let may = || {
@@ -201,19 +203,19 @@ impl LoadBalancer {
         ejected
     }
 
-    /// Sets how many requests each instance works on.
+    /// Sets the concurrency limit of each instance.
     pub(super) fn set_slots(&self, bounds: Bounds) {
         for member in &self.members {
             member.instance.set_slots(bounds.slots_per_instance, bounds.adapts);
         }
     }
 
-    /// Returns the maximum number of requests that all instances work on.
+    /// Returns the sum of the concurrency limits of all instances.
     pub(super) fn slots(&self) -> u32 {
         self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.slots()))
     }
 
-    /// Lets adaptive limits follow the load; `queued` tells whether requests wait.
+    /// Updates adaptive concurrency limits; `queued` is true if requests wait.
     pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
         for member in &self.members {
             member.instance.adapt(now_ms, bounds.slots_per_instance, queued);
@@ -241,7 +243,8 @@ impl LoadBalancer {
         picked.map_or(Choice::Wait, |index| Choice::Instance(Rc::clone(&members[index].instance)))
     }
 
-    /// The member that a request is tied to, if it may be used. One with weight zero keeps the clients it has.
+    /// Returns the index of the member that a request is tied to, if it is available. A member with weight zero keeps
+    /// its sticky sessions.
     fn home(&self, affinity: &Affinity) -> Option<usize> {
         match affinity {
             Affinity::Any => None,
@@ -249,7 +252,7 @@ impl LoadBalancer {
                 let home = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
                 (instance.state.is_available() || self.balancer.contains(home)).then_some(home)
             }
-            // By full weights: a share that grows must not send clients to and fro.
+            // Uses full weights: a slow start must not move clients to and fro.
             Affinity::Client(client) => {
                 let entry = |(index, _): (usize, u32)| {
                     let member = &self.members[index];
@@ -286,8 +289,8 @@ impl LoadBalancer {
     }
 }
 
-/// What stands for an instance in a cookie: the same on every core and after an upgrade, and no name of ours. Not secret:
-/// whoever guesses one gets to choose among instances that serve all clients anyway.
+/// Returns the cookie token of an instance: the same on every core and after an upgrade, and without an internal name.
+/// It is not secret: a client that guesses one only chooses among instances that serve all clients.
 fn token(app_key: &str, instance: &str) -> String {
     let mut context = Context::new(&SHA256);
     for part in ["fairlead sticky 1", app_key, instance] {

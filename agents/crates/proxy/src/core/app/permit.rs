@@ -1,11 +1,12 @@
-//! What a request holds while it is at an instance: guards, so that however an exchange ends, nothing stays taken.
+//! Guards that a request holds while it is at an instance, so that every end of an exchange returns its permit,
+//! counters and connection share.
 
 use std::rc::Rc;
 
 use super::{App, AppShare};
 use crate::upstream::Instance;
 
-/// The right to have an instance work on a request. Given back early by exchanges that the app is no longer at work on.
+/// Concurrency permit of an instance. Exchanges drop it early once the app no longer works on them.
 #[derive(Debug)]
 pub(crate) struct Permit {
     app: Rc<App>,
@@ -32,7 +33,7 @@ impl Drop for Permit {
     }
 }
 
-/// An exchange at an instance, in flight until its very end, and what it shows about the instance.
+/// In-flight request at an instance until the end of the exchange. Reports its outcome to outlier ejection.
 #[derive(Debug)]
 pub(crate) struct InFlightRequest {
     app: Rc<App>,
@@ -40,7 +41,7 @@ pub(crate) struct InFlightRequest {
     trial: bool,
     judged: bool,
     client: u64,
-    /// Its client's share, unless the instance's connections are shared by many requests.
+    /// Share of the connection quota; `None` if requests share the connections of the instance.
     connection: Option<AppShare>,
 }
 
@@ -60,7 +61,8 @@ impl InFlightRequest {
         &self.instance
     }
 
-    /// A response has begun. Those of a gateway's kind count as failures; a trial is passed, however long the body takes.
+    /// Records a response status. Gateway errors (502 to 504) count as failures; any other response passes a trial,
+    /// however long the body takes.
     pub(crate) fn answered(&mut self, status: u16) {
         if matches!(status, 502..=504) {
             self.failed();
@@ -69,7 +71,7 @@ impl InFlightRequest {
         }
     }
 
-    /// A response is whole, or will go on for hours.
+    /// Records a success: a complete response, or one that will stream for hours.
     pub(crate) fn succeeded(&mut self) {
         if self.judged {
             return;
@@ -82,8 +84,8 @@ impl InFlightRequest {
         }
     }
 
-    /// No connection, no response, a broken one, or one of a gateway's kind. The end of what was long a success says nothing:
-    /// an app that starts again cuts all its streams at once.
+    /// Records a failure: no connection, no response, a broken one or a gateway error. A broken end of a response that
+    /// already counted as a success is ignored, because a restarting app cuts all its streams at once.
     pub(crate) fn failed(&mut self) {
         if self.judged {
             return;
@@ -94,7 +96,7 @@ impl InFlightRequest {
         if ejected {
             self.app.numbers.borrow_mut().ejections += 1;
             tracing::warn!(app = %self.app.key, instance = %self.instance.id, "an instance that fails is passed over");
-            // Who waited for it in particular may go elsewhere now.
+            // Requests that waited for this instance may use another one now.
             if self.app.waiting.get() > 0 {
                 self.app.dispatch();
             }
@@ -115,7 +117,7 @@ impl Drop for InFlightRequest {
         if self.trial && !self.judged && self.instance.state.abandoned(true) {
             self.changed();
         }
-        // Requests of a client at its share, or of an app at its part, wait for exactly this.
+        // Requests of a client at its share, or of an app at its part of the quota, wait for exactly this.
         let was_short = || !self.app.has_connection() || !self.app.may_connect(self.client);
         let was_wanted = self.app.waiting.get() > 0 && was_short();
         if self.connection.take().is_some() && was_wanted {

@@ -1,18 +1,18 @@
-//! Shares of an app's places by client: one client can't have all places while others wait. A client without competitors is not
-//! bounded.
+//! Fair shares of the permits of an app: one client can't hold all of them while others wait. A client without
+//! competitors has no limit.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Time for which places stay shared after a client had to wait for another's.
+/// Time for which permits stay shared after a client had to wait for those of another.
 const SHARED_MS: u64 = 5_000;
 
-/// Places of an app on one core, and their holders.
+/// Permits of an app on one core, and their holders.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     held: HashMap<u64, u32, RandomState>,
-    /// Number of places.
+    /// Total number of permits.
     places: u32,
     shared_until_ms: u64,
 }
@@ -35,17 +35,18 @@ impl Shares {
         }
     }
 
-    /// Reports whether a client may have one more place. While places are shared, a quarter stays reserved for other clients.
+    /// True if a client may have one more permit. While permits are shared, a quarter stays reserved for other
+    /// clients.
     pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
-        // There is nothing to share without places.
+        // Without permits there is nothing to share.
         now_ms >= self.shared_until_ms
             || self.places == 0
             || self.held_by(client) < (self.places - self.places / 4).max(1)
     }
 
-    /// Records that a client has to wait; `others` tells whether another one waits too.
+    /// Records that a client has to wait; `others` is true if another client waits too.
     pub(super) fn waits(&mut self, client: u64, others: bool, now_ms: u64) {
-        // Another client holds places that it could have.
+        // False if another client holds permits that this one could have.
         let holds_all = self.held.len() == usize::from(self.held.contains_key(&client));
         if others || !holds_all {
             self.shared_until_ms = now_ms + SHARED_MS;

@@ -1,5 +1,5 @@
-//! An app that may have no instance because nobody asked for a while: its requests wait in line instead of being refused, and
-//! whoever can start one is told. Owns how often that is told; starts nothing.
+//! Scale to zero: requests of an app without an instance wait in the queue, and the control plane is asked to start
+//! one.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use super::App;
 use crate::core::WakeRequests;
 
-/// Told again this often while requests wait: whoever was told may have died since.
+/// Interval of repeated wake-up requests while requests wait, because an earlier receiver may have died.
 const AGAIN_MS: u64 = 1_000;
 
-/// What is known of an app that may sleep.
+/// State of an app that may sleep.
 #[derive(Debug)]
 pub(super) struct Sleep {
-    /// How long a request waits for it to wake.
+    /// Maximum time that a request waits for the app to start.
     wait_ms: u64,
     calls: WakeRequests,
     called_ms: Cell<Option<u64>>,
 }
 
 impl App {
-    /// Takes over whether it may sleep, and how long a request waits then.
+    /// Sets whether the app may sleep, and the queue timeout while it sleeps.
     pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, calls: &Option<WakeRequests>) {
         let called_ms = self.sleep.borrow().as_ref().and_then(|sleep| sleep.called_ms.get());
         let sleep = wake_timeout.zip(calls.clone()).map(|(wait, calls)| Sleep {
@@ -31,12 +31,12 @@ impl App {
         self.sleep.replace(sleep);
     }
 
-    /// Has no instance, and may wait for one.
+    /// True if the app has no instance and may wait for one.
     pub(super) fn sleeps(&self) -> bool {
         self.sleep.borrow().is_some() && self.load_balancer.borrow().has_no_members()
     }
 
-    /// Has it woken, if it sleeps; tells whether it does.
+    /// Requests a start of the app if it sleeps; returns true if it does.
     pub(super) fn call(&self) -> bool {
         if !self.sleeps() {
             return false;
@@ -52,7 +52,7 @@ impl App {
         true
     }
 
-    /// How long a request may wait now.
+    /// Returns the current queue timeout.
     pub(super) fn wait_ms(&self) -> u64 {
         match self.sleep.borrow().as_ref() {
             Some(sleep) if self.load_balancer.borrow().has_no_members() => sleep.wait_ms,

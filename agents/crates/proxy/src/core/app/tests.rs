@@ -15,13 +15,13 @@ struct Stage {
     instances: Vec<Rc<Instance>>,
 }
 
-/// An app with so many instances, which take one request each unless it is said otherwise.
+/// Creates an app with `count` instances, which take one request each unless `change` says otherwise.
 fn stage(count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
     let clock = Alarms::new();
     stage_on(&Quota::new(CONNECTIONS_MAX), clock, count, change)
 }
 
-/// The same, of a core with these connections to apps.
+/// Creates the same app on a core with these connections to apps.
 fn stage_on(connections: &Rc<Quota>, clock: Rc<Alarms>, count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
     let app = App::new("app_a", &clock, connections, &Quota::new(usize::MAX));
     let instances: Vec<_> = (0..count).map(|number| instance(&format!("ins_{number}"))).collect();
@@ -268,7 +268,7 @@ fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
         }
         _ => None,
     });
-    // While it lasts, nobody else goes there.
+    // During the trial no other request goes there.
     let other = stage.here();
     assert!(Rc::ptr_eq(other.0.instance(), &stage.instances[1]));
     trial.answered(200);
@@ -428,7 +428,7 @@ fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
     assert_eq!(stage.app.slots_wanted_since_ms(), None);
 }
 
-/// Has so many clients take all the connections of an app that they get; their responses never end.
+/// Makes `clients` take as many connections of an app as they can; their responses never end.
 fn stall(stage: &Stage, clients: u64) -> Vec<InFlightRequest> {
     let clients = (0..CONNECTIONS_MAX as u64).map(|number| number % clients);
     let served =

@@ -1,5 +1,5 @@
-//! Wait queue of an app: requests that wait for an instance, fair between clients, without a timer for each.
-//! A client that leaves drops its `QueuedRequest`, which gives up its place, or what it had just been given.
+//! Wait queue of an app: requests that wait for an instance, fair between clients, without a timer for each. A request
+//! that leaves drops its `QueuedRequest`, which frees its place or the permit that it had just been granted.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::{App, InFlightRequest, InstanceRequest, Permit, Refusal};
 
 type Outcome = Result<(InFlightRequest, Permit), Refusal>;
 
-/// One that waits, or has been told and not looked yet.
+/// Queued request, or one that has an outcome and has not polled it yet.
 #[derive(Debug)]
 pub(super) struct QueueEntry {
     request: InstanceRequest,
@@ -27,7 +27,7 @@ impl QueueEntry {
     }
 }
 
-/// Waiting requests of an app.
+/// Queued requests of an app.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     queue: FairQueue<QueueEntry>,
@@ -74,13 +74,13 @@ impl WaitQueue {
         self.queue.push(entry.request.client, entry.request.priority, entry)
     }
 
-    /// Gives a request what it waits for, which uses its client's turn; returns how long it had waited.
+    /// Grants a permit to a request, which uses the turn of its client; returns how long it had waited.
     pub(super) fn serve(&mut self, place: u32, permit: (InFlightRequest, Permit), now_ms: u64) -> u64 {
         self.queue.take_turn(place);
         self.settle(place, Ok(permit), now_ms)
     }
 
-    /// Sends a request its outcome and removes it from the queue; returns how long it had waited.
+    /// Sets the outcome of a request and removes it from the queue; returns how long it had waited.
     pub(super) fn settle(&mut self, place: u32, outcome: Outcome, now_ms: u64) -> u64 {
         self.queue.leave(place);
         let Some(entry) = self.queue.value(place) else { return 0 };
@@ -91,8 +91,9 @@ impl WaitQueue {
         now_ms.saturating_sub(entry.since_ms)
     }
 
-    /// Makes room for a request in a full queue by refusing another; `None` if it can refuse none. The lowest priority below
-    /// loses a request first, then a client of the same priority with more requests; always the client with most of them.
+    /// Makes room for a request in a full queue by refusing another; `None` if it can refuse none. Requests of the
+    /// lowest priority below are refused first, then requests of the same priority from a client with more of them.
+    /// The request is always taken from the client with the most.
     pub(super) fn make_room(&mut self, request: &InstanceRequest) -> Option<Refusal> {
         let lesser = [Priority::Low, Priority::Normal].into_iter().filter(|lesser| *lesser < request.priority);
         let lesser = lesser.filter_map(|lesser| self.queue.last_of_longest(lesser)).next();
@@ -159,7 +160,7 @@ impl Drop for QueuedRequest {
             self.app.wait_queue_changed(&wait_queue);
             entry
         };
-        // What it had been given goes to the next in line, which asks for the line again.
+        // A permit that it had been granted goes to the next request, which borrows the queue again.
         drop(entry);
     }
 }
