@@ -1,5 +1,5 @@
-//! What apps wrote, kept on the server: a folder an app and environment, in it one a process, in it one an instance with
-//! its segments. Owns what is compressed, what is removed and when. The shims write; nothing here is ever sent by itself.
+//! Log storage for what apps wrote: one folder per app and environment, then per process, then per instance. Compresses
+//! and removes old segments; the shims write them, and nothing here is sent by itself.
 
 mod filter;
 mod line;
@@ -20,16 +20,16 @@ pub use search::LogFollower;
 
 use crate::shim::log::segments;
 
-/// What the segments of one process of an app may take, compressed and not.
+/// Maximum bytes of the segments of one process of an app, compressed and not.
 const PROCESS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Lines older than this are of no use any more.
+/// Maximum age of a line; older ones are removed.
 const AGE_MAX: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// An instance that may still write keeps its newest segments as they are.
+/// Number of newest segments that stay unpacked while an instance may still write.
 const OPEN_SEGMENTS: usize = 2;
-/// Fast and small enough: text packs well at any level.
+/// Compression level: fast, and small enough, because text packs well at any level.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Where an instance's segments go.
+/// Returns the folder for an instance's segments.
 pub(crate) fn folder_for(
     folders: &Folders,
     key: &AppKey,
@@ -44,19 +44,19 @@ fn of_app(folders: &Folders, key: &AppKey) -> PathBuf {
     folders.app_logs().join(format!("{}-{}", key.app, key.environment))
 }
 
-/// One segment, written or packed.
+/// One segment, plain or packed.
 #[derive(Debug, Clone)]
 struct Segment {
     path: PathBuf,
     number: u64,
     bytes: u64,
-    /// Of its first and last line; of one that is still written, the last is unknown.
+    /// Times of its first and last line; the last is unknown while the segment is still written.
     first_unix_ms: u64,
     last_unix_ms: u64,
     packed: bool,
 }
 
-/// An instance's segments, oldest first.
+/// Segments of an instance, oldest first.
 #[derive(Debug, Clone)]
 struct Writer {
     folder: PathBuf,
@@ -66,7 +66,7 @@ struct Writer {
     segments: Vec<Segment>,
 }
 
-/// The instances of one process, in no order.
+/// Lists the instances of one process, in no order.
 fn writers(process: &Path) -> io::Result<Vec<Writer>> {
     let name = process.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let mut found = Vec::new();
@@ -86,7 +86,7 @@ fn writers(process: &Path) -> io::Result<Vec<Writer>> {
 
 fn segments_of(folder: &Path) -> io::Result<Vec<Segment>> {
     let mut found: Vec<Segment> = list(folder)?.into_iter().filter_map(segment).collect();
-    // Packed and not yet removed: the packed one is whole.
+    // A segment that is packed but not yet removed: the packed one is complete.
     let packed: HashSet<u64> = found.iter().filter(|one| one.packed).map(|one| one.number).collect();
     found.retain(|one| one.packed || !packed.contains(&one.number));
     found.sort_by_key(|one| one.number);
@@ -105,7 +105,7 @@ fn segment(path: PathBuf) -> Option<Segment> {
     Some(Segment { path, number, bytes, first_unix_ms: 0, last_unix_ms: u64::MAX, packed: false })
 }
 
-/// What a folder holds; nothing when it has gone.
+/// Lists the entries of a folder; empty if the folder is gone.
 fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -113,7 +113,8 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Packs what is closed and removes what is too old or too much. Called now and then; alone at a time.
+/// Packs closed segments and removes those that are too old or exceed the size limit. Run it periodically, and never
+/// twice at once.
 pub fn tidy_app_logs(folders: &Folders, now_unix_ms: u64) -> io::Result<()> {
     for app in list(&folders.app_logs())? {
         for process in list(&app)? {
@@ -157,7 +158,7 @@ fn pack(folder: &Path, keep: usize) -> io::Result<()> {
     let known: HashSet<u64> = segments_of(folder)?.iter().filter(|one| one.packed).map(|one| one.number).collect();
     let open = segments(folder)?;
     for (number, path) in open.iter().take(open.len().saturating_sub(keep)) {
-        // A crash came between the two steps below.
+        // A crash can come between the two steps below.
         if !known.contains(number) {
             let text = fs::read(path)?;
             let mut times = text.split(|byte| *byte == b'\n').filter_map(line::unix_ms).filter(|at| *at > 0);

@@ -1,5 +1,5 @@
-//! The agent's side of instances that are containers: when they run, what is left of them, and which of them nobody knows.
-//! Owns their removal. Never touches a container that another data folder, or anybody else, made.
+//! Lifecycle of container instances on the agent's side: waits for their start, and removes what remains of them. Never
+//! touches a container that another data folder or another program made.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,20 +18,20 @@ use tokio::time::{Instant, sleep};
 use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec};
 use crate::shim::container_name;
 
-/// Between two looks for a container that is being made.
+/// Pause between two checks for a container that is being made.
 const LOOK_PAUSE: Duration = Duration::from_millis(25);
-/// An engine that is being started anew is waited for so long.
+/// Maximum wait for an engine that restarts.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 const REMOVE_PAUSE: Duration = Duration::from_millis(500);
-/// Where systems have a file system in memory that every process of root's sees as the same.
+/// File systems in memory that all of root's processes share.
 const IN_MEMORY: [&str; 2] = ["/run", "/dev/shm"];
 
-/// Names the owner of this data folder's containers: another folder on the same engine has another name.
+/// Returns the owner label of this data folder's containers: another folder on the same engine has another one.
 pub fn owner(folders: &Folders) -> String {
     format!("{:016x}", fingerprint(folders.root()))
 }
 
-/// The folder in memory for an instance's secrets; `None`: this server has no such file system.
+/// Returns the folder in memory for an instance's secrets; `None` if this server has no such file system.
 pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathBuf> {
     let found = IN_MEMORY.iter().find(|path| {
         rustix::fs::statfs(**path).is_ok_and(|found| found.f_type == libc::TMPFS_MAGIC as rustix::fs::FsWord)
@@ -39,7 +39,7 @@ pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathB
     Some(Path::new(found).join(format!("fairlead-{owner}")).join(instance.as_str()))
 }
 
-/// Waits until the container runs. Whoever waits for its end meanwhile hears when it never does.
+/// Waits until the container runs. The task that waits for its end learns if it never does.
 pub(crate) async fn contained(folder: &InstanceFolder) -> Contained {
     loop {
         match folder.contained() {
@@ -51,7 +51,7 @@ pub(crate) async fn contained(folder: &InstanceFolder) -> Contained {
     }
 }
 
-/// Ends and removes what is left of an instance's container, and its secrets.
+/// Stops and removes what remains of an instance's container, and its secrets.
 pub(crate) async fn clean(spec: &InstanceSpec, container: &ContainerSpec) {
     if let Some(folder) = &container.secrets
         && let Err(error) = tree::remove(folder)
@@ -76,8 +76,8 @@ async fn remove(socket: &Path, name: &str, has_network: bool) -> Result<(), Engi
     if has_network { engine.remove_network(name).await } else { Ok(()) }
 }
 
-/// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it. And its
-/// networks that are empty, unless a container is on its way into one: whoever starts it holds the lock of `instances`.
+/// Removes containers of this data folder without a known instance: they were made while no agent followed them. Also
+/// removes its empty networks, unless a container is about to join one: its launcher holds the lock of `instances`.
 pub(crate) async fn sweep(
     engine: &Engine,
     owner: &str,
@@ -94,7 +94,7 @@ pub(crate) async fn sweep(
     let lock = File::open(instances).map_err(EngineError::from)?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => engine.remove_empty_networks(owner).await,
-        // Not waited for, as the agent's start would be; they go at its next one.
+        // Does not wait, because the agent's start would wait too; the next start removes them.
         Err(Errno::WOULDBLOCK) => Ok(()),
         Err(error) => Err(io::Error::from(error).into()),
     }

@@ -4,35 +4,35 @@ use fairlead_base::excerpt::{missing_variable, telling_line};
 
 use crate::output::names_refused_port;
 
-/// Reads the reason of a crash from an app's last lines.
+/// Crash reason and the app's most telling line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crash {
     /// Reason, if it is a known one.
     pub reason: Option<CrashReason>,
-    /// The line that tells most, or nothing. The shim took the secrets out of it.
+    /// Most telling line, or empty. The shim redacted its secrets.
     pub line: String,
 }
 
 /// Known reason of a crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CrashReason {
-    /// It may not listen on the port that it chose.
+    /// The app may not listen on the port that it chose.
     PortDenied,
-    /// Its port is taken, usually by the app itself.
+    /// The port is taken, usually by the app itself.
     PortTaken,
     /// An environment variable is missing.
     Variable(String),
-    /// It imports what is not in the artifact.
+    /// The app imports a module that is not in the artifact.
     Module,
-    /// It writes where it may not.
+    /// The app writes to a path without permission.
     WriteDenied,
-    /// Its command runs a program that is not there.
+    /// The command runs a program that does not exist.
     Program,
-    /// A database or service that it connects to can't be reached.
+    /// The app can't reach a database or service.
     Service,
 }
 
-/// Words of one line, all of them. The first row with a line decides.
+/// Words that must all occur in one line. The first row with such a line decides.
 const ROWS: &[(CrashReason, &[&str])] = &[
     (CrashReason::PortTaken, &["EADDRINUSE"]),
     (CrashReason::PortTaken, &["ddress already in use"]),
@@ -64,17 +64,17 @@ const ROWS: &[(CrashReason, &[&str])] = &[
     (CrashReason::Service, &["dial tcp", "no such host"]),
     (CrashReason::Service, &["Connection refused (os error 111)"]),
 ];
-/// Only for an app that ended with exit code 127: others may write this and go on.
+/// Only for an app that ended with exit code 127: others may write this and continue.
 const NO_PROGRAM: [&str; 3] = ["not found", "No such file or directory", "executable file not found"];
-/// A shell's exit code where it finds no program.
+/// Exit code of a shell that finds no program.
 const NO_PROGRAM_CODE: i32 = 127;
 
-/// Returns what the lines tell; `None` when there are none.
+/// Recognizes a crash from the last lines; `None` if there are none.
 pub(crate) fn recognize(code: Option<i32>, lines: &[String]) -> Option<Crash> {
     let with = |reason, line: &String| Some(Crash { reason: Some(reason), line: line.clone() });
     if code == Some(NO_PROGRAM_CODE) {
         let line = lines.iter().rev().find(|line| NO_PROGRAM.iter().any(|words| line.contains(words)));
-        // A container's engine writes nothing into the app's log.
+        // The engine of a container writes nothing into the app's log.
         return with(CrashReason::Program, line.unwrap_or(&String::new()));
     }
     if let Some(line) = lines.iter().rev().find(|line| names_refused_port(line)) {

@@ -1,5 +1,5 @@
-//! One health check: does the app answer on its port or socket, does its own command say so? Owns a minimal HTTP/1.1 exchange; keeps no
-//! connection and no state.
+//! One health check of an instance: an HTTP/1.1 request to its port or socket, or its own command. Keeps no connection
+//! and no state.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,65 +25,64 @@ use crate::listening;
 use crate::rollout::ProbeFailure;
 use crate::socket::let_proxy_in;
 
-/// Bytes of an answer that are looked at: the status line comes first.
+/// Maximum bytes read of an HTTP response: the status line comes first.
 const HEAD_BYTES_MAX: usize = 1024;
 
-/// What is checked.
+/// Target of a health check.
 #[derive(Debug, Clone)]
 pub struct HealthTarget {
-    /// The app's process, for the ports it listens on.
+    /// Process of the app, for the ports that it listens on.
     pub pid: u32,
-    /// Where a container is; `None`: a process, on this server's loopback.
+    /// Address of a container; `None` for a process, which is on this server's loopback.
     pub host: Option<IpAddr>,
     /// Required owner of the listener; `None`: any.
     pub owner: Option<Owner>,
-    /// The port it was given.
+    /// Port that the instance was given.
     pub port: u16,
-    /// Network of its own; `None`: it shares the server's.
+    /// The instance's own network; `None` if it shares the server's.
     pub network: Option<NetworkTarget>,
-    /// Instead of a port: the socket it was given, and whose it must be.
+    /// Socket of the instance and its required owner, instead of a port.
     pub socket: Option<UpstreamAddress>,
-    /// HTTP path; empty: a connection is enough.
+    /// HTTP path; if empty, an accepted connection is enough.
     pub path: String,
-    /// Limit of the whole check.
+    /// Timeout of the whole check.
     pub timeout: Duration,
-    /// Instead of a path: what runs the app's own command.
+    /// Command of the app that runs instead of an HTTP request.
     pub command: Option<HealthCommand>,
 }
 
-/// An instance's own network, in which every port is its own.
+/// Own network of an instance, in which every port belongs to it.
 #[derive(Debug, Clone)]
 pub struct NetworkTarget {
     /// Unix socket at which its shim hands sockets over.
     pub handover: PathBuf,
-    /// Port that it listens on instead of the given one; zero: none is known.
+    /// Port that it listens on instead of the given one; zero if unknown.
     pub found: Arc<AtomicU16>,
 }
 
-/// How a command of the release is run as the app: by the shim's launcher, with the app's user, limits and sandbox.
+/// Health command of a release. The shim's launcher runs it with the app's user, limits and sandbox.
 #[derive(Debug, Clone)]
 pub struct HealthCommand {
     /// The agent's own binary.
     pub program: PathBuf,
-    /// The instance's folder.
     pub folder: PathBuf,
-    /// Which of its commands.
+    /// Check that the command belongs to.
     pub which: Check,
-    /// Process of the instance, whose files the command sees.
+    /// Process of the instance; the command sees the same files.
     pub pid: u32,
 }
 
-/// Which of an instance's checks.
+/// Kind of an instance's check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Whether it may be given requests.
+    /// Readiness: the instance may receive requests.
     Health,
-    /// Whether it still lives.
+    /// Liveness: the instance still works.
     Liveness,
 }
 
 impl Check {
-    /// As the launcher is told.
+    /// Returns the flag of the launcher.
     pub(crate) fn flag(self) -> &'static str {
         match self {
             Self::Health => "--health",
@@ -92,7 +91,7 @@ impl Check {
     }
 }
 
-/// Checks once. An app that listens on the IPv6 loopback only is found there.
+/// Runs one check. Also finds an app that listens on the IPv6 loopback only.
 pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure> {
     let address = answers(target).await?;
     match &target.command {
@@ -101,7 +100,7 @@ pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailur
     }
 }
 
-/// Ends with 0, or why it did not.
+/// Returns `Ok` if the command exits with 0.
 async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailure> {
     let failed = |outcome: String| Err(ProbeFailure::Command(outcome));
     let child = Command::new(&command.program)
@@ -119,7 +118,7 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailur
         Ok(child) => child,
         Err(error) => return failed(format!("could not be run ({error})")),
     };
-    // It leads a session, so that what it started ends with it.
+    // The command leads a session, so that what it started ends with it.
     let group = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     let ended = timeout(limit, child.wait()).await;
     if let Some(group) = group {
@@ -160,7 +159,7 @@ async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure>
                 (None, None) => answers_at(target, address.into()).await,
             };
             match outcome {
-                // Another family of addresses may still be the app's own.
+                // The other address family may still be the app's own.
                 Some(Err(ProbeFailure::Foreign)) => is_foreign = true,
                 Some(outcome) => return outcome,
                 None => {}
@@ -174,8 +173,8 @@ async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<R
     judge(timeout(target.timeout, check(&address, &target.path)).await, &address)
 }
 
-/// Checks an address of the loopback, where every program can listen. Looks up the listeners before, so that only the app gets
-/// the request, and afterwards, so that only the app's answer counts.
+/// Checks an address of the loopback, where every program can listen. Looks up the listeners before, so that only the
+/// app gets the request, and afterwards, so that only the app's answer counts.
 async fn answers_itself(
     target: &HealthTarget,
     owner: &Owner,
@@ -198,26 +197,26 @@ async fn answers_itself(
     match owner.listeners(address) {
         Ok(after) if before.has_lasted(&after) => outcome,
         Ok(Listeners::Foreign) => Some(Err(ProbeFailure::Foreign)),
-        // The app has closed its listener, or opened another one meanwhile: the next check tells.
+        // The app has closed its listener, or opened another one meanwhile: the next check decides.
         Ok(_) => Some(Err(ProbeFailure::Broken)),
         Err(error) => failed(error),
     }
 }
 
-/// Ports that web servers commonly have, in the order in which they are tried.
+/// Common ports of web servers, in the order in which they are tried.
 const COMMON_PORTS: [u16; 10] = [3000, 8080, 8000, 5000, 4000, 80, 8888, 1337, 4321, 5173];
 /// Ports of debuggers (Node.js, Java).
 const DEBUG_PORTS: [u16; 4] = [9229, 9230, 5005, 5858];
 
-/// Chooses among the ports that an app listens on instead of the given one; `None`: there is none to try. Each further attempt
-/// gets the next port.
+/// Chooses among the ports that an app listens on instead of the given one; `None` if none is left to try. Each further
+/// attempt returns the next port.
 pub(crate) fn port_to_try(listening: &[u16], attempt: usize) -> Option<u16> {
     let mut ports: Vec<u16> = listening.iter().copied().filter(|port| !DEBUG_PORTS.contains(port)).collect();
     ports.sort_by_key(|port| COMMON_PORTS.iter().position(|common| common == port).unwrap_or(COMMON_PORTS.len()));
     ports.get(attempt % ports.len().max(1)).copied()
 }
 
-/// What an answer means; `None`: nobody listens there.
+/// Evaluates the outcome of a check; `None` if nothing listens there.
 fn judge(
     answer: Result<io::Result<Option<u16>>, Elapsed>,
     address: &UpstreamAddress,
@@ -245,7 +244,8 @@ fn nobody(target: &HealthTarget) -> ProbeFailure {
 
 fn refused(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, NetworkUnreachable, NotFound, Unsupported};
-    // Without IPv6 its loopback can't be reached either: the same as nobody listening. So is a socket that is not there yet.
+    // Without IPv6 its loopback is unreachable, which means the same as no listener. A socket that does not exist yet
+    // means the same.
     matches!(error.kind(), ConnectionRefused | AddrNotAvailable | NetworkUnreachable | NotFound | Unsupported)
 }
 
@@ -257,7 +257,8 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
         }
         UpstreamAddress::Unix { path: socket, owner } => {
             let stream = UnixStream::connect(socket).await?;
-            // The folder is the app's: a link in it could lead the agent, who may do more, to somebody else's socket.
+            // The app owns the folder: a link in it could lead the agent, which has more rights, to another program's
+            // socket.
             if let Some(owner) = owner {
                 if stream.peer_cred()?.uid() != *owner {
                     return Err(io::ErrorKind::PermissionDenied.into());
@@ -278,7 +279,7 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
     }
 }
 
-/// Asks an instance's shim for a socket of its network.
+/// Requests a socket of an instance's network from its shim.
 async fn handed_over(path: &Path, request: Request) -> io::Result<OwnedFd> {
     handover::ask(path, request).await?.pop().ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
 }
@@ -290,7 +291,7 @@ async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, path: &str, host: 
     let request = format!(
         "GET {path} HTTP/1.1\r\nhost: {host}\r\nuser-agent: fairlead-health\r\naccept: */*\r\nconnection: close\r\n\r\n"
     );
-    // A refusal after this point is an answer of the app's own making, so it must not look like nobody listening.
+    // From here on, a refusal comes from the app itself, so it must not look like a missing listener.
     answered(stream.write_all(request.as_bytes()).await)?;
     let mut head = Vec::new();
     let mut bytes = [0u8; HEAD_BYTES_MAX];
@@ -311,7 +312,7 @@ fn answered<T>(result: io::Result<T>) -> io::Result<T> {
     result.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// The status of a status line (RFC 9112, section 4).
+/// Parses the status of a status line (RFC 9112, section 4).
 fn status(head: &[u8]) -> Option<u16> {
     let rest = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
     let digits = std::str::from_utf8(rest.get(..3)?).ok()?;
@@ -339,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Checks an app that answers with these bytes; `None`: never.
+    /// Checks an app that answers with these bytes; with `None` it never answers.
     async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<UpstreamAddress, ProbeFailure> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address.into()));
     }
 
-    /// The app: this process. Others: children of another parent.
+    /// This process is the app; others are children of another parent.
     fn own(port: u16) -> HealthTarget {
         let user = rustix::process::geteuid().as_raw();
         HealthTarget { owner: Some(Owner::new(user, std::process::id())), ..target(port, "", Duration::from_secs(5)) }

@@ -1,5 +1,5 @@
-//! A user of its own for each app in an environment and for its builds there. Owns the list of who has which, which must never be given
-//! to another: files on disk belong to it. Makes no accounts: numbers are enough for the kernel.
+//! Allocates a system user to each app in an environment, and to its builds there. Invariant: a user is never given to
+//! another app, because files on disk belong to it. Makes no accounts: numbers are enough for the kernel.
 
 mod rebuild;
 
@@ -14,10 +14,11 @@ use fairlead_base::{Folders, StateFileError, accounts, file, state_file};
 
 pub use rebuild::RebuiltUsers;
 
-/// Above what Debian, systemd's dynamic users (61184 to 65519) and nobody use, below the first subordinate ids (100000).
+/// Range of users: above what Debian, systemd's dynamic users (61184 to 65519) and `nobody` use, below the first
+/// subordinate ids (100000).
 const USERS: RangeInclusive<u32> = 70_000..=89_999;
 
-/// Users by name, kept in `state/users.json`.
+/// Users by name, stored in `state/users.json`.
 #[derive(Debug)]
 pub struct Identities {
     path: PathBuf,
@@ -26,7 +27,7 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Reads the list.
+    /// Reads `state/users.json`.
     pub fn open(folders: &Folders) -> Result<Self, StateFileError> {
         let path = folders.state().join("users.json");
         let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
@@ -34,7 +35,8 @@ impl Identities {
         Ok(Self { path, root: rustix::process::geteuid().is_root(), users: Mutex::new(users) })
     }
 
-    /// The user of `name`, made and saved at its first call. `None` when the agent isn't root and all run as it does.
+    /// Returns the user of `name`, allocated and saved at its first call. `None` if the agent isn't root and all run as
+    /// the agent's user.
     pub fn user_for(&self, name: &str) -> io::Result<Option<u32>> {
         if !self.root {
             return Ok(None);
@@ -44,20 +46,21 @@ impl Identities {
             return Ok(Some(*user));
         }
         let accounts = accounts::users()?;
-        // Two data folders on one server begin apart: the end of a build ends everything of its user.
+        // Two data folders on one server start at different users: the end of a build kills all processes of its user.
         let (size, start) = (USERS.end() - USERS.start() + 1, self.start());
         let mut candidates = (0..size).map(|step| USERS.start() + (start + step) % size);
         let free = candidates.find(|user| !users.values().any(|taken| taken == user) && !accounts.contains(user));
         let user = free.ok_or_else(|| io::Error::other("all 20000 users for apps are taken on this server"))?;
         let mut changed = users.clone();
         changed.insert(name.to_owned(), user);
-        // Saved before it is used: two names must never share a user, also after a crash.
+        // Save before use: two names must never share a user, also after a crash.
         file::replace(&self.path, &serde_json::to_vec(&changed)?, 0o600)?;
         *users = changed;
         Ok(Some(user))
     }
 
-    /// Where this folder's search begins: the same at every start, seldom that of another folder (FNV-1a of its path).
+    /// Returns the start of this folder's search: the same at every start, seldom that of another folder (FNV-1a of its
+    /// path).
     fn start(&self) -> u32 {
         let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (USERS.end() - USERS.start() + 1)

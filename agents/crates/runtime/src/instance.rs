@@ -1,5 +1,5 @@
-//! An instance's folder: `spec.json` says what to run and where what it says is kept, `exit.json` how it ended.
-//! Owns these formats, which a newer agent must still read. Never starts anything.
+//! Files of an instance: `spec.json` describes what to run, `exit.json` how it ended. Invariant: a newer agent must
+//! still read these formats. Never starts anything.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,76 +16,75 @@ use crate::layer::LayerKind;
 use crate::rollout::{Exit, HookKind};
 use fairlead_base::cgroup::Cgroup;
 
-/// What a shim needs to run one instance, and what a restarted agent needs to know it again.
+/// Specification of an instance: the shim needs it to run the instance, and a restarted agent to recognize it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceSpec {
-    /// The instance.
     pub instance: InstanceId,
-    /// Whose it is.
+    /// App and environment that the instance belongs to.
     pub key: AppKey,
-    /// Which process of it; only `web` has a port.
+    /// Process of the app; only `web` has a port.
     #[serde(default = "web")]
     pub process: String,
-    /// What it runs.
+    /// Release that the instance runs.
     pub release: ReleaseId,
-    /// The deployment it was started for.
+    /// Deployment that it was started for.
     pub deployment: Option<DeploymentId>,
-    /// Program and arguments; a program without a slash is looked up in `PATH` of `environment`.
+    /// Program and arguments; a program without a slash is searched in `PATH` of `environment`.
     pub command: Vec<String>,
-    /// The app's whole environment.
+    /// Complete environment of the app.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts.
+    /// Working directory.
     pub folder: PathBuf,
-    /// Its own root file system; `None`: it sees the server's, and `folder` is its release.
+    /// Own root file system; `None`: it sees the server's, and `folder` is its release.
     #[serde(default)]
     pub view: Option<ViewSpec>,
-    /// The port it should listen on.
+    /// Port that it should listen on.
     pub port: u16,
-    /// Its own network; `None`: it shares the server's.
+    /// Own network; `None` if it shares the server's.
     #[serde(default)]
     pub network: Option<NetworkSpec>,
-    /// Instead of a port: the Unix socket it should listen on.
+    /// Unix socket that it should listen on, instead of a port.
     #[serde(default)]
     pub socket: Option<PathBuf>,
-    /// User and group it runs as; `None`: those of the agent.
+    /// User and group that it runs as; `None`: those of the agent.
     pub user: Option<u32>,
-    /// The group that may read its app's releases.
+    /// Group that may read its app's releases.
     #[serde(default)]
     pub group: Option<u32>,
-    /// The folder it sees as /tmp; `None`: the server's.
+    /// Folder that it sees as /tmp; `None`: the server's.
     pub private_tmp: Option<PathBuf>,
-    /// What its user could do and it can't.
+    /// Restrictions on files and system calls.
     #[serde(default)]
     pub sandbox: Sandbox,
-    /// What it is given beside its environment; `None` for nothing.
+    /// Secrets that it receives beside its environment; `None` if it has none.
     #[serde(default)]
     pub secrets: Option<SecretsSpec>,
-    /// Where its segments go; `None`: into its own folder, as with an agent of an older version.
+    /// Folder of its log segments; `None`: its own folder, as with an agent of an older version.
     #[serde(default)]
     pub log: Option<PathBuf>,
-    /// Its limits; `None` where the kernel gives none, and for a container, whose engine sets them.
+    /// Control group with its limits; `None` if the kernel supports none, and for a container, which the engine limits.
     pub cgroup: Option<Cgroup>,
-    /// It is a container, not a process of this server's own.
+    /// Container to run; `None` for a process of this server.
     #[serde(default)]
     pub container: Option<ContainerSpec>,
-    /// How often it was restarted before this start.
+    /// Number of restarts before this start.
     pub restarts: u32,
-    /// It is a command of a rollout, run once; `None` for an instance.
+    /// Kind of the rollout command, which runs once; `None` for an instance.
     #[serde(default)]
     pub hook: Option<HookKind>,
-    /// Of its release.
+    /// Health check of its release.
     pub health: HealthCheck,
-    /// Of its release.
+    /// Liveness check of its release.
     #[serde(default)]
     pub liveness: Option<HealthCheck>,
-    /// Of its release.
+    /// Drain timeout of its release.
     pub drain_timeout: Duration,
-    /// Of its release.
+    /// Grace of its release between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
 }
 
 impl InstanceSpec {
-    /// Its socket, if it has one, as the proxy asks it: of its own user alone.
+    /// Returns the upstream address of its socket, if it has one. The socket must belong to the instance's user.
     pub(crate) fn socket_address(&self) -> Option<UpstreamAddress> {
         let path = self.socket.clone()?;
         Some(match &self.network {
@@ -105,36 +104,36 @@ impl InstanceSpec {
     }
 }
 
-/// Root file system of an instance's own.
+/// Own root file system of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewSpec {
-    /// Folder of its release, which it sees at `/app` below its layer.
+    /// Folder of its release, shown at `/app` below its layer.
     pub release: PathBuf,
-    /// Text that it writes there.
+    /// Kind of the layer that it writes to.
     pub layer: LayerKind,
-    /// The instance's folder.
     pub folder: PathBuf,
-    /// Fetched runtimes, which it sees at `/runtimes`.
+    /// Folder of fetched runtimes, shown at `/runtimes`.
     pub runtimes: PathBuf,
 }
 
-/// A network namespace of an instance's own. Its shim makes that of a process, the engine that of a container.
+/// Own network namespace of an instance. The shim makes that of a process, the engine that of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkSpec {
-    /// Way out of it.
+    /// Link to the outside.
     pub link: NetworkLink,
-    /// Ports of the server that it may use.
+    /// Ports of the server that it may reach.
     pub server_ports: Vec<SocketAddr>,
     /// Unix socket at which its shim hands sockets over.
     pub handover: PathBuf,
-    /// Folders of the agent that it sees empty: as the agent's own user it could ask shims for sockets of other networks.
+    /// Folders of the agent that the instance sees empty. As the agent's own user, it could otherwise request sockets
+    /// of other networks from shims.
     #[serde(default)]
     pub hidden: Vec<PathBuf>,
-    /// File that it sees as /etc/resolv.conf; `None` for a container, whose engine makes one.
+    /// File shown as /etc/resolv.conf; `None` for a container, which gets one from its engine.
     pub resolv_conf: Option<PathBuf>,
 }
 
-/// Way out of a network namespace.
+/// Link of a network namespace to the outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NetworkLink {
@@ -144,7 +143,7 @@ pub enum NetworkLink {
     Rootless(RootlessLink),
 }
 
-/// The process that has the port and the routes.
+/// Name of the process that has the port and the routes.
 pub(crate) const WEB: &str = "web";
 
 fn web() -> String {
@@ -154,79 +153,79 @@ fn web() -> String {
 /// Limits on files and system calls; the default has none, as with an agent of an older version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// Where its own /dev is made; `None`: it sees the server's.
+    /// Folder of its own /dev; `None` if it sees the server's.
     pub devices: Option<PathBuf>,
-    /// Its own /proc shows it no processes of others.
+    /// True if its own /proc hides processes of others.
     #[serde(default)]
     pub own_processes: bool,
-    /// Only what is below `readable` and `writable` can be opened.
+    /// True if it can open only what is below `readable` and `writable`.
     pub files: bool,
-    /// Files and folders it may read and run.
+    /// Files and folders that it may read and run.
     pub readable: Vec<PathBuf>,
-    /// Those it may also change.
+    /// Files and folders that it may also change.
     pub writable: Vec<PathBuf>,
-    /// System calls that apps have no use for are refused.
+    /// True if system calls that apps have no use for are refused.
     pub system_calls: bool,
-    /// TCP ports that it may bind, beside those that the kernel picks; `None`: any.
+    /// TCP ports that it may bind, beside those that the kernel picks; `None` means any.
     #[serde(default)]
     pub tcp_ports: Option<Vec<u16>>,
 }
 
-/// Which secrets an instance is given. They themselves are never written here.
+/// Reference to an instance's secrets. The secrets themselves are never written here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretsSpec {
-    /// What is inside.
+    /// Version of the secrets.
     pub version: String,
-    /// The folder that it sees them in, if some are files.
+    /// Folder with those of its secrets that are files, as the instance sees it.
     pub folder: Option<PathBuf>,
 }
 
-/// A container to run as an instance: what differs from a process.
+/// Container to run as an instance: what differs from a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerSpec {
-    /// Where its engine listens.
+    /// Unix socket of its engine.
     pub socket: PathBuf,
-    /// Whose containers it is one of: this data folder's.
+    /// Owner label of this data folder's containers.
     pub owner: String,
-    /// The image, by its id.
+    /// Id of the image.
     pub image: String,
-    /// Without swap; zero for none.
+    /// Memory limit without swap; zero means unlimited.
     pub memory_bytes: u64,
-    /// 1000 = one core; zero for none.
+    /// CPU limit, 1000 = one core; zero means unlimited.
     pub cpu_millis: u32,
-    /// Zero for the engine's default.
+    /// Limit of processes; zero means the engine's default.
     pub processes: u32,
-    /// Volumes: the folder here and the folders where it sees it.
+    /// Volumes: the folder on the server and the folders where the container sees it.
     pub volumes: Vec<(PathBuf, Vec<String>)>,
-    /// Where, in memory, those of its secrets that are files lie.
+    /// Folder in memory for those of its secrets that are files.
     pub secrets: Option<PathBuf>,
 }
 
-/// A container that runs.
+/// State of a running container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Contained {
-    /// Its first process, as this server counts.
+    /// First process, by its number on this server.
     pub(crate) pid: u32,
-    /// Address by which this server reaches it; none if it had ended before the query, listens nowhere, or is reached through its
-    /// shim.
+    /// Address by which this server reaches it; none if it had ended before the query, listens nowhere, or is reached
+    /// through its shim.
     #[serde(default)]
     pub(crate) host: Option<IpAddr>,
-    /// Where it should listen; zero for what has no port.
+    /// Port that it should listen on; zero if it has none.
     pub(crate) port: u16,
 }
 
-/// How an instance ended, written by its shim when nothing of it is left.
+/// Exit of an instance. Its shim writes it when no process of the instance is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitRecord {
-    /// Its exit code, if it ended by itself.
+    /// Exit code, if it ended by itself.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended it.
     pub signal: Option<i32>,
-    /// Why it never ran.
+    /// Reason why it never ran.
     pub start_error: Option<String>,
-    /// Ended for using more than its memory limit.
+    /// True if it exceeded its memory limit.
     pub out_of_memory: bool,
-    /// When.
+    /// Time of the exit.
     pub finished_unix_ms: u64,
 }
 
@@ -247,82 +246,81 @@ impl From<ExitRecord> for Exit {
     }
 }
 
-/// The files of one instance.
+/// Paths and files of one instance.
 #[derive(Debug, Clone)]
 pub struct InstanceFolder(PathBuf);
 
 impl InstanceFolder {
-    /// Names the folder; makes nothing.
+    /// Refers to the folder; creates nothing.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Segments of what the app wrote.
+    /// Returns the folder of the app's log segments.
     pub fn log(&self, spec: &InstanceSpec) -> PathBuf {
         spec.log.clone().unwrap_or_else(|| self.0.join("log"))
     }
 
-    /// What the app sees as /tmp.
+    /// Returns the folder that the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
     }
 
-    /// Layer for the files that it writes beside its code; the agent's alone.
+    /// Returns the layer for the files that it writes beside its code. Only the agent may open it.
     pub fn layer(&self) -> PathBuf {
         self.0.join("layer")
     }
 
-    /// Folder in which its root file system is put together.
+    /// Returns the folder in which its root file system is put together.
     pub fn staging(&self) -> PathBuf {
         self.0.join("root")
     }
 
-    /// Where it makes its socket: its own, and nobody else's but the proxy's.
+    /// Returns the path of its socket, which only the instance and the proxy may open.
     pub fn socket(&self) -> PathBuf {
         self.0.join("run/web")
     }
 
-    /// Unix socket at which its shim hands sockets over, in a folder that the proxy may enter.
+    /// Returns the Unix socket at which its shim hands sockets over, in a folder that the proxy may enter.
     pub fn handover(&self) -> PathBuf {
         self.0.join("net/s")
     }
 
-    /// File that it sees as /etc/resolv.conf.
+    /// Returns the file that it sees as /etc/resolv.conf.
     pub fn resolv_conf(&self) -> PathBuf {
         self.0.join("resolv.conf")
     }
 
-    /// Where its /dev is made.
+    /// Returns the folder for its own /dev.
     pub fn devices(&self) -> PathBuf {
         self.0.join("dev")
     }
 
-    /// Where it sees those of its secrets that are files; empty for everybody else.
+    /// Returns the folder where it sees those of its secrets that are files; all others see it empty.
     pub fn secrets(&self) -> PathBuf {
         self.0.join("secrets")
     }
 
-    /// There when a container ended for using more memory than it may.
+    /// Returns the marker file of a container that exceeded its memory limit.
     pub fn out_of_memory(&self) -> PathBuf {
         self.0.join("out-of-memory")
     }
 
-    /// Where the launcher says why the program could not be started.
+    /// Returns the file in which the launcher reports why the program could not be started.
     pub fn start_error(&self) -> PathBuf {
         self.0.join("start-error")
     }
 
-    /// What the shim itself has to say; empty unless something is wrong.
+    /// Returns the log of the shim itself; empty unless something is wrong.
     pub fn shim_log(&self) -> PathBuf {
         self.0.join("shim.log")
     }
 
-    /// Writes the spec and clears what an earlier process of the instance left.
+    /// Writes the spec and removes what an earlier process of the instance left.
     pub fn prepare(&self, spec: &InstanceSpec) -> io::Result<()> {
         remove_if_present(&self.exit_path())?;
         remove_if_present(&self.start_error())?;
@@ -331,7 +329,7 @@ impl InstanceFolder {
         file::replace(&self.spec_path(), &serde_json::to_vec_pretty(spec)?, 0o600)
     }
 
-    /// Reads the spec; `None` when there is none.
+    /// Reads the spec; `None` if there is none.
     pub fn spec(&self) -> io::Result<Option<InstanceSpec>> {
         Ok(match file::read_if_present(&self.spec_path())? {
             Some(bytes) => Some(serde_json::from_slice(&bytes)?),
@@ -339,12 +337,12 @@ impl InstanceFolder {
         })
     }
 
-    /// Records the end. The spec stays, so that the folder is known to be an instance's.
+    /// Records the exit. The spec stays, so that the folder can be recognized as an instance's.
     pub fn write_exit(&self, record: &ExitRecord) -> io::Result<()> {
         file::replace(&self.exit_path(), &serde_json::to_vec(record)?, 0o600)
     }
 
-    /// How it ended; `None` while it runs, or when its shim was killed.
+    /// Reads the exit; `None` while the instance runs, or if its shim was killed.
     pub fn exit(&self) -> io::Result<Option<ExitRecord>> {
         Ok(match file::read_if_present(&self.exit_path())? {
             Some(bytes) => Some(serde_json::from_slice(&bytes)?),
@@ -352,12 +350,12 @@ impl InstanceFolder {
         })
     }
 
-    /// Records that the container runs.
+    /// Records the running container.
     pub(crate) fn write_contained(&self, contained: &Contained) -> io::Result<()> {
         file::replace(&self.contained_path(), &serde_json::to_vec(contained)?, 0o600)
     }
 
-    /// The container that runs; `None` before it does, and for a process.
+    /// Reads the running container; `None` before it runs, and for a process.
     pub(crate) fn contained(&self) -> io::Result<Option<Contained>> {
         Ok(match file::read_if_present(&self.contained_path())? {
             Some(bytes) => Some(serde_json::from_slice(&bytes)?),

@@ -1,5 +1,5 @@
-//! What keeps apps apart on this server, and what can't. Found once at start; the list of what is off is shown to people.
-//! Never weakens silently: whatever is missing has its sentence here.
+//! Isolation features of this server, detected once at start. Invariant: every missing feature has a sentence in `off`,
+//! which people see.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,34 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use crate::layer::LayerKind;
 use crate::shared_network::{SharedNetwork, rootless_weaknesses, shared_network_weaknesses};
 
-/// What this agent can do for its apps.
+/// Isolation that this agent can give its apps.
 #[derive(Debug, Clone)]
 pub struct Isolation {
     pub(crate) cgroups: Cgroups,
-    /// Apps have a /tmp of their own.
+    /// True if apps have their own /tmp.
     pub(crate) private_tmp: bool,
-    /// Apps and builds have a root file system of their own, and apps write beside their code in such a layer.
+    /// Kind of layer, if apps and builds have their own root file system. Apps write beside their code in such a layer.
     pub(crate) layer: Option<LayerKind>,
-    /// And a /dev.
+    /// True if apps have their own /dev.
     pub(crate) private_dev: bool,
-    /// Apps have a /proc that shows only their own processes.
+    /// True if apps have a /proc that shows only their own processes.
     pub(crate) private_proc: bool,
-    /// The kernel can keep them to their files.
+    /// True if the kernel can restrict them to their files (Landlock).
     pub(crate) landlock: bool,
-    /// And from system calls they have no use for.
+    /// True if the kernel can deny them system calls that they have no use for (seccomp).
     pub(crate) seccomp: bool,
-    /// Each app has a network of its own; `None`: it shares the server's.
+    /// Networks of apps; `None` if they share the server's.
     pub(crate) network: Option<AppNetwork>,
-    /// The kernel can keep them to their own TCP ports.
+    /// True if the kernel can restrict them to their own TCP ports.
     pub(crate) ports: bool,
-    /// The kernel names the users of TCP sockets.
+    /// True if the kernel reports the users of TCP sockets.
     pub(crate) diagnostics: bool,
     off: Vec<String>,
 }
 
 impl Isolation {
-    /// Looks at the rights of this process and at the kernel; makes the parent of the control groups. `network` makes
-    /// networks of apps' own, or is the reason why apps share the server's.
+    /// Detects the rights of this process and the features of the kernel; makes the parent of the control groups.
+    /// `network` makes networks of apps' own, or is the reason why apps share the server's.
     pub fn detect(folders: &Folders, network: Result<impl Into<AppNetwork>, String>) -> Self {
         let root = rustix::process::geteuid().is_root();
         let cgroups = Cgroups::detect(&group_name(folders.root()));
@@ -53,7 +53,7 @@ impl Isolation {
                 "Apps share /tmp with everything on the server, because the agent does not run as root.".to_owned(),
             );
         }
-        // A /tmp of its own would hide the app's own files from it.
+        // A private /tmp would hide the app's own files from it.
         let private_tmp = root && !folders.root().starts_with("/tmp");
         if root && !private_tmp {
             off.push("Apps share /tmp with everything on the server, because the data folder lies in it.".to_owned());
@@ -145,17 +145,17 @@ impl Isolation {
         Self { layer: self.layer.map(|_| LayerKind::Copy), ..self }
     }
 
-    /// The version of the control groups that limit apps, or why there are none.
+    /// Returns the version of the control groups that limit apps, or why there are none.
     pub fn limits(&self) -> Result<u8, &str> {
         self.cgroups.version().ok_or_else(|| self.cgroups.off_reason().unwrap_or_default())
     }
 
-    /// Where control groups are made, for builds too.
+    /// Returns the factory of control groups, for builds too.
     pub fn groups(&self) -> &Cgroups {
         &self.cgroups
     }
 
-    /// Factory of networks that root makes, for builds too; `None`: builds share the server's.
+    /// Returns the factory of networks that root makes, for builds too; `None` if builds share the server's.
     pub fn network(&self) -> Option<&OwnNetwork> {
         match &self.network {
             Some(AppNetwork::Own(network)) => Some(network),
@@ -163,12 +163,12 @@ impl Isolation {
         }
     }
 
-    /// Reports whether apps that are processes get networks of their own, from root or without.
+    /// True if apps that are processes get networks of their own, from root or without.
     pub fn has_networks(&self) -> bool {
         self.network.is_some()
     }
 
-    /// Reports whether an instance gets a network of its own.
+    /// True if an instance gets a network of its own.
     pub(crate) fn gives_network(&self, is_container: bool) -> bool {
         match &self.network {
             Some(AppNetwork::Own(_)) => true,
@@ -177,20 +177,20 @@ impl Isolation {
         }
     }
 
-    /// What is off, in whole sentences; empty when isolation is whole.
+    /// Lists missing isolation in whole sentences; empty if isolation is complete.
     pub fn off(&self) -> &[String] {
         &self.off
     }
 }
 
-/// Reports whether the agent can give each app a `/proc` that shows only its own processes. Older kernels (before 5.8) have no
+/// True if the agent can give each app a `/proc` that shows only its own processes. Older kernels (before 5.8) have no
 /// such mount, and a container may forbid it.
 fn private_proc_possible() -> bool {
     let mounted = || {
         let proc = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&proc, "hidepid", "invisible")?;
         fsconfig_create(&proc)?;
-        // The mount is never attached: it goes with its descriptor.
+        // The mount is never attached: it ends with its descriptor.
         fsmount(&proc, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
     };
     mounted().is_ok()
@@ -200,7 +200,7 @@ fn group_name(root: &Path) -> String {
     format!("fairlead-{:016x}", fingerprint(root))
 }
 
-/// The first folder on the way that users of apps can't pass.
+/// Returns the first parent folder that users of apps can't enter.
 fn closed_parent(root: &Path) -> Option<PathBuf> {
     let parents: Vec<&Path> = root.ancestors().skip(1).collect();
     let closed = |path: &&&Path| std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o001 == 0);

@@ -23,7 +23,7 @@ use crate::layer_bound::{FREE_BYTES_RESERVE, bytes_of, free_bytes};
 
 /// Folder of a layer that the instance sees as `/app`.
 const APP: &str = "app";
-/// Copies of releases at once: each keeps the disk busy.
+/// Maximum number of releases copied at once: each copy keeps the disk busy.
 const COPIES_MAX: usize = 2;
 /// Names are relative, because paths would have to be escaped. Features that a kernel may have switched on are not needed.
 const OVERLAY: &std::ffi::CStr = c"lowerdir=app,upperdir=upper,workdir=work,index=off,metacopy=off";
@@ -31,9 +31,9 @@ const OVERLAY: &std::ffi::CStr = c"lowerdir=app,upperdir=upper,workdir=work,inde
 /// Kind of an instance's layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LayerKind {
-    /// Only what the instance changes takes space (overlayfs, Linux 5.19 for its users).
+    /// Overlay: only what the instance changes takes space (overlayfs, Linux 5.19 for its users).
     Overlay,
-    /// The whole release, copied at each start.
+    /// Copy of the whole release, made at each start.
     Copy,
 }
 
@@ -73,7 +73,7 @@ impl LayerKind {
     pub(crate) fn mount(self, release: &Path, layer: &Path, user: u32) -> io::Result<PathBuf> {
         let app = layer.join(APP);
         if self == Self::Overlay {
-            // Under the overlay, which keeps its own reference to it.
+            // The mount goes under the overlay, which keeps its own reference to it.
             owned_by(release, user, &app)?;
             std::env::set_current_dir(layer)?;
             mount("overlay", APP, "overlay", MountFlags::NOSUID | MountFlags::NODEV, OVERLAY)?;
@@ -110,7 +110,7 @@ impl From<NoRoom> for io::Error {
     }
 }
 
-/// Turns of starts that copy a release.
+/// Permits of starts that copy a release.
 #[derive(Debug)]
 pub(crate) struct CopyTurns(Arc<Semaphore>);
 
@@ -121,7 +121,7 @@ impl Default for CopyTurns {
 }
 
 impl CopyTurns {
-    /// Waits until few enough releases are copied; returns at once where nothing is copied.
+    /// Waits for a permit to copy; returns at once if nothing is copied.
     pub(crate) async fn take(&self, layer: Option<LayerKind>) -> Option<OwnedSemaphorePermit> {
         match layer {
             // The semaphore is never closed.
@@ -249,7 +249,7 @@ fn copy_file(from: &Path, to: &Path, user: u32, mut require_room: impl FnMut() -
         require_room()?;
         io::copy(&mut from, &mut to)?;
     }
-    // Servers make ETags of it, which must be the same in all instances.
+    // Servers derive ETags from it, which must be the same in all instances.
     to.set_modified(found.modified()?)?;
     to.set_permissions(found.permissions())?;
     fchown(&to, Some(user), Some(user))
@@ -257,7 +257,7 @@ fn copy_file(from: &Path, to: &Path, user: u32, mut require_room: impl FnMut() -
 
 fn make_folder(path: &Path, owner: Option<u32>) -> io::Result<()> {
     DirBuilder::new().mode(0o755).create(path)?;
-    // The umask may have taken some bits away.
+    // The umask may have removed some bits.
     fs::set_permissions(path, PermissionsExt::from_mode(0o755))?;
     if owner.is_some() { chown(path, owner, owner) } else { Ok(()) }
 }
@@ -336,7 +336,7 @@ mod tests {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
-        // This machine's kernel decides which.
+        // The kernel of this machine decides which kind.
         LayerKind::detect(&folders);
         assert_eq!(fs::read_dir(folders.instances()).unwrap().count(), 0);
         assert_eq!(fs::read_dir(folders.releases()).unwrap().count(), 0);

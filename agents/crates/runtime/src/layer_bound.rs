@@ -21,7 +21,7 @@ use crate::layer::LayerKind;
 
 /// Space of the disk that releases and instances leave free, for logs and the agent's own state.
 pub const FREE_BYTES_RESERVE: u64 = 256 << 20;
-/// Counting takes at most one part of so many of a core.
+/// Divisor of the CPU time for counting: at most one part in 20 of a core.
 const COUNT_SHARE: u32 = 20;
 /// Counts without another stop after one for want of free space: the removal of the files takes a moment.
 const COUNTS_BETWEEN: u32 = 6;
@@ -61,7 +61,7 @@ pub enum LayerBound {
     FreeSpace(u64),
 }
 
-/// Instances whose temporary files are counted.
+/// Watch over the temporary files of running instances.
 #[derive(Debug)]
 pub(crate) struct LayerWatch {
     bounds: LayerBounds,
@@ -113,7 +113,7 @@ impl LayerWatch {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts again and again, and stops what exceeds its bound.
+    /// Counts periodically, and stops instances that exceed their bound.
     pub(crate) async fn run(self: Arc<Self>) {
         let (mut pause, mut counts_to_wait) = (self.bounds.pause, 0);
         loop {
@@ -134,7 +134,7 @@ impl LayerWatch {
         }
     }
 
-    /// Returns true if an instance was stopped because too little of the disk is free.
+    /// True if an instance was stopped because too little of the disk is free.
     fn stop_excesses(&self, watched: &[(InstanceId, Arc<Watched>)], stops_for_space: bool) -> bool {
         let running: Vec<_> = watched.iter().filter(|(_, watched)| watched.excess.get().is_none()).collect();
         let counts: Vec<(usize, u64)> = running
@@ -148,7 +148,7 @@ impl LayerWatch {
             let Some((instance, watched)) = running.get(*index) else { continue };
             let (used_bytes, largest) = watched.sum();
             tracing::warn!(%instance, used_bytes, largest = %largest.display(), "stopped: too many temporary files");
-            // Set once, by this task alone.
+            // Only this task sets it, once.
             watched.excess.set(LayerExcess { used_bytes, largest, bound: *bound }).ok();
             // A closed channel means that it has ended already.
             watched.stop.send(watched.grace).ok();
@@ -195,7 +195,7 @@ impl Watched {
         let pids = self.cgroup.as_ref().and_then(|cgroup| cgroup.pids().ok()).unwrap_or_default();
         let mut files = BTreeMap::new();
         for entry in pids.iter().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd"))).flatten().flatten() {
-            // Closed meanwhile.
+            // It was closed meanwhile.
             let Ok(found) = fs::metadata(entry.path()) else { continue };
             if found.is_file() && found.nlink() == 0 && self.holds(&entry.path()) {
                 files.insert((found.dev(), found.ino()), found.blocks().saturating_mul(512).max(tree::ENTRY_BYTES));
@@ -250,7 +250,7 @@ impl Written {
         size.cost_bytes.saturating_sub(copied)
     }
 
-    /// One after the other: an app may have millions.
+    /// Iterates over the names one after the other: an app may have millions.
     fn names(&self) -> impl Iterator<Item = OsString> {
         fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.file_name())
     }

@@ -1,6 +1,5 @@
-//! How an app lives on a server: rollouts, the shim that parents each instance, cgroups, health, restart, logs.
-//! Owns processes, containers and their folders. Never routes a request itself, never speaks to the control plane, and runs
-//! nothing through a shell.
+//! Runs apps on a server: rollouts, shims, control groups, health checks, restarts and logs. Never routes a request
+//! itself, never speaks to the control plane, and runs nothing through a shell.
 
 mod app_logs;
 mod container;

@@ -10,7 +10,7 @@ use fairlead_base::sock_diag::SocketDiagnostics;
 
 use crate::listening::{self, Sockets};
 
-/// Processes whose listeners count as an instance's own.
+/// User and processes of an instance, whose listeners count as its own.
 #[derive(Debug, Clone)]
 pub struct Owner {
     /// User of the instance.
@@ -26,7 +26,6 @@ type OwnSockets = Arc<Mutex<HashSet<u32>>>;
 /// Listeners that take connections to one address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Listeners {
-    /// None.
     Missing,
     /// The instance's alone, by their inodes.
     Own(HashSet<u32>),
@@ -35,7 +34,7 @@ pub(crate) enum Listeners {
 }
 
 impl Listeners {
-    /// Reports whether one listener was there both times, so that the kernel let no other user listen in between.
+    /// True if one listener was there both times, so that the kernel let no other user listen in between.
     pub(crate) fn has_lasted(&self, later: &Self) -> bool {
         matches!((self, later), (Self::Own(before), Self::Own(after)) if !before.is_disjoint(after))
     }

@@ -1,5 +1,5 @@
-//! Which TCP ports an app's processes listen on, for the sentence that says it listens on the wrong one.
-//! Reads /proc only (proc_pid_fd(5), proc_net_tcp(5)).
+//! TCP ports that an app's processes listen on, for error messages about a wrong port. Reads /proc only
+//! (proc_pid_fd(5), proc_net_tcp(5)).
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -9,14 +9,14 @@ use std::ops::RangeInclusive;
 /// State `TCP_LISTEN` of /proc/net/tcp.
 const LISTEN: &str = "0A";
 
-/// The ports, ascending. What can't be read (a process of another user) counts as not listening.
+/// Lists the ports, ascending. Processes that can't be read (of another user) count as not listening.
 pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
     let sockets = match sockets_of(pids) {
         Sockets::Seen(sockets) if !sockets.is_empty() => sockets,
         _ => return Vec::new(),
     };
     let mut found = BTreeSet::new();
-    // Of the app's own network, which in a container is another than this process'.
+    // Read the table of the app's own network: that of a container differs from this process's.
     for table in
         pids.first().into_iter().flat_map(|pid| ["tcp", "tcp6"].map(|table| format!("/proc/{pid}/net/{table}")))
     {
@@ -38,7 +38,7 @@ pub(crate) fn picked_by_kernel() -> RangeInclusive<u16> {
     }
 }
 
-/// The process and all its descendants.
+/// Lists the process and all its descendants.
 pub(crate) fn tree(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut next = 0;
@@ -60,16 +60,16 @@ pub(crate) fn tree(pid: u32) -> Vec<u32> {
 /// Returns the parent of a process (proc_pid_stat(5)).
 pub(crate) fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program may hold blanks and brackets.
+    // The name of the program may contain blanks and brackets.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Sockets that processes have open, by their inodes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sockets {
-    /// All of them.
+    /// Inodes of all open sockets.
     Seen(HashSet<u64>),
-    /// This process may look into none of the processes.
+    /// This process may inspect none of the processes.
     Hidden,
 }
 
@@ -92,7 +92,7 @@ fn inode(entry: fs::DirEntry) -> Option<u64> {
     target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// Port and inode of a line of /proc/net/tcp that listens.
+/// Parses the port and inode of a listening line of /proc/net/tcp.
 fn listener(line: &str) -> Option<(u16, u64)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (local, state, inode) = (fields.get(1)?, fields.get(3)?, fields.get(9)?);

@@ -1,4 +1,4 @@
-//! Reads back the last lines an app wrote. Owns nothing: the shim writes the segments.
+//! Reader of the last lines that an app wrote. The shim writes the segments.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,21 +8,21 @@ use fairlead_model::LogStream;
 
 use crate::shim::log::segments;
 
-/// How far back a segment is read.
+/// Number of bytes read from the end of a segment.
 const TAIL_BYTES: u64 = 64 * 1024;
 
-/// A line an app wrote.
+/// Line that an app wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutputLine {
-    /// When it was read from the pipe.
+    /// Time at which it was read from the pipe.
     pub(crate) unix_ms: u64,
-    /// Which pipe.
+    /// Pipe that it was written to.
     pub(crate) stream: LogStream,
-    /// The line, made valid UTF-8.
+    /// Text of the line, made valid UTF-8.
     pub(crate) text: String,
 }
 
-/// The last `count` lines written at or after `since_unix_ms`, oldest first.
+/// Returns the last `count` lines written at or after `since_unix_ms`, oldest first.
 pub(crate) fn tail(folder: &Path, count: usize, since_unix_ms: u64) -> io::Result<Vec<OutputLine>> {
     let segments = match segments(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -41,12 +41,12 @@ pub(crate) fn tail(folder: &Path, count: usize, since_unix_ms: u64) -> io::Resul
     Ok(lines.split_off(lines.len().saturating_sub(count)))
 }
 
-/// Reports whether a line is what programs write when they may not listen on a port (EACCES of bind(2)).
+/// True if a line is what programs write when they may not listen on a port (EACCES of bind(2)).
 pub(crate) fn names_refused_port(line: &str) -> bool {
     let line = line.to_lowercase();
     let is_refused = ["eacces", "permission denied"].iter().any(|word| line.contains(word));
     let is_port = ["listen", "bind"].iter().any(|word| line.contains(word));
-    // Python names neither the call nor the port, but it names a refused file.
+    // Python reports neither the call nor the port, but it names a refused file.
     is_refused && is_port || line.ends_with("permissionerror: [errno 13] permission denied")
 }
 

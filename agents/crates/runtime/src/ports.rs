@@ -1,4 +1,4 @@
-//! Ports for apps: one that nobody listens on and that no other instance was promised. Owns the promise, not the socket.
+//! Allocator of ports for apps: a port has no listener and no other instance. Reserves the port, not the socket.
 
 use std::collections::{HashSet, VecDeque};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fairlead_base::random;
 
-/// Hands out ports at random, so that no program knows the next one before its app does.
+/// Allocates ports at random, so that no program knows the next one before its app does.
 #[derive(Debug)]
 pub(crate) struct Ports {
     range: RangeInclusive<u16>,
@@ -22,12 +22,11 @@ struct State {
 }
 
 impl Ports {
-    /// Ports of this range.
     pub(crate) fn new(range: RangeInclusive<u16>) -> Self {
         Self { range, state: Mutex::default() }
     }
 
-    /// Takes a port that is free now; `None` when there is none in the range.
+    /// Allocates a free port; `None` if the range has none.
     pub(crate) fn take(&self) -> Option<u16> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let recent: HashSet<u16> = state.recent.iter().copied().collect();
@@ -44,19 +43,19 @@ impl Ports {
         Some(found)
     }
 
-    /// Keeps a port that an adopted instance has, or that an instance had before a restart. False when it is taken.
+    /// Reserves the port of an adopted instance, or of an instance before a restart. False if it is taken.
     pub(crate) fn keep(&self, port: u16) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.recent.retain(|recent| *recent != port);
         state.promised.insert(port)
     }
 
-    /// The instance is gone.
+    /// Releases the port of an instance that is gone.
     pub(crate) fn give_back(&self, port: u16) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.promised.remove(&port) && self.range.contains(&port) {
             state.recent.push_back(port);
-            // Half of the range rests, so that the next port stays a guess among the other half.
+            // Half of the range rests, so that the next port is hard to guess among the other half.
             if state.recent.len() > self.range.len().div_ceil(2) {
                 state.recent.pop_front();
             }
@@ -69,12 +68,12 @@ fn random_index(length: usize) -> usize {
     usize::try_from(random::number() % length).unwrap_or_default()
 }
 
-/// Whether an app could listen on it on all addresses.
+/// True if an app could listen on the port on all addresses.
 pub(crate) fn free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
         && match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
             Ok(_) => true,
-            // A server without IPv6 has no one there either.
+            // A server without IPv6 has no listener there either.
             Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
         }
 }
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn ports_come_in_no_order_and_rest_after_they_are_given_back() {
-        // Whatever else runs on this machine, most of these are free.
+        // Most of these are free on any machine.
         let ports = Ports::new(15_000..=15_199);
         let taken: Vec<u16> = (0..50).map(|_| ports.take().unwrap()).collect();
         let distinct: HashSet<u16> = taken.iter().copied().collect();

@@ -1,17 +1,18 @@
-//! When a process that ended by itself is started again, and when it is left alone. Pure: knows no app and no clock.
+//! Restart back-off of a process that ended by itself. Pure: knows no app and no clock.
 
 use std::time::Duration;
 
-/// A process that ran this long before it ended starts its back-off anew.
+/// Uptime after which a process starts its back-off anew.
 pub(crate) const STEADY: Duration = Duration::from_secs(60);
-/// Pauses between restarts: the first is short, as one crash is often just one.
+/// Pauses between restarts: the first is short, because a crash is often a single one.
 const PAUSES_MS: [u64; 6] = [100, 500, 2_000, 8_000, 30_000, 60_000];
-/// Ends in a row after which it is given up.
+/// Number of consecutive ends after which it is given up.
 const ROW_MAX: usize = 10;
-/// What broke it may have been mended from outside by then: a database that came back.
+/// Pause before a process that was given up is retried: the cause may have been fixed outside, such as a database that
+/// came back.
 const GIVEN_UP_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// How long to wait after the end that is `row`th in a row, counted from 0; true: it is given up meanwhile.
+/// Returns the wait after the `row`th consecutive end, counted from 0; true if it is given up meanwhile.
 pub(crate) fn pause(row: usize) -> (Duration, bool) {
     if row + 1 >= ROW_MAX {
         return (GIVEN_UP_PAUSE, true);
@@ -20,7 +21,7 @@ pub(crate) fn pause(row: usize) -> (Duration, bool) {
     (Duration::from_millis(pause), false)
 }
 
-/// What people read of one that is given up; `ended` is how it ended last.
+/// Returns the message about a process that is given up; `ended` describes its last exit.
 pub(crate) fn given_up(ended: &str) -> String {
     format!(
         "Started {ROW_MAX} times in a row and ended each time, so it is left alone. {ended} Fix what its log names and deploy again; without that it is tried again after 30 minutes."

@@ -1,9 +1,8 @@
-//! The pure state machine of one app on one server: which instances should run, when routes move, what gets stopped.
-//! Owns the promise that a rollout goes live whole or changes nothing. Never does I/O, never reads a clock, never
-//! makes up an id: time and ids are given, and what has to be done is returned as actions.
+//! Pure state machine of one app on one server: starts and stops instances, and moves routes. Invariant: a rollout goes
+//! live completely or changes nothing. Never does I/O, reads a clock or generates an id.
 //!
-//! A *group* is the set of instances of one release with one version of its secrets. `serving` holds the routes; `next` is brought up beside it;
-//! after the proxy has confirmed the switch the old instances are in `leaving` until they are drained and stopped.
+//! A *group* holds the instances of one release with one version of its secrets. `serving` has the routes; `pending`
+//! starts beside it. After the proxy has confirmed the switch, the old instances drain and stop in `leaving`.
 
 mod advance;
 mod canary;
@@ -38,42 +37,42 @@ pub use scale::Load;
 use scale::Pace;
 pub(crate) use sentence::ended;
 
-/// How long the proxy may take to confirm a switch before the old instances get the routes back.
+/// Maximum wait for the proxy to confirm a switch, before the old instances get the routes back.
 const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);
 /// A report of in-flight exchanges sooner than this after the switch may be older than the switch.
 const REPORT_SETTLE: Duration = Duration::from_millis(100);
-/// Pause before an artifact that couldn't be unpacked is tried again for a live release.
+/// Pause before a live release's artifact that couldn't be unpacked is retried.
 const PREPARE_PAUSE: Duration = Duration::from_secs(30);
-/// A stop that wasn't confirmed this long after its grace is asked for again.
+/// Time after its grace at which an unconfirmed stop is sent again.
 const STOP_SLACK: Duration = Duration::from_secs(10);
-/// Crashes within `CRASH_WINDOW` that end a rollout.
+/// Number of crashes within `CRASH_WINDOW` that fail a rollout.
 const CRASHES_MAX: usize = 6;
 const CRASH_WINDOW: Duration = Duration::from_secs(60);
 
-/// What must survive a restart of the agent; saved before the actions of the same step are done.
+/// State that survives a restart of the agent. It is saved before the actions of the same step run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The release that has the routes, and the deployment that brought it.
+    /// Release that has the routes, and the deployment that brought it.
     pub serving: Option<(ReleaseSpec, Option<DeploymentId>)>,
-    /// Rollouts under way or done, until desired state forgets them.
+    /// Rollouts in progress or finished, until desired state forgets them.
     pub rollouts: Vec<RolloutStatus>,
-    /// Commands of rollouts that have begun, so that none runs twice.
+    /// Commands of rollouts that have started, so that none runs twice.
     #[serde(default)]
     pub hooks: Vec<HookRecord>,
-    /// How far the rollout under way has come.
+    /// Progress of the current rollout.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// Instances that scaling has decided on; zero: it sleeps.
+    /// Instance count of the autoscaler; zero means that the app sleeps.
     #[serde(default)]
     pub scaled: Option<u32>,
 }
 
-/// One app as this server runs it.
+/// State of one app on this server.
 #[derive(Debug, Clone)]
 pub struct AppState {
     key: AppKey,
     desired: Option<AppSpec>,
-    /// Instances found running at start, until the first desired state says whose they are.
+    /// Instances found running at start, until the first desired state assigns them.
     adopted: BTreeMap<InstanceId, Adopted>,
     restored: Option<(ReleaseSpec, Option<DeploymentId>)>,
     serving: Option<Group>,
@@ -83,19 +82,19 @@ pub struct AppState {
     retreat: Option<Retreat>,
     hook: Option<HookRun>,
     hooks: Vec<HookRecord>,
-    /// What a former run left of commands, until its rollout asks for it.
+    /// Commands found at start, until their rollout claims them.
     found_hooks: Vec<FoundHook>,
-    /// How far a former run had come with the rollout under way.
+    /// Progress of the current rollout, as recorded before the restart.
     progressed: Option<Progress>,
     pace: Pace,
-    /// Since when a request waits for the app to wake, and the routes that end it.
+    /// Time since which a request waits for the app to wake, and the generation of routes that ends the wait.
     waking: Option<(Duration, Option<u64>)>,
     rollouts: BTreeMap<DeploymentId, RolloutStatus>,
     upstreams: Vec<Upstream>,
     generation: u64,
 }
 
-/// The routes lead to the new group, but the proxy has not confirmed it yet.
+/// Switch that the proxy has not confirmed yet: the routes lead to the new group.
 #[derive(Debug, Clone)]
 struct Switching {
     generation: u64,
@@ -103,7 +102,7 @@ struct Switching {
     previous: Option<Group>,
 }
 
-/// Moves the app by one event. The caller saves `record()` if it changed, then does the actions in order.
+/// Applies one event to the app. The caller saves `record()` if it changed, then runs the actions in order.
 pub fn step(mut state: AppState, event: Event, context: &mut Context<'_>) -> (AppState, Vec<Action>) {
     let mut actions = Vec::new();
     state.take(event, context.now, &mut actions);
@@ -115,7 +114,7 @@ pub fn step(mut state: AppState, event: Event, context: &mut Context<'_>) -> (Ap
 }
 
 impl AppState {
-    /// An app that has just become known, with what a former run of the agent recorded.
+    /// Creates the state of an app from its recorded state.
     pub fn new(key: AppKey, record: Record) -> Self {
         Self {
             key,
@@ -139,7 +138,7 @@ impl AppState {
         }
     }
 
-    /// Adopted instances wait for the first desired state; nothing is decided before it.
+    /// True if decisions may be made: adopted instances wait for the first desired state.
     fn desired_known(&self) -> bool {
         self.adopted.is_empty() || self.desired.is_some()
     }
@@ -154,7 +153,7 @@ impl AppState {
                 self.first_desired(&spec, now);
                 for release in spec.live.iter_mut().chain(spec.candidate.iter_mut().map(|rollout| &mut rollout.release))
                 {
-                    // What can't be sealed now was sealed before: the same version is the same content.
+                    // Secrets that can't be sealed now were sealed before: the same version has the same content.
                     self.each_group(|group| group.lend(release));
                     self.each_group(|group| group.reseal(release));
                 }
@@ -215,7 +214,7 @@ impl AppState {
         }
     }
 
-    /// Instances that the app should have.
+    /// Returns the number of instances that the app should have.
     fn count(&self, spec: &AppSpec) -> usize {
         let count = match &spec.scale {
             Some(scale) => self.pace.count(scale, spec.instances),
@@ -224,17 +223,17 @@ impl AppState {
         usize::try_from(count).unwrap_or(1)
     }
 
-    /// Nobody asks it, so nothing of it runs but what stays awake.
+    /// True if the app is idle and sleeps: only processes that stay awake run.
     pub fn sleeps(&self) -> bool {
         self.desired.as_ref().is_some_and(|spec| self.count(spec) == 0)
     }
 
-    /// Instances that a release needs before it may take over: one, though the app sleeps.
+    /// Number of instances that a release needs before it may take over: at least one, even if the app sleeps.
     fn total(&self) -> usize {
         self.desired.as_ref().map_or(1, |spec| self.count(spec).max(1))
     }
 
-    /// Gives the groups of a former run their instances back; those of nobody are drained.
+    /// Returns the adopted instances to their groups; those without a group are drained.
     fn first_desired(&mut self, spec: &AppSpec, now: Now) {
         if let Some((release, deployment)) = self.restored.take() {
             let mut group = Group::new(release, deployment);
@@ -245,7 +244,7 @@ impl AppState {
         if self.adopted.is_empty() {
             return;
         }
-        // A candidate's instances are found again by `reconcile`, which makes its group; others have no owner.
+        // `reconcile` finds a candidate's instances again when it makes its group; others have no owner.
         let candidate = spec.candidate.as_ref();
         let live = spec.live.as_ref().filter(|_| self.serving.is_none());
         let (kept, orphans): (BTreeMap<_, _>, BTreeMap<_, _>) =
@@ -263,13 +262,13 @@ impl AppState {
         }
     }
 
-    /// The deployment that brings a release, while it is on its way.
+    /// Returns the deployment of a release that is rolling out.
     fn next_deployment(&self, release: &ReleaseId) -> Option<DeploymentId> {
         let group = self.next.as_ref().map(|next| &next.group).filter(|group| group.release.id == *release)?;
         group.deployment.clone()
     }
 
-    /// Before the step that waits for it, which stays the last one.
+    /// Begins the fetch step before the step that waits for it, which stays the last one.
     fn fetching(&mut self, release: &ReleaseId, now: Now, actions: &mut Vec<Action>) {
         let Some(deployment) = self.next_deployment(release) else { return };
         self.say(Some(deployment.clone()), Step::Fetch, sentence::FETCHING.into(), actions);
@@ -327,7 +326,8 @@ impl AppState {
         }
     }
 
-    /// What took over crashed before the proxy confirmed it: whoever had the routes still runs, and gets them back.
+    /// Reverts the switch after a crash of the new group before the proxy's confirmation: the previous group still
+    /// runs, and gets the routes back.
     fn crashed_in_switch(&mut self, id: &InstanceId, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
         let theirs = self.serving.as_ref().filter(|group| group.slots.contains_key(id));
         let deployment = theirs.and_then(|group| group.deployment.clone());
@@ -369,7 +369,7 @@ impl AppState {
         }
     }
 
-    /// Ends the rollout under way: its instances stop, the serving ones never noticed.
+    /// Fails the current rollout: its instances stop, and the serving ones are unaffected.
     fn fail_next(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
         let Some(next) = self.next.take() else { return };
         let step = self.running_step(next.group.deployment.as_ref()).unwrap_or(Step::Health);
@@ -381,7 +381,7 @@ impl AppState {
         self.withdraw(next.group, &next.admitted, now, actions);
     }
 
-    /// Gives the routes back to the instances that had them; what had taken over is drained.
+    /// Gives the routes back to the previous instances, and drains those that had taken over.
     fn revert_switch(&mut self, failure: Failure, now: Now, actions: &mut Vec<Action>) {
         let Some(switching) = self.switching.take() else { return };
         let Some(refused) = std::mem::replace(&mut self.serving, switching.previous) else { return };
@@ -416,7 +416,7 @@ impl AppState {
         }
     }
 
-    /// Brings what is closer to what should be. Safe to call at any time: it only acts on what differs.
+    /// Moves the actual state towards the desired state. Idempotent: it acts on differences only.
     fn reconcile(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
         let now = context.now;
         if let Some(spec) = self.desired.clone() {
@@ -425,7 +425,7 @@ impl AppState {
             self.check_hooks(context, actions);
             self.clear_found_hooks(now, actions);
             let idle = spec.scale.as_ref().map(|scale| scale.idle_timeout).unwrap_or_default();
-            // Again, as what failed in the first round may have to be made up for.
+            // The second round makes up for failures in the first one.
             for _ in 0..2 {
                 let (count, total) = (self.count(&spec), self.total());
                 self.begin_batch(total);
@@ -445,7 +445,7 @@ impl AppState {
         self.drop_hook(now, actions);
     }
 
-    /// Decides which group should serve and makes it, or gives up one that is no longer wanted.
+    /// Selects the group that should serve and creates it, or drops one that is no longer wanted.
     fn aim(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<Action>) {
         let candidate = spec.candidate.as_ref();
         let outcome = candidate.and_then(|c| self.rollouts.get(&c.deployment)).map(|status| status.state);
@@ -462,7 +462,7 @@ impl AppState {
                 same && (deployment.is_none() || group.deployment.as_ref() == deployment)
             })
         };
-        // Of the same release again: the serving group is what is wanted, unless the new deployment itself is.
+        // A restart of the same release: the serving group is wanted, unless the new deployment itself is.
         let restart =
             want.is_some_and(|(_, deployment, _)| deployment.is_none()) && self.serving.as_ref().is_some_and(&matches);
         let unwanted = |group: &Group| !matches(group) || (restart && group.deployment.is_some());
@@ -501,7 +501,7 @@ impl AppState {
         let hook = asked.and_then(|rollout| rollout.release_command.clone());
         let hook = hook.filter(|_| !self.hook_has_ended(HookKind::Release, deployment));
         self.begin_rollout(deployment, release, hook.is_some(), now, actions);
-        // Instances of a former run of the agent were started already: their limit runs from now.
+        // Instances from before an agent restart have started already: their timeout runs from now.
         let deadline = health_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
         let mut next = Next {
             group,
@@ -520,7 +520,7 @@ impl AppState {
         self.next = Some(next);
     }
 
-    /// Adds missing copies; returns those that are too many. An app of none keeps a place for the one that wakes.
+    /// Adds missing instances and returns surplus ones. An app without instances keeps a slot for the one that wakes.
     fn scale(&mut self, count: usize, idle: Duration, context: &mut Context<'_>) -> Vec<(InstanceId, Leaving)> {
         let at = context.now.at;
         let generation = self.generation + 1;
@@ -555,7 +555,7 @@ impl AppState {
         }
     }
 
-    /// When an unconfirmed switch is taken back. One that no deployment asked for waits for the proxy.
+    /// Returns the time at which an unconfirmed switch is reverted. A switch without a deployment waits for the proxy.
     fn switch_due(&self) -> Option<Duration> {
         let asked = self.serving.as_ref().is_some_and(|group| group.deployment.is_some());
         self.switching.as_ref().filter(|_| asked).map(|switching| switching.deadline)
@@ -569,7 +569,7 @@ impl AppState {
         if let Some(spec) = &self.desired
             && let Some(scale) = &spec.scale
         {
-            // What was just deployed is looked at: it stays awake for a while, though nobody has asked yet.
+            // People look at what they have just deployed: the app stays awake for a while, even without requests.
             self.pace.wake(scale, spec.instances, now.at);
         }
         let previous = self.serving.replace(next.group);

@@ -1,38 +1,38 @@
-//! Which lines are asked for. Owns the bounds of what a question may cost.
+//! Filter of a log search, with the limits on its cost.
 
 use fairlead_model::AppKey;
 use regex::{Regex, RegexBuilder};
 
 use super::line::{FoundLine, LogLevel, level, parts};
 
-/// Lines of one answer.
+/// Maximum number of lines in one answer.
 const LIMIT_MAX: usize = 5000;
-/// Letters of what is looked for.
+/// Maximum bytes of the search text.
 const TEXT_BYTES_MAX: usize = 500;
-/// Memory of one pattern, compiled; and of what it remembers while it looks.
+/// Maximum memory of one compiled pattern, and of its cache while it matches.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
-/// Why a question can't be answered.
+/// Reason why a log search is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogFilterError {
     /// Not a regular expression, or one that would cost too much.
     #[error("`{text}` is no regular expression that can be searched with: {reason}.")]
     Pattern {
-        /// What was given.
+        /// Pattern as it was given.
         text: String,
-        /// What is wrong with it.
+        /// Error of the regex compiler.
         reason: String,
     },
-    /// No level.
+    /// Unknown log level.
     #[error("`{0}` is no level: error, warn, info or debug.")]
     Level(String),
 }
 
-/// A question about an app's lines.
+/// Filter of an app's log lines.
 #[derive(Debug, Clone)]
 pub struct LogFilter {
     pub(super) key: AppKey,
-    /// Empty each: all.
+    /// Process and instance to show; empty means all.
     pub(super) process: String,
     pub(super) instance: String,
     pattern: Option<Regex>,
@@ -43,7 +43,7 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    /// All lines of an app.
+    /// Selects all lines of an app.
     pub fn new(key: AppKey) -> Self {
         Self {
             key,
@@ -57,13 +57,14 @@ impl LogFilter {
         }
     }
 
-    /// Those of one process or one instance; empty each: all.
+    /// Limits the search to one process or one instance; empty means all.
     pub fn by(mut self, process: &str, instance: &str) -> Self {
         (self.process, self.instance) = (process.to_owned(), instance.to_owned());
         self
     }
 
-    /// Those that hold a text, case aside, or match a regular expression; empty: all.
+    /// Limits the search to lines that contain a text (case-insensitive) or match a regular expression; empty means
+    /// all.
     pub fn matching(mut self, text: &str, regex: bool) -> Result<Self, LogFilterError> {
         if text.is_empty() {
             return Ok(self);
@@ -78,7 +79,7 @@ impl LogFilter {
             .size_limit(PATTERN_BYTES_MAX)
             .dfa_size_limit(PATTERN_BYTES_MAX)
             .build();
-        // The library draws the place of the fault over several lines; the last says what it is.
+        // The library draws the position of the error over several lines; the last one says what is wrong.
         self.pattern = Some(built.map_err(|error| {
             let told = error.to_string();
             refused(told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
@@ -86,7 +87,7 @@ impl LogFilter {
         Ok(self)
     }
 
-    /// Those that say they are this bad, or worse; empty: all.
+    /// Limits the search to lines of at least this level; empty means all.
     pub fn at_least(mut self, level: &str) -> Result<Self, LogFilterError> {
         if !level.is_empty() {
             let found = LogLevel::parse(level).ok_or_else(|| LogFilterError::Level(level.chars().take(40).collect()));
@@ -95,20 +96,20 @@ impl LogFilter {
         Ok(self)
     }
 
-    /// Those of a time; zero each for no bound.
+    /// Limits the search to a time range; zero means unbounded.
     pub fn between(mut self, from_unix_ms: u64, to_unix_ms: u64) -> Self {
         self.from_unix_ms = from_unix_ms;
         self.to_unix_ms = if to_unix_ms == 0 { u64::MAX } else { to_unix_ms };
         self
     }
 
-    /// The newest so many; zero: as many as there may be.
+    /// Limits the number of lines, newest first; zero means the maximum.
     pub fn newest(mut self, limit: usize) -> Self {
         self.limit = if limit == 0 { LIMIT_MAX } else { limit.min(LIMIT_MAX) };
         self
     }
 
-    /// The line, if it is asked for.
+    /// Returns the line if it matches.
     pub(super) fn take(&self, line: &[u8], of: &super::Writer) -> Option<FoundLine> {
         let (unix_ms, stream, text) = parts(line)?;
         if unix_ms < self.from_unix_ms || unix_ms > self.to_unix_ms {

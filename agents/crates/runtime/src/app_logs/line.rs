@@ -1,22 +1,18 @@
-//! One line of a segment, and how bad it says it is. Never keeps a line.
+//! Parser of one line of a segment and of the log level in it. Never stores a line.
 
 use fairlead_model::LogStream;
 
-/// How bad a line is, by its own words.
+/// Severity of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// For whoever looks for a fault.
     Debug,
-    /// All is well.
     Info,
-    /// Worth a look.
     Warn,
-    /// Something failed.
     Error,
 }
 
 impl LogLevel {
-    /// As it is sent.
+    /// Returns the name that is sent to clients.
     pub fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -26,7 +22,7 @@ impl LogLevel {
         }
     }
 
-    /// From a word of a log; case does not matter.
+    /// Parses a level word of a log, case-insensitively.
     pub fn parse(word: &str) -> Option<Self> {
         let is = |words: &[&str]| words.iter().any(|one| one.eq_ignore_ascii_case(word));
         if is(&["error", "err", "fatal", "critical", "crit", "panic", "alert", "emerg", "severe", "e"]) {
@@ -43,32 +39,32 @@ impl LogLevel {
     }
 }
 
-/// A line that was asked for.
+/// Log line that matches a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundLine {
-    /// When it was read from the app's pipe.
+    /// Time at which it was read from the app's pipe.
     pub unix_ms: u64,
-    /// Who wrote it.
+    /// Instance that wrote it.
     pub instance: String,
-    /// Which process that is.
+    /// Process of the app, for example `web`.
     pub process: String,
-    /// What it ran.
+    /// Release that the instance ran.
     pub release: String,
-    /// Which pipe.
+    /// Pipe that it was written to.
     pub stream: LogStream,
-    /// Found in it.
+    /// Level found in its text.
     pub level: Option<LogLevel>,
-    /// The line, made valid UTF-8.
+    /// Text of the line, made valid UTF-8.
     pub text: String,
 }
 
-/// When a line was written.
+/// Returns the time at which a line was written.
 pub(super) fn unix_ms(line: &[u8]) -> Option<u64> {
     let end = line.iter().position(|byte| *byte == b' ')?;
     std::str::from_utf8(&line[..end]).ok()?.parse().ok()
 }
 
-/// Its parts; `None` when it is no line of a segment.
+/// Splits a line into time, stream and text; `None` if it is no line of a segment.
 pub(super) fn parts(line: &[u8]) -> Option<(u64, LogStream, &[u8])> {
     let at = unix_ms(line)?;
     let rest = &line[line.iter().position(|byte| *byte == b' ')? + 1..];
@@ -80,10 +76,10 @@ pub(super) fn parts(line: &[u8]) -> Option<(u64, LogStream, &[u8])> {
     Some((at, stream, rest.get(2..).unwrap_or_default()))
 }
 
-/// How far into a line its level is looked for.
+/// Number of leading bytes in which the level is searched.
 const LEVEL_WITHIN: usize = 96;
 
-/// Finds how bad a line says it is: as JSON by its field, else by a word near its beginning.
+/// Finds the level of a line: in JSON by its field, otherwise by a word near its beginning.
 pub(super) fn level(text: &str) -> Option<LogLevel> {
     if text.trim_start().starts_with('{') {
         return json_level(text);
@@ -93,15 +89,15 @@ pub(super) fn level(text: &str) -> Option<LogLevel> {
         end -= 1;
     }
     let words = text[..end].split(|letter: char| !letter.is_ascii_alphanumeric());
-    // A letter alone is a word of its own right only as the very first, as some libraries write it.
+    // A single letter counts as a level only as the very first word, as some libraries write it.
     words.enumerate().filter(|(index, word)| word.len() > 1 || *index == 0).find_map(|(_, word)| {
-        // `log` and `information` are words of prose as well.
+        // `log` and `information` are also ordinary words.
         let prose = ["log", "information", "alert", "critical", "i", "d", "e", "w"];
         if prose.iter().any(|one| one.eq_ignore_ascii_case(word)) { None } else { LogLevel::parse(word) }
     })
 }
 
-/// The field `level` or `severity`: a word, or a number as pino counts.
+/// Reads the field `level` or `severity`: a word, or a number as pino counts.
 fn json_level(text: &str) -> Option<LogLevel> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     let field = ["level", "severity", "lvl"].iter().find_map(|name| value.get(*name))?;

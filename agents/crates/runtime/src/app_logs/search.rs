@@ -1,5 +1,5 @@
-//! Looks through segments, newest first, with bounded memory; and goes on with what comes. Blocking: never on a thread
-//! that others wait for. Ends soon after it is cancelled.
+//! Log search over segments, newest first, with bounded memory, and a follower for new lines. Blocking: never call it
+//! on a thread that others wait for. Stops soon after it is cancelled.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,14 +14,14 @@ use super::filter::LogFilter;
 use super::line::FoundLine;
 use super::{Segment, Writer, list, of_app, segments_of, writers};
 
-/// What the lines of one answer may take.
+/// Maximum bytes of the lines in one answer.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What a follower reads of a segment at a time.
+/// Maximum bytes that a follower reads of a segment at a time.
 const FOLLOW_BYTES_MAX: u64 = 256 * 1024;
-/// Lines between two looks at whether it was cancelled.
+/// Number of lines between two checks for cancellation.
 const LINES_BETWEEN: u64 = 1024;
 
-/// Where the open segments ended at one moment; what comes after is the follower's.
+/// End of each open segment at one moment; the follower reads on from there.
 type Ends = BTreeMap<PathBuf, u64>;
 
 fn asked_writers(folders: &Folders, filter: &LogFilter) -> io::Result<Vec<Writer>> {
@@ -41,7 +41,7 @@ fn ends_of(writers: &[Writer]) -> Ends {
     open.map(|segment| (segment.path.clone(), segment.bytes)).collect()
 }
 
-/// Where a line stands among all: by time, and lines of one moment as they were written.
+/// Position of a line among all: ordered by time, then by the order of writing.
 type Place = (u64, usize, u64, u64);
 
 struct Found(Place, FoundLine);
@@ -63,7 +63,7 @@ impl Ord for Found {
     }
 }
 
-/// The newest lines that are asked for, oldest first; true: there are older ones.
+/// Returns the newest matching lines, oldest first; true if there are older ones.
 fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io::Result<(Vec<FoundLine>, bool)> {
     let mut order: Vec<(usize, &Segment)> = writers
         .iter()
@@ -106,7 +106,7 @@ fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io:
     Ok((found.into_iter().map(|Found(_, line)| line).collect(), more))
 }
 
-/// Calls `take` with each line until it returns false. What was removed meanwhile has none.
+/// Calls `take` with each line until it returns false. Skips a segment that was removed meanwhile.
 fn each_line(segment: &Segment, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     let mut reader: Box<dyn BufRead> = match open(segment)? {
         Some((file, true)) => Box::new(BufReader::new(zstd::Decoder::new(file)?)),
@@ -128,7 +128,7 @@ fn each_line(segment: &Segment, mut take: impl FnMut(&[u8]) -> bool) -> io::Resu
     }
 }
 
-/// The file and whether it is packed; it may have been packed since it was listed.
+/// Opens a segment, and reports whether it is packed: it may have been packed since it was listed.
 fn open(segment: &Segment) -> io::Result<Option<(File, bool)>> {
     match File::open(&segment.path) {
         Ok(file) => return Ok(Some((file, segment.packed))),
@@ -140,7 +140,7 @@ fn open(segment: &Segment) -> io::Result<Option<(File, bool)>> {
     packed.map(|one| Ok((File::open(one.path)?, true))).transpose()
 }
 
-/// Goes on with what comes after a search.
+/// Follower that reads the lines written after a search.
 #[derive(Debug)]
 pub struct LogFollower {
     filter: LogFilter,
@@ -148,7 +148,8 @@ pub struct LogFollower {
 }
 
 impl LogFollower {
-    /// Searches, and remembers where it ended: the newest lines that are asked for, oldest first; true: there are older ones.
+    /// Searches and remembers the end of the search. Returns the newest matching lines, oldest first; true if there are
+    /// older ones.
     pub fn begin(
         folders: &Folders,
         filter: LogFilter,
@@ -159,7 +160,7 @@ impl LogFollower {
         Ok((Self { filter, ends: ends_of(&writers) }, lines, more))
     }
 
-    /// What has come since; bounded, so that there may be more at once.
+    /// Returns lines written since the last call. The size is bounded, so more may be available at once.
     pub fn poll(&mut self, folders: &Folders) -> io::Result<Vec<FoundLine>> {
         let writers = asked_writers(folders, &self.filter)?;
         let (mut ends, mut found) = (Ends::new(), Vec::new());
@@ -175,7 +176,7 @@ impl LogFollower {
         Ok(found)
     }
 
-    /// Whole lines only: the rest of one that is being written comes with the next look.
+    /// Reads complete lines only: the rest of a line that is being written comes with the next call.
     fn read_on(&self, of: &Writer, segment: &Segment, from: u64, found: &mut Vec<FoundLine>) -> io::Result<u64> {
         if segment.bytes <= from {
             return Ok(from);

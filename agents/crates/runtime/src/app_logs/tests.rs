@@ -1,4 +1,4 @@
-//! Kept lines, written as shims write them.
+//! Tests of stored log lines, written as shims write them.
 
 use std::sync::atomic::AtomicBool;
 
@@ -97,7 +97,7 @@ fn what_is_closed_is_packed_and_found_as_before() {
     let chunk: Vec<u8> =
         (0..2000).flat_map(|n| format!("line {n} of many that are all alike\n").into_bytes()).collect();
     let mut at = 1_000;
-    // Below the rate that a writer is held to.
+    // Below the rate limit of a writer.
     for _ in 0..80 {
         writer.take(Pipe::Out, &chunk, at);
         at += 1_000;
@@ -117,12 +117,12 @@ fn what_is_closed_is_packed_and_found_as_before() {
     let found = world.texts(&early).0.len();
     assert_eq!(found % 2000, 0, "a packed segment holds whole lines");
 
-    // An instance that is gone is packed to its end.
+    // An instance that is gone is packed completely.
     fs::remove_dir(world.folders.instances().join("ins_1")).unwrap();
     tidy_app_logs(&world.folders, at).unwrap();
     assert!(segments_of(&world.folder("web", "ins_1")).unwrap().iter().all(|one| one.packed));
     assert_eq!(world.texts(&world.filter().newest(3000)).0, before);
-    // A crash between packing and removing shows nothing twice.
+    // After a crash between packing and removing, no line appears twice.
     let copy = world.folder("web", "ins_1").join("0000000008.log");
     fs::write(&copy, "1 o twice\n").unwrap();
     let number = segments_of(&world.folder("web", "ins_1")).unwrap().iter().map(|one| one.number).max().unwrap();
@@ -137,7 +137,7 @@ fn what_is_too_old_or_too_much_goes_oldest_first_and_leaves_no_folder_behind() {
     let world = World::new();
     let folder = world.folder("web", "ins_1");
     fs::create_dir_all(&folder).unwrap();
-    // Text that does not pack: its bound is on what it takes of the disk.
+    // Text that does not compress: the limit applies to bytes on disk.
     let noise = |seed: u64| {
         let mut state = seed;
         let mut text = String::from("1000 o ");
@@ -178,7 +178,7 @@ fn a_follower_gets_each_line_once_also_over_new_segments_and_new_instances() {
     assert_eq!(texts(&mut follower), ["one"]);
     writer.take(Pipe::Out, b"rd\n", 3);
     drop(writer);
-    // A restart begins another segment; another instance another folder.
+    // A restart begins another segment; another instance has another folder.
     world.writer("web", "ins_1").take(Pipe::Out, b"second start of it\n", 4);
     world.writer("web", "ins_2").take(Pipe::Out, b"another one\n", 5);
     assert_eq!(texts(&mut follower), ["half a word", "second start of it", "another one"]);

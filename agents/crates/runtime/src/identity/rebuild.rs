@@ -15,7 +15,7 @@ use crate::volumes::key_of;
 
 /// Margin of users after the last one found that count as given too, because users are given in sequence.
 const MARGIN: u32 = 32;
-/// Name of a user without a known app.
+/// Name prefix of a user without a known app.
 const LOST: &str = "lost/";
 
 /// Rebuilt list of users.
@@ -62,7 +62,7 @@ impl Found {
                 self.name(format!("release/{}", spec.key.app), spec.group);
             }
         }
-        // No app's home is ever removed.
+        // The home of an app is never removed.
         for home in entries(&folders.homes())? {
             let key = home.file_name().and_then(|name| name.to_str()).and_then(key_of);
             self.owner(key.map(|key| format!("run/{key}")), &home)?;
@@ -184,7 +184,7 @@ mod tests {
         }
         let new = again.user_for("run/app_new/env_p").unwrap().unwrap();
         assert!(!users.contains(&new), "{new} of {users:?}");
-        // A new list would give a user that owns files again.
+        // A new list would allocate a user that owns files.
         fs::remove_file(&path).unwrap();
         let twin = Identities::open(&folders).unwrap();
         assert!(users.contains(&twin.user_for("run/app_new/env_p").unwrap().unwrap()));

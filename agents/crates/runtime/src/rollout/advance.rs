@@ -1,5 +1,5 @@
-//! How a rollout goes from its first healthy instances to the switch: all at once, some at a time, and on a share of the
-//! requests first. Owns who is let to the requests, and the way back when one of them fails; starts and stops nothing itself.
+//! Progress of a rollout from its first healthy instances to the switch: all at once, in batches, or as a canary.
+//! Decides which new instances receive requests and rolls back on failure; starts and stops nothing itself.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,34 +12,34 @@ use super::event::{Action, Now};
 use super::group::{Group, Process, Slot};
 use super::{AppState, SWITCH_TIMEOUT, sentence};
 
-/// New instances that failed after old ones had gone serve on for at most so long, until the old release is back in number.
+/// Maximum time that failed new instances keep serving while the old release is scaled back up.
 const RETREAT_LIMIT: Duration = Duration::from_secs(600);
 
-/// How far a rollout has come, on record.
+/// Recorded progress of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub(super) deployment: DeploymentId,
-    /// New instances that get requests beside the old ones.
+    /// New instances that receive requests beside the old ones.
     pub(super) admitted: BTreeSet<InstanceId>,
-    /// Old instances that were stopped for them.
+    /// Number of old instances that were stopped for them.
     pub(super) retired: usize,
-    /// Percents of the canary that were passed.
+    /// Number of canary percentages that passed.
     pub(super) tried: usize,
 }
 
-/// A group brought up beside the serving one.
+/// Pending group, which starts beside the serving one.
 #[derive(Debug, Clone)]
 pub(super) struct Next {
     pub(super) group: Group,
-    /// From the first start to healthy; `None` before it, and for a release that needs no deployment.
+    /// Health deadline, counted from the first start; `None` before it, and for a release that needs no deployment.
     pub(super) deadline: Option<Duration>,
     pub(super) health_timeout: Duration,
-    /// To be run before anything starts.
+    /// Command to run before any instance starts.
     pub(super) hook: Option<Hook>,
-    /// Instances replaced at a time; zero for all.
+    /// Number of instances replaced at a time; zero for all.
     pub(super) batch: usize,
     pub(super) canary: Option<Canary>,
-    /// Instances it should have by now.
+    /// Number of instances that it should have now.
     pub(super) wanted: usize,
     pub(super) admitted: BTreeSet<InstanceId>,
     pub(super) retired: usize,
@@ -49,27 +49,27 @@ pub(super) struct Next {
 
 #[derive(Debug, Clone)]
 pub(super) enum Stage {
-    /// Waits until all it has are healthy.
+    /// Waits until all its instances are healthy.
     Starting,
-    /// The proxy is to confirm that they get requests.
+    /// Waits for the proxy to confirm that they receive requests.
     Admitting { generation: u64, deadline: Duration },
-    /// They get a share of the requests and are watched.
+    /// Observes them while they receive a share of the requests.
     Trying(Box<Trial>),
 }
 
-/// One percent of a canary.
+/// Trial of one canary percentage.
 #[derive(Debug, Clone)]
 pub(super) struct Trial {
     generation: u64,
-    /// For the proxy to confirm the share.
+    /// Deadline for the proxy to confirm the share.
     deadline: Duration,
-    /// When it did.
+    /// Time of the proxy's confirmation.
     since: Option<Duration>,
     old: Traffic,
     new: Traffic,
 }
 
-/// A group that failed, but is needed until the old one has as many instances as before.
+/// Failed group that keeps serving until the old one has as many instances as before.
 #[derive(Debug, Clone)]
 pub(super) struct Retreat {
     pub(super) group: Group,
@@ -77,7 +77,7 @@ pub(super) struct Retreat {
 }
 
 impl Next {
-    /// Instances to have now, of `total`.
+    /// Returns the number of instances to have now, of `total`.
     pub(super) fn wanted(&mut self, total: usize) -> usize {
         if self.hook.is_some() {
             return 0;
@@ -95,7 +95,7 @@ impl Next {
         matches!(self.stage, Stage::Trying(_)).then(|| self.percent()).flatten()
     }
 
-    /// When the machine must look again.
+    /// Returns the time at which the state machine must run again.
     pub(super) fn due(&self) -> Option<Duration> {
         let staged = match &self.stage {
             Stage::Starting => None,
@@ -110,7 +110,7 @@ impl Next {
 }
 
 impl AppState {
-    /// What is on record of the rollout under way.
+    /// Returns the progress to record for the current rollout.
     pub(super) fn progress(&self) -> Option<Progress> {
         let next = self.next.as_ref().filter(|next| !next.admitted.is_empty() || next.tried > 0)?;
         Some(Progress {
@@ -121,7 +121,7 @@ impl AppState {
         })
     }
 
-    /// Goes on where a former run of the agent was.
+    /// Resumes at the recorded progress.
     pub(super) fn resume(&self, next: &mut Next) {
         let Some(progress) = &self.progressed else { return };
         if next.group.deployment.as_ref() == Some(&progress.deployment) {
@@ -133,14 +133,14 @@ impl AppState {
         next.wanted = next.group.slots.len();
     }
 
-    /// Names of the two sides of a canary, as the proxy counts for them.
+    /// Returns the names of the two sides of a canary, for which the proxy counts requests.
     pub(super) fn sides(&self) -> Option<[String; 2]> {
         let next = self.next.as_ref().filter(|next| next.trial_percent().is_some())?;
         let deployment = next.group.deployment.as_ref()?;
         Some([format!("{deployment}/old"), format!("{deployment}/new")])
     }
 
-    /// Whether it waits to hear of this side.
+    /// True if it waits for the traffic of this side.
     pub fn watches(&self, side: &str) -> bool {
         self.sides().is_some_and(|sides| sides.iter().any(|known| known == side))
     }
@@ -158,7 +158,7 @@ impl AppState {
         }
     }
 
-    /// The proxy has confirmed a table.
+    /// Handles the proxy's confirmation of a route table.
     pub(super) fn advance_confirmed(&mut self, generation: u64, now: Now) {
         let Some(next) = &mut self.next else { return };
         match &mut next.stage {
@@ -173,7 +173,7 @@ impl AppState {
         }
     }
 
-    /// The proxy refuses a table that the rollout waits for.
+    /// Handles the proxy's refusal of a route table that the rollout waits for.
     pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<Action>) {
         let waits = self.next.as_ref().is_some_and(|next| match &next.stage {
             Stage::Starting => false,
@@ -185,7 +185,7 @@ impl AppState {
         }
     }
 
-    /// The next ones begin once those that the last ones replaced have gone.
+    /// Starts the next batch after the instances that the last one replaced are gone.
     pub(super) fn begin_batch(&mut self, total: usize) {
         let leaving = self.leaving.values().any(|leaving| leaving.hook.is_none());
         let old = self.serving.as_ref().map_or(0, |group| group.slots.len());
@@ -248,7 +248,7 @@ impl AppState {
         })
     }
 
-    /// All that were started are healthy: a share for them, or the next ones, or the switch.
+    /// Advances once all started instances are healthy: to a canary share, the next batch or the switch.
     fn go_on(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
         let generation = self.generation + 1;
         let Some(next) = &mut self.next else { return };
@@ -271,7 +271,7 @@ impl AppState {
             return self.switch(now, actions);
         }
         if next.retired == next.group.slots.len() {
-            // Those that they replaced are leaving.
+            // The instances that they replaced are leaving.
             return;
         }
         next.admitted = next.group.slots.keys().cloned().collect();
@@ -281,7 +281,7 @@ impl AppState {
         self.say(deployment, Step::Switch, text, actions);
     }
 
-    /// A rollout by parts switches more than once.
+    /// Begins the switch step once: a rollout in batches switches more than once.
     pub(super) fn begin_switch(&mut self, deployment: Option<&DeploymentId>, now: Now) {
         if self.running_step(deployment) != Some(Step::Switch) {
             self.finish_step(deployment, Step::Health, StepState::Done, now);
@@ -319,7 +319,8 @@ impl AppState {
         self.go_on(total, now, actions);
     }
 
-    /// Takes a group back that may have requests. Where old instances have gone for it already, it serves on until they are back.
+    /// Withdraws a group that may receive requests. If old instances are already gone, it keeps serving until they are
+    /// back.
     pub(super) fn withdraw(
         &mut self,
         mut group: Group,
@@ -343,7 +344,7 @@ impl AppState {
         }
     }
 
-    /// Ends a retreat once the old release is back in number.
+    /// Ends a rollback once the old release has its full number of instances.
     pub(super) fn check_retreat(&mut self, total: usize, now: Now) {
         let back = self
             .serving
@@ -354,7 +355,7 @@ impl AppState {
         }
     }
 
-    /// An instance that gets requests already ended by itself.
+    /// Handles the exit of an instance that already receives requests.
     pub(super) fn crashed_when_admitted(
         &mut self,
         id: &InstanceId,

@@ -1,17 +1,17 @@
-//! Whether a canary is well: the new instances' requests against the old ones' in the same window. Pure arithmetic over what
-//! the proxy counted; the machine owns when it is asked and what follows.
+//! Canary analysis: compares the requests of new and old instances in the same window. Pure arithmetic over the proxy's
+//! counts; the state machine decides when to ask and what follows.
 
 use fairlead_model::Canary;
 use fairlead_telemetry::Histogram;
 
-/// Requests of one group of instances.
+/// Request counts and latencies of one side of a canary.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Traffic {
-    /// All that ended.
+    /// Number of finished requests.
     pub requests: u64,
-    /// Those answered with 5xx, or not at all.
+    /// Number of requests answered with 5xx, or not at all.
     pub errors: u64,
-    /// From a request's head to the end of its response.
+    /// Latencies from a request's head to the end of its response.
     pub latency: Histogram,
 }
 
@@ -31,14 +31,14 @@ impl Traffic {
     }
 }
 
-/// What the figures say so far.
+/// Outcome of the analysis so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Too few requests to say anything.
+    /// Too few requests for a decision.
     Undecided,
     /// The new instances are as good as the old ones.
     Well,
-    /// They are not: with the figures.
+    /// The new instances are worse; the text has the figures.
     Bad(String),
 }
 
@@ -60,7 +60,7 @@ pub(super) fn judge(canary: &Canary, old: &Traffic, new: &Traffic) -> Verdict {
             percent(canary.errors_permille_max.into()),
         ));
     }
-    // A p99 of a handful of requests is its slowest one.
+    // The p99 of very few requests is just the slowest one.
     let comparable = canary.p99_permille_max > 0 && old.requests >= u64::from(canary.requests_min.max(1));
     if comparable && let (Some(before), Some(now)) = (old.p99_us(), new.p99_us()) {
         let most = u128::from(before) * u128::from(canary.p99_permille_max) / 1000;
@@ -86,7 +86,7 @@ fn milliseconds(us: u64) -> String {
     format!("{}.{} ms", us / 1000, us % 1000 / 100)
 }
 
-/// Weights of one old and one new instance that give the new ones together `percent` of the requests.
+/// Returns the weights of one old and one new instance that give the new ones together `percent` of the requests.
 pub(super) fn weights(percent: u32, old: usize, new: usize) -> Option<(u32, u32)> {
     let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
     (old > 0 && new > 0).then(|| ((100 - percent.min(99)) * new, percent * old))

@@ -1,4 +1,4 @@
-//! What the machine hears and what it asks for. Plain values only.
+//! Events and actions of the rollout state machine. Plain values only.
 
 use std::time::Duration;
 
@@ -10,132 +10,125 @@ use super::scale::Load;
 use crate::crash::Crash;
 use crate::layer_bound::LayerExcess;
 
-/// The two clocks of one moment.
+/// One moment on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Monotonic, since an origin of the caller's choice. All deadlines are on it.
+    /// Monotonic time since an origin that the caller chooses. All deadlines use it.
     pub at: Duration,
-    /// For what people read.
+    /// Wall-clock time, for people.
     pub unix_ms: u64,
 }
 
-/// What a step may use of the world.
+/// Inputs of a step: the time and a source of ids.
 pub struct Context<'a> {
-    /// The moment of the event.
+    /// Time of the event.
     pub now: Now,
-    /// Makes an id that no other instance has.
+    /// Generates an id that no other instance has.
     pub new_instance: &'a mut dyn FnMut() -> InstanceId,
 }
 
-/// Something that happened.
+/// Event that the state machine handles.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// An instance of a former run of the agent still runs. Comes before the first `Desired`.
+    /// Adopts an instance from before an agent restart that still runs. Comes before the first `Desired`.
     Adopt(Adopted),
-    /// What a former run of the agent left of a rollout's command. Comes before the first `Desired`.
+    /// Reports a rollout command from before an agent restart. Comes before the first `Desired`.
     FoundHook(FoundHook),
-    /// What should be.
+    /// Sets the desired state.
     Desired(Box<AppSpec>),
-    /// The app should not be on this server.
+    /// Removes the app from this server.
     Removed,
-    /// The release's artifact is not here and comes from the store.
+    /// Reports that the release's artifact is being fetched from the store.
     Fetching(ReleaseId),
-    /// The release's folder is there.
+    /// Reports that the release's folder exists.
     Prepared(ReleaseId),
-    /// It can't be made.
+    /// Reports that the release's folder can't be made.
     PrepareFailed(ReleaseId, Failure),
-    /// The process runs; it was given this port, or a socket.
+    /// Reports that the process runs, with its port or a socket.
     Started {
-        /// Which.
         instance: InstanceId,
-        /// The app's process.
+        /// Process of the app.
         pid: u32,
-        /// The port it should listen on; zero: it has a socket.
+        /// Port that it should listen on; zero if it has a socket.
         port: u16,
-        /// When it started.
+        /// Time of the start.
         started_unix_ms: u64,
     },
-    /// The process is gone, asked or not, or never came to be.
+    /// Reports that the process is gone, requested or not, or never started.
     Exited {
-        /// Which.
         instance: InstanceId,
-        /// How.
         exit: Exit,
     },
-    /// One health check: the address that answered, or why none did.
+    /// Reports one health check: the address that answered, or why none did.
     Probed {
-        /// Which.
         instance: InstanceId,
-        /// The outcome.
         result: Result<UpstreamAddress, ProbeFailure>,
     },
-    /// The proxy serves by the routes of this generation or a newer one.
+    /// Reports that the proxy serves by the routes of this generation or a newer one.
     RoutesApplied(u64),
-    /// The proxy could not use them and keeps what it had.
+    /// Reports that the proxy could not use the routes of this generation and keeps its previous ones.
     RoutesRefused(u64, String),
-    /// Exchanges that an instance has in flight, as the proxy counts.
+    /// Reports the in-flight exchanges of an instance, as the proxy counts them.
     InFlight {
-        /// Which.
         instance: InstanceId,
-        /// How many.
+        /// Number of exchanges.
         count: u32,
-        /// When the report came, by the clock of `Now::at`: it may have waited since.
+        /// Time at which the report arrived, on the clock of `Now::at`: it may have waited since.
         at: Duration,
     },
-    /// Requests that one side of a canary had since the last report.
+    /// Reports the requests of one side of a canary since the last report.
     Traffic(String, Traffic),
-    /// What the app was asked and used in the last second.
+    /// Reports requests and CPU use of the app in the last second.
     Load(Load),
-    /// A request waits for an app that sleeps.
+    /// Reports a request that waits for a sleeping app.
     Wake,
-    /// A deadline passed, or nothing did: always safe.
+    /// Reports that time has passed. Always safe.
     Tick,
 }
 
-/// An instance that a former run of the agent started and that still runs.
+/// Instance that was started before an agent restart and still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopted {
-    /// Which.
     pub instance: InstanceId,
-    /// What it runs.
+    /// Release that it runs.
     pub release: ReleaseId,
-    /// The version of the secrets it was given.
+    /// Version of the secrets that it received.
     pub secrets: Option<String>,
-    /// The deployment it was started for.
+    /// Deployment that it was started for.
     pub deployment: Option<DeploymentId>,
-    /// The app's process.
+    /// Process of the app.
     pub pid: u32,
-    /// Where it answers; `None`: it is not known yet.
+    /// Address at which it answers; `None` if not known yet.
     pub address: Option<UpstreamAddress>,
-    /// When it started.
+    /// Time of the start.
     pub started_unix_ms: u64,
-    /// Restarts so far.
+    /// Number of restarts so far.
     pub restarts: u32,
-    /// Of its release.
+    /// Drain timeout of its release.
     pub drain_timeout: Duration,
-    /// Of its release.
+    /// Grace of its release between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
 }
 
 impl Adopted {
-    /// Whether this is what it was started with.
+    /// True if the instance was started with this release and its secrets.
     pub(super) fn runs(&self, release: &ReleaseSpec) -> bool {
         let version = release.secrets.as_ref().map(|secrets| &secrets.version);
         self.release == release.id && self.secrets.as_ref() == version
     }
 }
 
-/// Which of a rollout's commands.
+/// Kind of a rollout's command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HookKind {
-    /// Before the first new instance starts.
+    /// Release command: runs before the first new instance starts.
     Release,
-    /// Once all are live.
+    /// Command that runs after all instances are live.
     After,
 }
 
 impl HookKind {
-    /// The step of the deployment that it is.
+    /// Returns the step of the deployment that the command belongs to.
     pub fn step(self) -> Step {
         match self {
             Self::Release => Step::Release,
@@ -144,175 +137,168 @@ impl HookKind {
     }
 }
 
-/// A command that a former run of the agent started.
+/// Command of a rollout that was started before an agent restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundHook {
-    /// What ran it.
+    /// Instance that ran the command.
     pub instance: InstanceId,
-    /// What it is of.
+    /// Release that the command belongs to.
     pub release: ReleaseId,
-    /// The deployment it ran for.
+    /// Deployment that it ran for.
     pub deployment: DeploymentId,
-    /// Which.
     pub kind: HookKind,
-    /// Of its release.
+    /// Grace of its release between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
-    /// What became of it.
     pub outcome: HookOutcome,
 }
 
-/// What became of a command while no agent ran.
+/// Outcome of a command while no agent ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookOutcome {
-    /// It still runs.
+    /// The command still runs.
     Running {
-        /// Since when.
+        /// Time of its start.
         started_unix_ms: u64,
     },
-    /// It has ended.
+    /// The command has ended.
     Ended(Exit),
-    /// It may have begun, and nobody saw its end.
+    /// The command may have started, but its end was not observed.
     Lost,
 }
 
-/// How a process ended.
+/// Exit of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code, if it ended by itself.
+    /// Exit code, if it ended by itself.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended it.
     pub signal: Option<i32>,
-    /// Why it never ran: a sentence.
+    /// Reason why it never ran: a sentence.
     pub start_error: Option<String>,
-    /// The kernel ended it for using more than its memory limit.
+    /// True if the kernel ended it because it exceeded its memory limit.
     pub out_of_memory: bool,
-    /// It never ran because its secrets can't be opened.
+    /// True if it never ran because its secrets can't be opened.
     pub unopenable: bool,
-    /// It was ended because its liveness check failed for too long.
+    /// True if it was ended because its liveness check failed for too long.
     pub unresponsive: bool,
-    /// It was ended because it wrote too many temporary files.
+    /// Excess of temporary files for which it was ended.
     pub layer: Option<Box<LayerExcess>>,
-    /// It never ran because too little of the disk is free.
+    /// True if it never ran because too little of the disk is free.
     pub disk_full: bool,
-    /// It ended after the sandbox had refused it a port that is not its own.
+    /// True if the sandbox had refused it a port that is not its own.
     pub port_refused: bool,
-    /// Reason in its last lines; after exit code 0 only a known one.
+    /// Crash reason in its last lines; after exit code 0 only a known one.
     pub crash: Option<Crash>,
 }
 
-/// Why a health check did not pass.
+/// Reason why a health check failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeFailure {
-    /// Nothing accepts on its port; the ports it does listen on, ascending.
+    /// Nothing accepts on its port.
     Refused {
-        /// Ports that the instance's processes listen on.
+        /// Ports that the instance's processes listen on, ascending.
         listening: Vec<u16>,
     },
-    /// Nothing accepts on its port, but it listens on others that it chose itself, ascending.
+    /// Nothing accepts on its port, but it listens on others that it chose itself.
     Elsewhere {
-        /// Ports that it listens on, without those that the kernel picked.
+        /// Ports that it listens on, ascending, without those that the kernel picked.
         ports: Vec<u16>,
     },
     /// Another program listens on its port.
     Foreign,
-    /// It accepted, but did not answer in time.
+    /// It accepted, but did not respond before the timeout.
     TimedOut,
-    /// It answered with another status than 2xx or 3xx.
+    /// It responded with another status than 2xx or 3xx.
     Status(u16),
-    /// It closed the connection or answered something that isn't HTTP.
+    /// It closed the connection or sent something other than HTTP.
     Broken,
-    /// Its health command did not end with 0: the end of a sentence that begins with the command.
+    /// Its health command did not exit with 0; the text ends a sentence that begins with the command.
     Command(String),
 }
 
-/// Something to be done. None of them fails here: their outcome comes back as an event.
+/// Action that the driver runs. An action never fails here: its outcome comes back as an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Make the release's folder; answered by `Prepared` or `PrepareFailed`.
+    /// Makes the release's folder; answered by `Prepared` or `PrepareFailed`.
     Prepare(Box<ReleaseSpec>),
-    /// Start a process; answered by `Started` or `Exited`.
+    /// Starts a process; answered by `Started` or `Exited`.
     Start {
-        /// Which.
         instance: InstanceId,
-        /// What it runs.
+        /// Release to run.
         release: Box<ReleaseSpec>,
-        /// The deployment it is started for.
+        /// Deployment that it is started for.
         deployment: Option<DeploymentId>,
-        /// How often it was restarted before.
+        /// Number of restarts before.
         restarts: u32,
     },
-    /// Run a command of the release to its end, as an instance without a port; answered by `Started` and `Exited`.
+    /// Runs a command of the release to its end, as an instance without a port; answered by `Started` and `Exited`.
     Run {
-        /// What it runs as.
+        /// Instance that runs the command.
         instance: InstanceId,
-        /// Of which release.
+        /// Release that the command belongs to.
         release: Box<ReleaseSpec>,
-        /// For which deployment.
+        /// Deployment that it runs for.
         deployment: DeploymentId,
-        /// Which.
         kind: HookKind,
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// Put what a command has written since into the deployment's log.
+    /// Appends the new output of a command to the deployment's log.
     Output {
-        /// Whose log.
+        /// Deployment that the log belongs to.
         deployment: DeploymentId,
-        /// Under which step.
+        /// Step in the log.
         step: Step,
-        /// Whose output.
+        /// Instance that wrote the output.
         instance: InstanceId,
     },
-    /// An app that slept serves again.
+    /// Reports that a sleeping app serves again.
     Woken {
-        /// From the first request to a route that leads to a healthy instance.
+        /// Time from the first request to a route that leads to a healthy instance.
         took: Duration,
     },
-    /// End it: SIGTERM, SIGKILL after the grace; answered by `Exited`.
+    /// Ends an instance: SIGTERM, then SIGKILL after the grace; answered by `Exited`.
     Stop {
-        /// Which.
         instance: InstanceId,
-        /// SIGTERM to SIGKILL.
+        /// Time between SIGTERM and SIGKILL.
         grace: Duration,
     },
-    /// Nothing of it runs and nothing will: its folder may go.
+    /// Removes the folder of an instance that has ended for good.
     Forget {
-        /// Which.
         instance: InstanceId,
     },
-    /// Put the last lines of its output into the deployment's log.
+    /// Appends the last lines of its output to the deployment's log.
     Tail {
-        /// Whose log.
+        /// Deployment that the log belongs to.
         deployment: DeploymentId,
-        /// Under which step.
+        /// Step in the log.
         step: Step,
-        /// Whose output.
+        /// Instance that wrote the output.
         instance: InstanceId,
     },
-    /// A line of Fairlead's own in the deployment's log.
+    /// Appends a line of Fairlead's own to the deployment's log.
     Log {
-        /// Whose log.
+        /// Deployment that the log belongs to.
         deployment: DeploymentId,
-        /// Under which step.
+        /// Step in the log.
         step: Step,
-        /// The line.
         text: String,
     },
 }
 
-/// An address that the app's routes lead to.
+/// Upstream address of the app's routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// The instance behind it.
+    /// Instance behind the address.
     pub instance: InstanceId,
-    /// Where it answered its health check.
+    /// Address that passed its health check.
     pub address: UpstreamAddress,
-    /// Gets nothing new.
+    /// True if it receives no new requests.
     pub draining: bool,
-    /// How long its exchanges may go on then; zero when it does not drain, or is being stopped.
+    /// Maximum time that its exchanges may continue while it drains; zero if it does not drain, or is being stopped.
     pub drain_timeout: Duration,
-    /// Share of new exchanges against the app's other instances; 100 where nothing is said.
+    /// Weight of new exchanges relative to the app's other instances; the default is 100.
     pub weight: u32,
-    /// The side of a canary whose requests are counted apart; empty for none.
+    /// Side of a canary, for separate request counts; empty for none.
     pub side: String,
 }

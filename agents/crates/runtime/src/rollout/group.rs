@@ -1,4 +1,4 @@
-//! The instances of one release: when each is started, how it is, and when it is tried again after a crash.
+//! Instances of one release: their starts, health and restarts after crashes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -9,16 +9,16 @@ use super::event::{Action, Adopted, Exit, ProbeFailure};
 use super::{Leaving, LeavingStage, sentence};
 use crate::restart::{self, STEADY};
 
-/// Failed checks in a row after which a healthy instance counts as unhealthy.
+/// Number of consecutive failed checks after which a healthy instance counts as unhealthy.
 const FAILURES_MAX: u32 = 3;
-/// Failed checks in a row after which an app that listens on other ports will not listen on its own any more.
+/// Number of consecutive failed checks after which an app on other ports is not expected on its own any more.
 const ELSEWHERE_CHECKS: u32 = 3;
-/// Least time that it has: some apps open a port for metrics first.
+/// Minimum time before that: some apps open a port for metrics first.
 const ELSEWHERE_LEAST: Duration = Duration::from_secs(5);
-/// Ends with exit code 0 in a row, without listening, that show a program that is no server. The first may prepare something and
-/// count on a restart.
+/// Number of consecutive exits with code 0, without listening, that show a program that is no server. The first may
+/// prepare something and rely on a restart.
 const SILENT_ENDS_MAX: usize = 2;
-/// Pauses between restarts in a rollout, where someone waits for the verdict.
+/// Pauses between restarts during a rollout, when people wait for the outcome.
 const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
 
 #[derive(Debug, Clone)]
@@ -36,13 +36,13 @@ enum Prepare {
     Done,
 }
 
-/// A place for one instance; its process may come and go.
+/// Slot for one instance; its process may start and end repeatedly.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
     pub(super) process: Process,
     pub(super) pid: u32,
     pub(super) port: u16,
-    /// Value of `PORT`.
+    /// Value of the `PORT` variable.
     pub(super) assigned_port: u16,
     pub(super) address: Option<UpstreamAddress>,
     pub(super) started_unix_ms: u64,
@@ -50,10 +50,10 @@ pub(super) struct Slot {
     pub(super) detail: String,
     pub(super) last_probe: Option<ProbeFailure>,
     pub(super) last_exit: Option<Exit>,
-    /// Checks in a row that found it on other ports only, and the time of the first.
+    /// Number of consecutive checks that found it on other ports only, and the time of the first.
     elsewhere: (u32, Duration),
     crashes: VecDeque<Duration>,
-    /// Ends in a row with exit code 0 of a process that was never seen to listen.
+    /// Number of consecutive exits with code 0 of a process that was never seen to listen.
     silent_ends: usize,
     row: usize,
     given_up: bool,
@@ -61,13 +61,12 @@ pub(super) struct Slot {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Process {
-    /// Not to be started before somebody asks.
+    /// Starts only when a request arrives.
     Asleep,
-    /// To be started at this time.
+    /// Starts at this time.
     Waiting { at: Duration },
-    /// Asked for.
+    /// Start was requested.
     Starting,
-    /// Runs.
     Running { since: Duration, health: Health },
 }
 
@@ -83,7 +82,7 @@ impl Group {
         Self { release, deployment, slots: BTreeMap::new(), prepare: Prepare::Needed { at: Duration::ZERO } }
     }
 
-    /// The same group without instances.
+    /// Returns the same group without instances.
     pub(super) fn without_slots(&self) -> Self {
         Self {
             release: self.release.clone(),
@@ -93,8 +92,8 @@ impl Group {
         }
     }
 
-    /// Takes what a former run of the agent started for this release (and deployment, if it has one). A candidate of the same
-    /// release keeps its own.
+    /// Takes the adopted instances of this release (and deployment, if it has one). A candidate of the same release
+    /// keeps its own.
     pub(super) fn adopt(
         &mut self,
         adopted: &mut BTreeMap<InstanceId, Adopted>,
@@ -114,14 +113,14 @@ impl Group {
         self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
     }
 
-    /// Gives what it has of the same secrets to a release whose own are held back, so that what crashes is started again.
+    /// Copies its secrets to a release of the same secrets that are held back, so that a crashed instance can restart.
     pub(super) fn lend(&self, newest: &mut ReleaseSpec) {
         if newest.secrets.as_ref().is_some_and(SealedSecrets::is_held_back) && self.release.secrets == newest.secrets {
             newest.secrets.clone_from(&self.release.secrets);
         }
     }
 
-    /// Takes the newest sealing of what it has: an agent that lost its key can open no older one.
+    /// Takes the newest sealing of the same secrets: an agent that lost its key can open no older one.
     pub(super) fn reseal(&mut self, newest: &ReleaseSpec) {
         if self.release.id == newest.id && self.release.secrets == newest.secrets {
             self.release.secrets.clone_from(&newest.secrets);
@@ -133,19 +132,19 @@ impl Group {
         Leaving { release, deployment, slot, grace: self.release.stop_grace, stage, hook: None }
     }
 
-    /// Places that are to have an instance.
+    /// Returns the number of slots that should have an instance.
     pub(super) fn running_places(&self) -> usize {
         self.slots.values().filter(|slot| slot.process != Process::Asleep).count()
     }
 
-    /// Instances that slept are to start, unless they go on sleeping.
+    /// Schedules the start of sleeping instances, unless the app keeps sleeping.
     pub(super) fn wake(&mut self, at: Duration, sleeps: bool) {
         for slot in self.slots.values_mut().filter(|slot| !sleeps && slot.process == Process::Asleep) {
             (slot.process, slot.detail) = (Process::Waiting { at }, String::new());
         }
     }
 
-    /// The copy that is missed least.
+    /// Takes the instance that is missed least.
     pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, Slot)> {
         let id = self
             .slots
@@ -172,7 +171,7 @@ impl Group {
         }
     }
 
-    /// Whether the release's folder is there; asks for it if not.
+    /// True if the release's folder exists; otherwise requests it.
     pub(super) fn ready(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
         if matches!(self.prepare, Prepare::Needed { at: due } if at >= due) {
             self.prepare = Prepare::Asked;
@@ -181,7 +180,7 @@ impl Group {
         self.prepare == Prepare::Done
     }
 
-    /// Starts what is due; true when something was started.
+    /// Starts instances that are due; true if any was started.
     pub(super) fn start_due(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
         let due = |slot: &Slot| matches!(slot.process, Process::Waiting { at: due } if at >= due);
         if !self.slots.values().any(due) || !self.ready(at, actions) {
@@ -199,7 +198,7 @@ impl Group {
         true
     }
 
-    /// When something of it is due next.
+    /// Returns the time of its next action.
     pub(super) fn due(&self) -> Option<Duration> {
         let waiting = self.slots.values().filter_map(|slot| match slot.process {
             Process::Waiting { at } => Some(at),
@@ -235,12 +234,12 @@ impl Slot {
         }
     }
 
-    /// A place whose instance starts when somebody asks.
+    /// Creates a slot that starts when a request arrives.
     pub(super) fn asleep(at: Duration, idle: Duration) -> Self {
         Self { process: Process::Asleep, detail: sentence::asleep(idle), ..Self::waiting(at) }
     }
 
-    /// It has no process, and none is being started.
+    /// True if it has no process, and none is being started.
     pub(super) fn has_no_process(&self) -> bool {
         matches!(self.process, Process::Waiting { .. } | Process::Asleep)
     }
@@ -249,7 +248,8 @@ impl Slot {
         matches!(self.process, Process::Running { health: Health::Unhealthy, .. })
     }
 
-    /// It served before the agent came back, so it goes on serving until a check says otherwise.
+    /// Creates the slot of an adopted instance. It served before the agent's restart, so it keeps serving until a check
+    /// fails.
     pub(super) fn adopted(adopted: &Adopted, at: Duration) -> Self {
         Self {
             process: Process::Running { since: at, health: Health::Unknown },
@@ -270,7 +270,7 @@ impl Slot {
         (self.address, self.last_probe, self.elsewhere) = (None, None, (0, at));
     }
 
-    /// Returns the ports that it has settled on in place of its own.
+    /// Returns the ports that it has settled on instead of its own.
     pub(super) fn settled_elsewhere(&self, at: Duration) -> Option<&[u16]> {
         let (count, since) = self.elsewhere;
         let is_settled = count >= ELSEWHERE_CHECKS && at.saturating_sub(since) >= ELSEWHERE_LEAST;
@@ -290,7 +290,7 @@ impl Slot {
         match result {
             Ok(address) => {
                 *health = Health::Healthy { failures: 0 };
-                // In its own network an app may choose another port.
+                // An app in its own network may choose another port.
                 self.port = port_of(&address).unwrap_or(self.port);
                 (self.address, self.last_probe) = (Some(address), None);
                 self.detail.clear();
@@ -340,17 +340,17 @@ impl Slot {
         self.last_exit = Some(exit.clone());
     }
 
-    /// It ended well each time, and starting it again changes nothing.
+    /// True if it exited with code 0 each time, so that another start changes nothing.
     pub(super) fn is_no_server(&self) -> bool {
         self.silent_ends >= SILENT_ENDS_MAX
     }
 
-    /// Its last process ended well and was never seen to listen.
+    /// True if its last process exited with code 0 and was never seen to listen.
     pub(super) fn has_ended_silently(&self) -> bool {
         self.silent_ends > 0
     }
 
-    /// The process that runs now was never seen to listen, on any port.
+    /// True if its current process was never seen to listen, on any port.
     fn has_never_listened(&self) -> bool {
         let is_silent = match &self.last_probe {
             None => true,
@@ -368,7 +368,7 @@ impl Slot {
         matches!(self.process, Process::Running { health: Health::Healthy { .. }, .. })
     }
 
-    /// Runs and has answered before: better than nothing when no instance is healthy.
+    /// True if it runs and has answered before: such an instance is routed to when none is healthy.
     pub(super) fn routable(&self) -> bool {
         matches!(self.process, Process::Running { .. }) && self.address.is_some()
     }

@@ -1,5 +1,5 @@
-//! The commands of a rollout that run once: before its first instance starts, and after it is live. Owns the promise that
-//! neither runs twice, wherever the agent dies: what was begun is on record before it begins, and in doubt it counts as failed.
+//! Commands of a rollout that run once: before its first instance starts, and after it is live. Invariant: neither runs
+//! twice. A command is recorded before it starts, and counts as failed if its outcome is unknown.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use super::event::{Action, Context, Exit, FoundHook, HookKind, HookOutcome, Now}
 use super::group::{Health, Process, Slot};
 use super::{AppState, Leaving, LeavingStage, sentence};
 
-/// A command that has begun, on record.
+/// Record of a command that has started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRecord {
     pub(super) deployment: DeploymentId,
     pub(super) kind: HookKind,
     pub(super) instance: InstanceId,
-    /// Its end is known, good or bad.
+    /// True if its outcome is known.
     pub(super) ended: bool,
 }
 
-/// A command that runs.
+/// Command that runs.
 #[derive(Debug, Clone)]
 pub(super) struct HookRun {
     pub(super) kind: HookKind,
     pub(super) deployment: DeploymentId,
     pub(super) instance: InstanceId,
     pub(super) slot: Slot,
-    /// When it is stopped.
+    /// Time at which it is stopped.
     pub(super) deadline: Duration,
     limit: Duration,
     release: ReleaseSpec,
 }
 
 impl AppState {
-    /// Starts and ends commands as the rollout goes.
+    /// Starts and ends commands as the rollout progresses.
     pub(super) fn check_hooks(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
         let now = context.now;
         self.drop_hook(now, actions);
@@ -53,14 +53,14 @@ impl AppState {
         }
     }
 
-    /// Ends a command whose rollout is over.
+    /// Ends a command after its rollout has ended.
     pub(super) fn drop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
         if self.hook.as_ref().is_some_and(|hook| !self.hook_is_wanted(hook)) {
             self.stop_hook(now, actions);
         }
     }
 
-    /// Whether a command has begun and ended already.
+    /// True if a command has started and ended already.
     pub(super) fn hook_has_ended(&self, kind: HookKind, deployment: Option<&DeploymentId>) -> bool {
         self.hooks.iter().any(|hook| hook.kind == kind && Some(&hook.deployment) == deployment && hook.ended)
     }
@@ -73,7 +73,7 @@ impl AppState {
         group.is_some_and(|group| group.deployment.as_ref() == Some(&hook.deployment))
     }
 
-    /// Runs a command, or takes up what a former run of the agent left of it.
+    /// Runs a command, or continues with its recorded outcome from before an agent restart.
     pub(super) fn run_hook(
         &mut self,
         kind: HookKind,
@@ -139,7 +139,7 @@ impl AppState {
         }
     }
 
-    /// The command has ended by itself.
+    /// Handles the exit of a command.
     pub(super) fn hook_exited(&mut self, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
         let Some(HookRun { kind, deployment, instance, .. }) = self.hook.take() else { return };
         self.end_hook_record(kind, &deployment);
@@ -167,7 +167,8 @@ impl AppState {
         }
     }
 
-    /// Before the release is live nothing has changed, and nothing will. After it, only the log tells.
+    /// Fails the rollout if the release is not live yet; nothing has changed then. After that, a failure is only
+    /// logged.
     fn hook_failed(
         &mut self,
         kind: HookKind,
@@ -191,7 +192,7 @@ impl AppState {
         self.hooks.iter_mut().filter(theirs).for_each(|record| record.ended = true);
     }
 
-    /// Ends a command that nobody waits for any more.
+    /// Stops a command that the rollout no longer waits for.
     pub(super) fn stop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
         let Some(hook) = self.hook.take() else { return };
         self.end_hook_record(hook.kind, &hook.deployment);
@@ -207,7 +208,7 @@ impl AppState {
         self.leaving.insert(hook.instance, leaving);
     }
 
-    /// Ends what a former run of the agent left of commands whose rollout is over.
+    /// Ends commands from before an agent restart that belong to finished rollouts.
     pub(super) fn clear_found_hooks(&mut self, now: Now, actions: &mut Vec<Action>) {
         let (hooks, rollouts) = (&self.hooks, &self.rollouts);
         let open = |found: &FoundHook| {

@@ -1,5 +1,5 @@
-//! Instances that end: they get nothing new, what they have in flight may go on for a while, then they are stopped. Owns when;
-//! whose turn it is to leave is decided elsewhere.
+//! Instances that drain and stop: they receive no new requests, finish in-flight ones within a limit, and are stopped.
+//! Decides when; other modules decide which instances leave.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::event::{Action, Context, HookKind, Now};
 use super::group::{Group, Slot};
 use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, sentence};
 
-/// An instance that ends.
+/// Instance that drains or stops.
 #[derive(Debug, Clone)]
 pub(super) struct Leaving {
     pub(super) release: ReleaseId,
@@ -17,15 +17,15 @@ pub(super) struct Leaving {
     pub(super) slot: Slot,
     pub(super) grace: Duration,
     pub(super) stage: LeavingStage,
-    /// It is no instance but a command that nobody waits for any more.
+    /// Kind of the command, if it is a command of a rollout and not an instance.
     pub(super) hook: Option<HookKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeavingStage {
-    /// Waits for exchanges in flight; `confirmed` once the proxy knows that it drains.
+    /// Waits for in-flight exchanges; `confirmed` is set once the proxy knows that it drains.
     Draining { begun: Duration, confirmed: Option<Duration>, generation: u64, limit: Duration },
-    /// Asked to stop; asked again at `again_at`.
+    /// Stop was requested; it is requested again at `again_at`.
     Stopping { again_at: Duration, limit: Duration },
 }
 
@@ -40,7 +40,7 @@ impl AppState {
         }
     }
 
-    /// Instances of a rollout that had failed already when the agent came back belong to nobody.
+    /// Drains instances that no group owns: their rollout had failed before the agent's restart.
     pub(super) fn drain_strays(&mut self, now: Now) {
         if self.next.is_some() || self.switching.is_some() {
             return;
@@ -73,7 +73,7 @@ impl AppState {
         }
     }
 
-    /// A rollout succeeds once nothing of what it replaced is left, and the command that follows has ended.
+    /// Completes a rollout after all replaced instances are gone and the command that follows has ended.
     pub(super) fn check_drained(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
         let now = context.now;
         let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
@@ -82,7 +82,7 @@ impl AppState {
         let hook = rollout.filter(|rollout| Some(&rollout.deployment) == deployment.as_ref());
         let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.after_command?, rollout.release)));
         if step == Some(Step::After) && self.hook.is_none() {
-            // A former run of the agent had begun it.
+            // It was started before an agent restart.
             match hook {
                 Some((deployment, hook, release)) => {
                     self.run_hook(HookKind::After, deployment, &hook, release, context, actions);
@@ -108,7 +108,7 @@ impl AppState {
         }
     }
 
-    /// Drains a group that had the routes. `confirmed`: the proxy knows already that it drains.
+    /// Drains a group that had the routes. `confirmed`: the proxy already knows that it drains.
     pub(super) fn leave(&mut self, mut group: Group, confirmed: bool, now: Now) {
         for (id, slot) in std::mem::take(&mut group.slots) {
             let mut stage = LeavingStage::draining(now, self.generation + 1, group.release.drain_timeout);
@@ -141,14 +141,14 @@ impl LeavingStage {
         Self::Draining { begun: now.at, confirmed: None, generation, limit }
     }
 
-    /// How long its exchanges may go on.
+    /// Returns the maximum time that its exchanges may continue.
     pub(super) fn limit(self) -> Duration {
         match self {
             Self::Draining { limit, .. } | Self::Stopping { limit, .. } => limit,
         }
     }
 
-    /// When it is stopped at the latest. A proxy that never confirms doesn't keep it alive.
+    /// Returns the latest time of its stop. A proxy that never confirms doesn't keep it alive.
     pub(super) fn due(self) -> Duration {
         match self {
             Self::Draining { begun, confirmed, limit, .. } => {

@@ -1,26 +1,26 @@
-//! How many instances an app should have for what it is asked: between its bounds, up at once, down slowly, to the minimum
-//! when nobody asks. Pure: numbers and times are given. Never starts or stops anything.
+//! Autoscaler of an app: scales up at once, down slowly, and to the minimum when idle, within configured bounds. Pure:
+//! numbers and times are given. Never starts or stops anything.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use fairlead_model::Scale;
 
-/// Load that stays high for so long raises the count: one busy second is a burst.
+/// Time that load must stay high before the count rises: one busy second is a burst.
 const UP_WINDOW: Duration = Duration::from_secs(2);
-/// Load must have been low for so long before the count falls: what is stopped is missed if it comes back.
+/// Time that load must stay low before the count falls: a stopped instance is missed if load comes back.
 const DOWN_WINDOW: Duration = Duration::from_secs(60);
-/// Share of the aim, in percent, that the fewer instances must not exceed: else the count would rise again at once.
+/// Maximum share of the target, in percent, on the fewer instances: otherwise the count would rise again at once.
 const DOWN_FILL: u64 = 80;
 
-/// What an app was asked, and used, in about a second.
+/// Requests and CPU use of an app in about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Requests that ended.
+    /// Number of finished requests.
     pub requests: u32,
-    /// Exchanges at its instances now.
+    /// Number of exchanges at its instances now.
     pub in_flight: u32,
-    /// Requests that wait for an instance now.
+    /// Number of requests that wait for an instance now.
     pub waiting: u32,
     /// CPU time of all instances, 1000 = one core.
     pub cpu_millis: u32,
@@ -32,14 +32,14 @@ impl Load {
     }
 }
 
-/// How an app has been asked lately, and what follows.
+/// Recent load of an app, and the instance count that follows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pace {
-    /// Instances it should have; `None` before anything is known.
+    /// Number of instances that it should have; `None` before any load is known.
     pub(super) count: Option<u32>,
-    /// When it was last asked for anything.
+    /// Time of the last activity.
     busy_at: Option<Duration>,
-    /// Counts that each second asked for: to rise to, and to fall to.
+    /// Counts that the load of each second required: to scale up to, and to scale down to.
     seen: VecDeque<(Duration, u32, u32)>,
 }
 
@@ -48,7 +48,7 @@ impl Pace {
         Self { count, ..Self::default() }
     }
 
-    /// Instances to have now; `base` is how many without any load known.
+    /// Returns the number of instances to have now; `base` applies without any known load.
     pub(super) fn count(&self, scale: &Scale, base: u32) -> u32 {
         match self.count {
             Some(count) => count.clamp(scale.instances_min, scale.instances_max),
@@ -56,12 +56,12 @@ impl Pace {
         }
     }
 
-    /// Somebody asks, or a rollout needs it: it counts as busy.
+    /// Marks the app as busy, because of a request or a rollout.
     pub(super) fn busy(&mut self, at: Duration) {
         self.busy_at = Some(at);
     }
 
-    /// Makes an app that sleeps have instances again; tells whether it slept.
+    /// Wakes a sleeping app; true if it slept.
     pub(super) fn wake(&mut self, scale: &Scale, base: u32, at: Duration) -> bool {
         self.busy(at);
         let slept = self.count(scale, base) == 0;
@@ -72,7 +72,7 @@ impl Pace {
         slept
     }
 
-    /// Takes the load of another second.
+    /// Records the load of another second.
     pub(super) fn take(&mut self, scale: &Scale, base: u32, load: &Load, at: Duration) {
         let busy_at = if load.is_idle() { *self.busy_at.get_or_insert(at) } else { *self.busy_at.insert(at) };
         let count = self.count(scale, base);
@@ -82,7 +82,7 @@ impl Pace {
             return;
         }
         if count == 0 {
-            // It sleeps, and only a request wakes it.
+            // The app sleeps, and only a request wakes it.
             return;
         }
         let low = scale.instances_min.max(1);
@@ -110,7 +110,7 @@ impl Pace {
     }
 }
 
-/// Instances for a load when each is filled to `percent` of its aims.
+/// Returns the number of instances for a load if each is filled to `percent` of its targets.
 fn needed(scale: &Scale, load: &Load, percent: u64) -> u64 {
     let for_aim = |load: u64, target: u32| match target {
         0 => 0,
@@ -133,7 +133,7 @@ mod tests {
         wake_timeout: Duration::from_secs(30),
     };
 
-    /// One load a second for as long as each is said to last; the counts at the ends.
+    /// Applies one load a second for the given time each; returns the counts at the ends.
     fn counts(scale: &Scale, loads: &[(u64, Load)]) -> Vec<u32> {
         let (mut pace, mut at) = (Pace::default(), 1_000);
         loads
@@ -172,10 +172,10 @@ mod tests {
     fn the_count_falls_only_after_a_quiet_minute_and_not_to_where_it_would_rise_again() {
         let loads = [(3, in_flight(40)), (50, in_flight(5)), (15, in_flight(5))];
         assert_eq!(counts(&SCALE, &loads), [4, 4, 1]);
-        // Thirty would fit on three exactly, filled to the brim.
+        // Thirty would fit on exactly three, without any slack.
         assert_eq!(counts(&SCALE, &[(3, in_flight(40)), (200, in_flight(30))]), [4, 4]);
         assert_eq!(counts(&SCALE, &[(3, in_flight(40)), (200, in_flight(24))]), [4, 3]);
-        // Up and down within the minute never lets it fall.
+        // Load that rises and falls within the minute never lowers the count.
         let swinging: Vec<(u64, Load)> = (0..20).flat_map(|_| [(20, in_flight(40)), (20, in_flight(1))]).collect();
         assert!(counts(&SCALE, &swinging).iter().all(|count| *count == 4));
     }
@@ -184,12 +184,12 @@ mod tests {
     fn only_an_app_that_nobody_asks_sleeps_and_an_open_exchange_keeps_it_awake() {
         let idle = Load::default();
         assert_eq!(counts(&SCALE, &[(1, in_flight(1)), (299, idle), (1, idle), (100, idle)]), [1, 1, 0, 0]);
-        // A WebSocket that says nothing is one in flight.
+        // An idle WebSocket is one exchange in flight.
         assert_eq!(counts(&SCALE, &[(1_000, Load { in_flight: 1, ..idle })]), [1]);
         assert_eq!(counts(&SCALE, &[(1_000, Load { requests: 1, ..idle })]), [1]);
         let kept = Scale { instances_min: 2, ..SCALE };
         assert_eq!(counts(&kept, &[(3, in_flight(50)), (301, idle)]), [5, 2]);
-        // CPU alone, as of a background task, is nobody's request.
+        // CPU alone, as of a background task, is no request.
         assert_eq!(counts(&SCALE, &[(301, Load { cpu_millis: 900, ..idle })]), [0]);
     }
 

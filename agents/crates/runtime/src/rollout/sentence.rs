@@ -1,4 +1,4 @@
-//! Sentences about a rollout's progress and failures: what happened, and what to do.
+//! Messages about a rollout's progress and failures: what happened, and what to do.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::crash::{Crash, CrashReason};
 use crate::layer_bound::{LayerBound, LayerExcess};
 
 pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
-/// The artifact was built on another server.
+/// Message for an artifact that was built on another server.
 pub(super) const FETCHING: &str = "Fetching the artifact, which another server built.";
 pub(super) const LIVE: &str = "The old instances have stopped. The release is live.";
 
@@ -154,10 +154,10 @@ fn start_command(release: &ReleaseSpec, article: &str) -> String {
     }
 }
 
-/// The program exited with code 0 each time and never listened.
+/// Describes a program that exited with code 0 each time and never listened.
 pub(super) fn no_server(exit: &Exit, release: &ReleaseSpec) -> Failure {
     if exit.crash.is_some() {
-        // Some programs report an error and end with 0 all the same.
+        // Some programs report an error and still exit with 0.
         let (code, advice) = crash(exit, release);
         return failure(code, format!("{} It never listened on a port. {advice}", ended(exit)));
     }
@@ -180,12 +180,12 @@ pub(super) fn crashed_in_switch(exit: &Exit) -> Failure {
     )
 }
 
-/// Where it should listen.
+/// Names the port or socket to listen on.
 fn door(port: u16) -> String {
     if port == 0 { "its socket".to_owned() } else { format!("port {port}") }
 }
 
-/// Why a check doesn't pass now, of an instance that serves.
+/// Describes why the check of a serving instance fails now.
 pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
     match probe {
         ProbeFailure::Refused { .. } | ProbeFailure::Elsewhere { .. } => {
@@ -199,14 +199,14 @@ pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
     }
 }
 
-/// The proxy sends nothing to a port that another program listens on.
+/// Describes a port that another program listens on; the proxy sends nothing there.
 fn taken(port: u16) -> String {
     format!(
         "Another program on this server listens on the app's port {port}. Nothing is sent to it. Find it with `ss -ltnp`, then deploy again: the app gets another port."
     )
 }
 
-/// The sandbox refuses every port but the app's own.
+/// Describes a refused port: the sandbox allows only the app's own.
 pub(super) fn port_refused(port: u16) -> Failure {
     let why = match port {
         0 => {
@@ -219,13 +219,13 @@ pub(super) fn port_refused(port: u16) -> Failure {
     failure("rollout.wrong_port", why)
 }
 
-/// The app listens on other ports than its own.
+/// Describes an app that listens on other ports than its own.
 pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
     let ports: Vec<String> = listening.iter().map(u16::to_string).collect();
     failure("rollout.wrong_port", format!("The app listens on {} instead of port {port}. {HOW}", ports.join(", ")))
 }
 
-/// The time from start to healthy is over.
+/// Describes a health check that did not pass before the deadline.
 pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> Failure {
     let path = release.health.path.as_str();
     let (door, within) = (door(slot.port), seconds(limit));
@@ -336,7 +336,7 @@ fn named(kind: HookKind) -> &'static str {
     }
 }
 
-/// What a failed command leaves behind.
+/// Describes the state after a failed command.
 fn left(kind: HookKind) -> &'static str {
     match kind {
         HookKind::Release => "Nothing was changed: what served before goes on serving. Its output is in the log.",

@@ -1,4 +1,4 @@
-//! What follows from the state: routes, what is reported, what is saved, and when to look again.
+//! Derived state of an app: routes, reported status, recorded state and the next deadline.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use super::event::{Action, Now, Upstream};
 use super::group::{Process, Slot};
 use super::{AppState, LeavingStage, Record};
 
-/// The weight of an instance where nothing is shared out.
+/// Default weight of an instance.
 const WEIGHT: u32 = 100;
 
 impl AppState {
-    /// Where the app's routes lead, by instance.
+    /// Returns the addresses of the app's routes, by instance.
     pub fn upstreams(&self) -> &[Upstream] {
         &self.upstreams
     }
 
-    /// Grows whenever `upstreams` changes; `Event::RoutesApplied` answers with it.
+    /// Returns the generation, which grows whenever `upstreams` changes; `Event::RoutesApplied` answers with it.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// What to save. Until the proxy has confirmed a switch, the former group is the one to come back to.
+    /// Returns the state to save. Until the proxy has confirmed a switch, a restart returns to the previous group.
     pub fn record(&self) -> Record {
         let serving = match &self.switching {
             Some(switching) => switching.previous.as_ref(),
@@ -43,13 +43,13 @@ impl AppState {
         }
     }
 
-    /// Nothing is left of it: it may be dropped.
+    /// True if nothing of the app is left, so that it may be dropped.
     pub fn gone(&self) -> bool {
         let idle = self.serving.is_none() && self.next.is_none() && self.switching.is_none() && self.hook.is_none();
         self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
     }
 
-    /// When `Event::Tick` is due at the latest.
+    /// Returns the latest time of the next `Event::Tick`.
     pub fn next_deadline(&self) -> Option<Duration> {
         let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group));
         let leaving = self.leaving.values().map(|leaving| leaving.stage.due());
@@ -63,7 +63,7 @@ impl AppState {
             .min()
     }
 
-    /// Releases whose folders are in use.
+    /// Lists the releases that are in use.
     pub fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         let retreat = self.retreat.iter().map(|retreat| &retreat.group);
@@ -74,7 +74,7 @@ impl AppState {
             .chain(self.adopted.values().map(|adopted| &adopted.release))
     }
 
-    /// Every instance as it is reported.
+    /// Lists the status of every instance.
     pub fn instances(&self) -> Vec<InstanceStatus> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         let retreat = self.retreat.iter().map(|retreat| &retreat.group);
@@ -91,7 +91,7 @@ impl AppState {
         current.chain(leaving).collect()
     }
 
-    /// Every rollout as it is reported.
+    /// Lists the status of every rollout.
     pub fn rollouts(&self) -> impl Iterator<Item = &RolloutStatus> {
         self.rollouts.values()
     }
@@ -124,7 +124,7 @@ impl AppState {
         }
     }
 
-    /// New instances that get requests beside the old ones; of a canary, their share.
+    /// Adds new instances that receive requests beside the old ones, with the share of a canary.
     fn publish_admitted(&self, upstreams: &mut Vec<Upstream>) {
         let Some(next) = self.next.as_ref().filter(|next| !next.admitted.is_empty()) else { return };
         let slots = next.group.slots.iter().filter(|(id, slot)| next.admitted.contains(*id) && slot.routable());
@@ -156,7 +156,7 @@ impl AppState {
         actions: &mut Vec<Action>,
     ) {
         let Some(deployment) = deployment else { return };
-        // A former run of the agent may have done the command already.
+        // The command may have ended already, before an agent restart.
         let former = self.rollouts.remove(deployment).map(|status| status.steps).unwrap_or_default();
         let mut steps: Vec<StepStatus> = former.into_iter().filter(|step| step.step == Step::Release).collect();
         if !hook {
@@ -184,7 +184,8 @@ impl AppState {
         }
     }
 
-    /// Begins a step that the last one waits for. It takes the time of that one so far, so that no time is in two steps.
+    /// Begins a step that the last one waits for. It takes over the time of that one so far, so that no time counts in
+    /// two steps.
     pub(super) fn begin_step_before(&mut self, deployment: &DeploymentId, step: Step, now: Now) {
         if let Some(status) = self.rollouts.get_mut(deployment)
             && !status.steps.iter().any(|known| known.step == step)
@@ -214,7 +215,7 @@ impl AppState {
         }
     }
 
-    /// Ends a rollout once; what is ended stays as it ended.
+    /// Ends a rollout once; its first outcome stays.
     pub(super) fn finish(
         &mut self,
         deployment: Option<&DeploymentId>,
@@ -233,7 +234,7 @@ impl AppState {
         }
     }
 
-    /// Drops the outcomes that a newer candidate has made old, and ends what a former run of the agent left half done.
+    /// Drops outcomes that a newer candidate has made obsolete, and ends rollouts that an agent restart interrupted.
     pub(super) fn forget_rollouts(&mut self, candidate: Option<&DeploymentId>, now: Now) {
         let serving = self.serving.as_ref().and_then(|group| group.deployment.clone());
         let stale: Vec<DeploymentId> = self
@@ -257,7 +258,7 @@ fn begun(step: Step, now: Now) -> StepStatus {
     StepStatus { step, state: StepState::Running, started_unix_ms: now.unix_ms, finished_unix_ms: 0 }
 }
 
-/// `drains`: it gets nothing new, and what it has may take so long.
+/// Builds the upstream of an instance; `drains` is its drain timeout, if it receives no new requests.
 fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Upstream> {
     if !matches!(slot.process, Process::Running { .. }) {
         return None;

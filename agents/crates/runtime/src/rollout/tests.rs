@@ -14,13 +14,13 @@ mod parts;
 mod restarts;
 mod secrets;
 
-/// A machine with a clock of its own, and everything it has asked for so far.
+/// State machine with its own clock and all its actions so far.
 struct World {
     state: Option<AppState>,
     at: Duration,
     made: u32,
     actions: Vec<Action>,
-    /// Artifacts are not here and have to be fetched.
+    /// True if artifacts have to be fetched.
     fetches: bool,
 }
 
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// An app whose release 1 serves.
+    /// Creates an app with release 1 serving.
     fn serving_one() -> Self {
         let mut world = Self::new(Record::default());
         world.desire(spec(Some(1), None));
@@ -148,7 +148,7 @@ impl World {
         self.event(Event::RoutesApplied(generation));
     }
 
-    /// The instance last asked to start for this release.
+    /// Returns the instance last requested for this release.
     fn instance(&self, number: u64) -> InstanceId {
         let wanted = release(number).id;
         let started = self.actions.iter().rev().find_map(|action| match action {
@@ -189,7 +189,7 @@ impl World {
         self.actions.iter().filter_map(stop).collect()
     }
 
-    /// Addresses that get new exchanges, and those that only finish.
+    /// Returns the active and the draining addresses.
     fn routes(&self) -> (Vec<UpstreamAddress>, Vec<UpstreamAddress>) {
         let (draining, active): (Vec<_>, Vec<_>) = self.state().upstreams().iter().partition(|u| u.draining);
         (active.iter().map(|u| u.address.clone()).collect(), draining.iter().map(|u| u.address.clone()).collect())
@@ -223,7 +223,7 @@ fn an_artifact_that_comes_from_elsewhere_is_a_step_of_its_own() {
     let followed = |pair: &[StepStatus]| pair[0].finished_unix_ms == pair[1].started_unix_ms;
     assert!(world.rollout(2).steps.windows(2).all(followed), "{:?}", world.rollout(2).steps);
 
-    // Failed while it is fetched: so did the step, and the one that waited for it.
+    // A failure during the fetch fails this step and the one that waited for it.
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
     let release = release(2).id;
@@ -415,8 +415,8 @@ fn a_removed_app_is_drained_stopped_and_then_gone() {
     assert_eq!(world.state().record().serving, None);
 }
 
-/// Whatever order things happen in: while the live release's process is fine, somebody takes new exchanges;
-/// nothing is started twice; and with time every rollout comes to an end.
+/// Tests random orders of events: while the live release's process is fine, an instance takes new exchanges; nothing
+/// starts twice; and every rollout ends.
 #[test]
 fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
     for seed in 1..400u64 {

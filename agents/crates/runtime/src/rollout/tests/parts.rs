@@ -1,4 +1,4 @@
-//! Rollouts in parts: commands, some instances at a time, a share of the requests first, the same release again, and sleep.
+//! Tests of rollouts in parts: commands, batches, canaries, restarts of the same release, and sleep.
 
 use fairlead_model::{Canary, Hook, Scale, Step};
 use fairlead_telemetry::Histogram;
@@ -11,7 +11,7 @@ fn hook(words: &[&str]) -> Option<Hook> {
     Some(Hook { command: words.iter().map(|word| (*word).to_owned()).collect(), timeout: MINUTE })
 }
 
-/// Release 1 serves with so many instances, and release 2 is to follow.
+/// Lets release 1 serve with this number of instances, and release 2 follow.
 fn candidate(instances: u32, change: impl FnOnce(&mut Rollout)) -> AppSpec {
     let mut spec = AppSpec { instances, ..spec(Some(1), Some(2)) };
     change(spec.candidate.as_mut().unwrap());
@@ -27,7 +27,7 @@ impl World {
         world
     }
 
-    /// Everything that was asked to start does, and is healthy at once; whom that concerned.
+    /// Starts all requested instances, healthy at once, and returns them.
     fn bring_all_up(&mut self) -> Vec<InstanceId> {
         let starts: Vec<InstanceId> = self.starting().map(|status| status.id).collect();
         for instance in &starts {
@@ -44,7 +44,7 @@ impl World {
         self.state().instances().into_iter().filter(|one| one.state == InstanceState::Starting && one.pid == 0)
     }
 
-    /// What drains has nothing in flight and ends as asked.
+    /// Ends draining instances, which have nothing in flight.
     fn drain(&mut self) {
         self.confirm();
         self.at += Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// Instances that take new requests, by release, and the weight of one of each.
+    /// Returns the number and the weight of active instances by release.
     fn active(&self) -> Vec<(String, usize, u32)> {
         let mut counts: BTreeMap<String, (usize, u32)> = BTreeMap::new();
         for upstream in self.state().upstreams().iter().filter(|upstream| !upstream.draining) {
@@ -80,7 +80,7 @@ impl World {
         self.event(Event::Exited { instance: instance.clone(), exit });
     }
 
-    /// The agent dies and comes back; what runs is found again.
+    /// Restarts the agent; running instances are adopted.
     fn restart(&mut self) {
         let record = self.state().record();
         let text = serde_json::to_string(&record).unwrap();
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Those found again pass their checks.
+    /// Lets all adopted instances pass their checks.
     fn all_well(&mut self) {
         let all = self.state().instances().into_iter().filter(|status| status.pid != 0);
         for status in all.collect::<Vec<_>>() {
@@ -181,7 +181,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
         (Some(HookOutcome::Ended(Exit { code: Some(0), ..Exit::default() })), WorkState::Running),
         (Some(HookOutcome::Ended(Exit { code: Some(1), ..Exit::default() })), WorkState::Failed),
         (Some(HookOutcome::Lost), WorkState::Failed),
-        // Nothing of it is there: it was never begun.
+        // No trace of it is left: it never started.
         (None, WorkState::Running),
     ] {
         let mut world = World::serving(1);
@@ -208,7 +208,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
             world.ends(&command, 0);
         }
         assert_eq!(world.starting().count(), usize::from(state == WorkState::Running), "{outcome:?}");
-        // And once more, when it has ended.
+        // Restart again after its end.
         world.restart();
         world.desire(desired());
         assert!(world.runs().len() <= 1 && world.rollout(2).state == state);
@@ -261,7 +261,7 @@ fn instances_are_replaced_some_at_a_time_and_never_fewer_serve_than_before() {
         assert!(world.active().iter().map(|(_, count, _)| count).sum::<usize>() >= 5, "{part}: {:?}", world.active());
         assert_eq!(world.starting().count(), 0, "the next ones wait for those that leave");
         if part == 1 {
-            // The agent may die in the middle.
+            // The agent may restart in the middle.
             world.restart();
             world.desire(rolling());
             world.all_well();
@@ -339,7 +339,7 @@ fn a_canary_gets_its_shares_one_after_another_and_then_everything() {
         assert_eq!(world.active(), [("rel_1".into(), 2, weights.0), ("rel_2".into(), 2, weights.1)], "{percent} %");
         world.pass(Duration::from_secs(10));
         world.confirm();
-        // Counted from when the proxy confirmed the share.
+        // The hold counts from the proxy's confirmation of the share.
         assert_eq!(world.state().next_deadline(), Some(world.at + Duration::from_secs(30)));
         world.event(Event::Traffic("dep_2/old".into(), traffic(200, 0, 1000)));
         world.event(Event::Traffic("dep_2/new".into(), traffic(200, 2, 1000)));

@@ -1,4 +1,4 @@
-//! An agent that starts anew among what runs, or a server that does among nothing.
+//! Tests of an agent that restarts with or without running instances.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
     })
 }
 
-/// The agent dies and comes back: the record, and what still runs.
+/// Restarts the agent with the record and the instances that still run.
 fn restart(world: &World, running: &[(&InstanceId, u64, Option<u64>)]) -> World {
     let mut next = World::new(world.state().record());
     (next.made, next.at) = (100, world.at + Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! Secrets that the control plane can't seal for a while: what it sealed before goes on.
+//! Tests of secrets that the control plane can't seal for a while: those sealed before stay in use.
 
 use fairlead_model::SealedSecrets;
 
@@ -10,7 +10,7 @@ fn sealed(bytes: &[u8], version: &str) -> Option<SealedSecrets> {
     Some(SealedSecrets { sealed: bytes.to_vec(), version: version.into() })
 }
 
-/// Release 1 lives with these secrets.
+/// Makes release 1 live with these secrets.
 fn live_with(bytes: &[u8]) -> AppSpec {
     let mut spec = spec(Some(1), None);
     spec.live.as_mut().unwrap().secrets = sealed(bytes, "v1");
@@ -26,7 +26,7 @@ impl World {
         world
     }
 
-    /// What the last instance was started with.
+    /// Returns the secrets of the last start.
     fn given(&self) -> Vec<u8> {
         let given = self.actions.iter().rev().find_map(|action| match action {
             Action::Start { release, .. } => Some(release.secrets.clone().unwrap().sealed),
@@ -35,7 +35,7 @@ impl World {
         given.unwrap()
     }
 
-    /// It crashes and is asked to start again.
+    /// Crashes the instance and returns the secrets of its restart.
     fn start_again(&mut self) -> Vec<u8> {
         let instance = self.instance(1);
         self.crash(&instance);
@@ -52,12 +52,12 @@ fn what_crashes_while_its_secrets_are_held_back_is_started_with_those_it_had() {
     let mut world = World::serving_with(b"first");
     world.desire(live_with(HELD_BACK));
     assert_eq!(world.start_again(), b"first");
-    // Also by an agent that has begun anew: the record has them.
+    // A restarted agent has them too: they are in the record.
     let mut world = World::new(world.state().record());
     world.desire(live_with(HELD_BACK));
     assert_eq!(world.given(), b"first");
     world.bring_up(1);
-    // And what comes when they can be sealed again counts from then on.
+    // Newly sealed secrets apply from then on.
     world.desire(live_with(b"second"));
     assert_eq!(world.start_again(), b"second");
 }
@@ -74,7 +74,7 @@ fn a_restart_takes_what_the_same_version_had_and_another_version_stays_held_back
     }
 }
 
-/// Release 1 once more, with secrets of that version that are held back.
+/// Makes a candidate of release 1 with secrets of that version that are held back.
 fn spec_of_candidate(version: &str) -> Option<Rollout> {
     let mut rollout = spec(None, Some(1)).candidate;
     rollout.as_mut().unwrap().release.secrets = sealed(HELD_BACK, version);
