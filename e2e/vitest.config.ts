@@ -5,5 +5,5 @@ const base = vitestConfig({
   testTimeoutMs: 300_000,
 });
 
-// Two systems at a time: each waits far more than it works. More would be about the load, not about the system.
+// Two systems at a time: each mostly waits. More would test the load instead of the system.
 export default { ...base, test: { ...base.test, maxWorkers: 2 } };

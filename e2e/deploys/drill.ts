@@ -1,5 +1,5 @@
-// Deployments, rollbacks, restarts and scalings of one app, one after the other under steady load, and what its visitors
-// noticed of them. Owns what has to be true after each; must never start a system itself.
+// Deployment drill: deploys, rolls back, restarts and scales one app under steady load, and reports what its visitors
+// noticed. Owns the expected state after each step; never starts a system itself.
 import type { DeploymentId } from '@fairlead/contract/ids';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from '../system/harness/apps.ts';
@@ -7,20 +7,22 @@ import type { LoadResult } from '../system/harness/load.ts';
 import type { System } from '../system/harness/system.ts';
 
 export interface DrillOptions {
-  /** Each is a deployment, a rollback, a restart and a scaling. */
+  /** Each round is a deployment, a rollback, a restart and a scaling. */
   readonly rounds: number;
   readonly note?: (line: string) => void;
 }
 
 export interface DrillResult {
   readonly deployments: number;
-  /** Those that did not end as they should, in a sentence each. */
+  /** Operations that did not end as expected, one sentence each. */
   readonly problems: readonly string[];
   readonly load: LoadResult;
 }
 
 const SLUG = 'proven';
-/** WebSockets that stay until they are sent away make a roll-out take half a drain, so not every round has them. */
+/**
+ * WebSockets that stay until their server closes them make a roll-out take half a drain, so not every round has them.
+ */
 const HOLDING_EVERY = 4;
 const HELD = 3;
 const COPIES: readonly number[] = [3, 1, 4, 2];
@@ -45,7 +47,7 @@ export async function drillDeploys(system: System, { rounds, note = () => undefi
     } catch (error) {
       problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     }
-    // What was answered only just must have been answered well, too.
+    // Requests just before the end of the step must have succeeded, too.
     await load.more(3);
     const after = load.result();
     const [requests, failed] = [after.requests - before.requests, after.failures.length - before.failures.length];

@@ -1,11 +1,12 @@
-// `npm run check:deploys`: a hundred deployments, rollbacks, restarts and scalings of an app on a real agent under steady load.
-// A request counts as failed that was not answered 200 and whole within 20 s; a WebSocket that was closed otherwise than by
-// us or with 1001 or 1012, or whose echo was wrong; and a deployment that did not end as it should. About fifteen minutes;
-// `-- --rounds N` does four times N of them.
+// `npm run check:deploys`: a hundred deployments, rollbacks, restarts and scalings of an app on a real agent under
+// steady load, in about fifteen minutes. Exits with 1 on any failure; `-- --rounds N` runs four times N operations.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { System } from '../system/harness/system.ts';
 import { drillDeploys } from './drill.ts';
+
+// A request fails if it is not answered 200 and complete within 20 s. A WebSocket fails if it is closed other than by
+// the client or with 1001 or 1012, or if an echo is wrong. A deployment fails if it does not end as expected.
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' } } });
 const system = await System.start();

@@ -1,4 +1,4 @@
-// Runs both suites of e2e/fairness on one stand, in their short or long form.
+// Runs both suites of e2e/fairness on one test stand, in their short or long form.
 import type { Running } from '../perf/peer.ts';
 import { BULK_BYTES_MAX, type FairnessCell, measureFairness, median } from './fairness.ts';
 import { fairlead, NGINX_PEER, startPeer, startStand, stopAll } from './stand.ts';
@@ -20,7 +20,7 @@ export interface FairnessCheck {
 }
 
 export interface FairnessResult {
-  /** `starved`: more bulk passes while a small request waits than a fair core lets pass. */
+  /** `starved`: more bulk transfers pass while a small request waits than a fair core allows. */
   readonly cells: readonly (FairnessCell & { readonly starved: boolean })[];
   readonly transfers: readonly { readonly name: string; readonly fault: string | undefined }[];
 }

@@ -1,4 +1,5 @@
-// The fairness suite: latency of small requests beside bulk on the same core, next to nginx in the same rounds.
+// Fairness suite: compares the latency of small requests beside bulk transfers on the same core with nginx's in the
+// same rounds.
 import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { Protocol } from '../perf/cells.ts';
@@ -19,7 +20,7 @@ const FLOOR_MS = 20;
 /** Bulk that one core moves in dozens of its turns; the median of a starved client is hundreds of MB. */
 export const BULK_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Output of `client load`. */
+/** Parsed output of `client load`. */
 interface Load {
   readonly requests: number;
   readonly failed: number;
@@ -95,7 +96,7 @@ function row({ name, ours, nginx, ratio, failed }: FairnessCell): string {
   return `${name.padEnd(24)} ${figures(ours)}; nginx ${figures(nginx)}; ratio ${ratio.toFixed(2)}${told}`;
 }
 
-/** Returns the middle figure, or the mean of two. */
+/** Returns the median; the mean of two for an even number of values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];

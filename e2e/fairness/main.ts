@@ -1,5 +1,6 @@
-// `npm run check:fairness`: small requests beside bulk next to nginx, and transfers by foreign clients, at length. `--short` is
-// the form of `npm test`, which asserts no latency. Last line: `cells C, worst p99 ratio to nginx R, transfers T, broken B`.
+// `npm run check:fairness`: small requests beside bulk transfers next to nginx, and transfers by foreign clients.
+// `--short` is the form of `npm test`, which asserts no latency. Last line: `cells C, worst p99 ratio to nginx R,
+// transfers T, broken B`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     rounds: { type: 'string' },
-    /** Path of an agent that is built already. */
+    /** Path of an existing agent binary. */
     agent: { type: 'string' },
   },
 });

@@ -1,4 +1,5 @@
-// Transfer suite: bodies of many sizes in both directions, by four clients, checked by digest, through tiny to huge windows.
+// Transfer suite: bodies of many sizes in both directions, by four clients, through tiny to huge windows, verified by
+// digest.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, mkdirSync } from 'node:fs';
@@ -19,14 +20,14 @@ const HOST = 'bench.localhost';
 const LIMIT_SECONDS = 120;
 const H2LOAD_STREAMS = 4;
 
-/** Bytes of a stream's window and of the connection's; zero means the client's own. */
+/** Flow-control windows of a stream and of the connection in bytes; zero keeps the client's default. */
 interface Windows {
   readonly stream: number;
   readonly connection: number;
 }
 
 const OWN: Windows = { stream: 0, connection: 0 };
-/** A small connection window ends writes in the middle of what an application hands over. */
+/** A small connection window splits writes in the middle of an application buffer. */
 const NARROW: Windows = { stream: 1 << 20, connection: 20_000 };
 const TINY: Windows = { stream: 16_384, connection: 16_384 };
 const HUGE: Windows = { stream: 1 << 26, connection: 1 << 27 };
@@ -43,7 +44,7 @@ const GB = 1_000_000_000;
 
 function sizesOf(client: Transfer['client'], windows: Windows, long: boolean): readonly number[] {
   if (!long) return windows === HUGE ? [20_000_003] : [1, 3_000_001];
-  // In Python a gigabyte takes minutes, and so does a gigabyte in pieces of 16 KiB.
+  // A gigabyte takes minutes in Python, and so does one in pieces of 16 KiB.
   const most = client === 'aioquic' ? 20_000_003 : windows === TINY || windows === NARROW ? 100_000_007 : GB;
   return [1, 999, 65_536, 1_000_003, 20_000_003, 100_000_007, GB].filter((bytes) => bytes <= most);
 }
@@ -75,7 +76,7 @@ export interface TransferClients {
   readonly python: { readonly modules: string };
 }
 
-/** Installs what the clients need from Debian and the Python Package Index; throws if it can't. */
+/** Installs the clients' dependencies from Debian and the Python Package Index; throws if that fails. */
 export async function obtainClients(): Promise<TransferClients> {
   const missing = await requirePrograms([CURL, H2LOAD]);
   if (missing !== undefined) throw new Error(missing);
@@ -88,7 +89,7 @@ export async function obtainClients(): Promise<TransferClients> {
   return { python: { modules } };
 }
 
-/** Returns why a transfer is broken; nothing if it is whole. */
+/** Returns why a transfer is broken; undefined if it is complete. */
 export async function runTransfer(
   stand: Stand,
   running: Running,

@@ -1,6 +1,6 @@
-// `npm run check:dataplane-faults`: every fault that the data plane survives, as long and as often as is promised, under
-// load that counts what failed. One line a fault; the last one sums them up. `-- --short` does what `npm test` does;
-// `-- FAULT…` names some. About twenty minutes.
+// `npm run check:dataplane-faults`: every fault that the data plane must survive, at its full length, under load that
+// counts failures. Prints one line for each fault and a summary, in about twenty minutes; `-- --short` is the form of
+// `npm test`, `-- FAULT…` selects faults.
 import { parseArgs } from 'node:util';
 import { run } from '../../tools/lib/command.ts';
 
@@ -11,7 +11,7 @@ interface Fault {
   readonly note: string;
 }
 
-/** A fault's line; anything else a program may print is none. */
+/** Parses a fault's line; returns undefined for other output. */
 function readFault(line: string): Fault | undefined {
   if (!line.startsWith('{"fault":')) return undefined;
   return JSON.parse(line) as Fault;
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
 });
 const faults: Fault[] = [];
 let unread = '';
-// The whole workspace, as `npm test` selects it: with other features the crates would be compiled anew.
+// Builds the whole workspace as `npm test` does: other features would recompile the crates.
 const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--quiet', '--workspace'];
 const { code, output } = await run('cargo', [...args, '--test', 'survival', '--', ...positionals], {
   env: { FAIRLEAD_FAULTS: values.short ? 'short' : 'long' },
@@ -44,7 +44,7 @@ const { code, output } = await run('cargo', [...args, '--test', 'survival', '--'
 });
 const requests = faults.reduce((sum, fault) => sum + fault.requests, 0);
 let failed = faults.reduce((sum, fault) => sum + fault.failed, 0);
-// A suite that ended before its end has not shown what it is for.
+// A suite that ended early has proved nothing: count it as failed.
 if (failed === 0 && (code !== 0 || faults.length === 0)) failed = 1;
 if (failed > 0) console.log(output.trimEnd().split('\n').slice(-60).join('\n'));
 console.log(`faults ${faults.length}, requests ${requests}, failed ${failed}`);

@@ -356,7 +356,7 @@ const controlPlane = rows({ class: 'control plane', from: 'app', wall: NETWORK, 
     id: 'control-database-v4',
     what: 'connect to PostgreSQL',
     technique: 'tcp',
-    // SSLRequest, which is answered before anybody says who they are.
+    // SSLRequest, which the server answers before authentication.
     args: { host: '127.0.0.1', port: '{database}', raw: '0000000804d2162f' },
     proof: { matches: /^[NS]/ },
     short: true,

@@ -1,4 +1,5 @@
-// Attempts from a container, which has Node and no Python: `node attack.mjs JSON` prints a line of JSON for each, as attack.py does.
+// Attack attempts from a container, which has Node and no Python: `node attack.mjs JSON` prints a line of JSON for
+// each, as attack.py does.
 import { createSocket } from 'node:dgram';
 import { readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
@@ -36,7 +37,7 @@ function udp({ host, port }) {
   });
 }
 
-/** The first word counts. */
+/** Keeps the first result. */
 async function settle(attempt) {
   const settled = Promise.withResolvers();
   const end = attempt(

@@ -1,8 +1,8 @@
-// Shape of an attack of `npm run check:isolation`, the ports and the words that its rows share.
+// Type of an attack in `npm run check:isolation`, with the ports and sentences that its rows share.
 /** Sentence of the weaker mode that says why apps share the server's network. It admits nothing by itself. */
 export const REASON = /^Apps and builds share the server's network, because /;
 
-/** Sentences of the weaker mode, by what they admit. Each has to appear on the server's page exactly once. */
+/** Sentences of the weaker mode by what they admit. Each must be on the server's page exactly once. */
 export const SENTENCES = {
   connect: /^Apps and builds can connect to other apps and to the server/,
   private: /^Apps and builds can connect to cloud metadata and to private networks/,
@@ -35,21 +35,21 @@ export interface Attack {
   readonly family: 'v4' | 'v6' | '-';
   readonly from: From;
   readonly what: string;
-  /** Protection that stops it in the full mode. */
+  /** Protection that stops the attack in full mode. */
   readonly wall: string;
-  /** Sentence that admits it in the weaker mode, or `closed` if that mode stops it too. */
+  /** Sentence that admits the attack in weaker mode, or `closed` if that mode stops it too. */
   readonly weaker: 'closed' | Sentence;
   /** Function of attack.py. Words in braces are placeholders, which have other values for the control. */
   readonly technique: string;
   readonly args: Readonly<Record<string, Value>>;
   readonly proof: Proof;
-  /** Positive control, a process without isolation: its user, and arguments that differ. */
+  /** Positive control without isolation: its user, and its arguments where they differ. */
   readonly control: { readonly as: 'user' | 'root'; readonly args?: Readonly<Record<string, Value>> };
   /** Traffic that the check makes during the attack; the control uses another port. */
   readonly meanwhile?: 'deploy' | 'visit';
-  /** Mode in which alone there is something to attack. */
+  /** Only mode in which there is something to attack. */
   readonly only?: 'full';
-  /** Belongs to the short form in `npm test`. */
+  /** True if the short form in `npm test` includes it. */
   readonly short?: true;
 }
 
@@ -81,10 +81,10 @@ export const PORTS = {
   loopbackOther: 8053,
   plainVictim: 7300,
   plainWide: 7301,
-  /** First of those that builds listen on. */
+  /** First port that builds listen on. */
   build: 7400,
   plainBuild: 7399,
-  /** First of those that no other attack uses. */
+  /** First port that no other attack uses. */
   own: 7500,
   metrics: 9464,
   datagrams: 9999,

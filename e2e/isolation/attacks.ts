@@ -1,5 +1,5 @@
-// Table of the attacks of `npm run check:isolation`: who tries what, which protection stops it (`wall`), and whether the weaker
-// mode lacks it. A row that is open in the weaker mode names the sentence of the server's page that says so.
+// Attacks of `npm run check:isolation`: attempt, the protection that stops it (`wall`), and the server page's sentence
+// that admits it if weaker mode lacks that protection.
 import { APP_ATTACKS } from './app-attacks.ts';
 import { type Attack, datagram, get, PORTS } from './attack.ts';
 import { BUILD_ATTACKS } from './build-attacks.ts';

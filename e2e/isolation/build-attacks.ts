@@ -1,4 +1,4 @@
-// Attacks of builds, and of apps on builds.
+// Attacks by builds, and by apps on builds.
 import { CAPABILITY, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
 import { GATEWAY, HOSTS, SERVER } from './namespaces.ts';
 

@@ -1,5 +1,5 @@
-// The check as a whole: makes the two networks, runs the drill in the server's, and compares what succeeded with what the list and the
-// server's page say.
+// Isolation check: creates the two networks, runs the drill in the server's, and compares the results with the attack
+// table and the server's page.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, run } from '../../tools/lib/command.ts';
@@ -64,7 +64,7 @@ async function argsOf(mode: Mode): Promise<readonly string[]> {
   return output.includes('--network') ? ['--network', 'shared'] : [];
 }
 
-/** Sentences, one each, of what is not as the list says; empty when the mode is as it should be. */
+/** Returns a sentence for each deviation from the table; empty if there is none. */
 export function problemsOf(mode: Mode, attacks: readonly Attack[], { outcomes, allowed }: ModeResult): string[] {
   const problems: string[] = [];
   for (const { id, attack, control } of outcomes) {
@@ -81,7 +81,7 @@ export function problemsOf(mode: Mode, attacks: readonly Attack[], { outcomes, a
   return problems;
 }
 
-/** Compares the sentences that the server's page shows in both modes with those that rows name. */
+/** Compares the sentences on the server's page in both modes with those that rows name. */
 export function problemsOfSentences(full: readonly string[], weaker: readonly string[]): string[] {
   const problems: string[] = [];
   const named = new Set(ATTACKS.flatMap(({ weaker }) => (weaker === 'closed' ? [] : [weaker])));

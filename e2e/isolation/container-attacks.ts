@@ -1,4 +1,4 @@
-// Attacks of containers, and of the RUN steps of a Dockerfile. Only in the full mode: in the weaker one all containers share the
+// Attacks by containers, and by the RUN steps of a Dockerfile. Full mode only: in weaker mode all containers share the
 // engine's bridge, as docs/running.md says.
 import { type Attack, datagram, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
 import { HOSTS, SERVER } from './namespaces.ts';

@@ -1,5 +1,5 @@
-// Runs attacks and their controls on servers in whose network this process already is: starts a whole Fairlead there with an agent for
-// each mode, deploys the hostile app and its victims, and judges each attempt. Must never run in the machine's own network.
+// Attack drill: starts a whole Fairlead with an agent for each mode, deploys the hostile app and its victims, and
+// judges each attempt and its control. Runs in the server's network namespace, never in the machine's own.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerId } from '@fairlead/contract/ids';
@@ -28,7 +28,7 @@ import { type Answer, type Attempt, judge, type Verdict } from './verdict.ts';
 export interface Outcome {
   readonly id: string;
   readonly attack: Verdict;
-  /** The same attempt without isolation, which has to succeed. */
+  /** Same attempt without isolation, which must succeed. */
   readonly control: Verdict;
 }
 
@@ -43,32 +43,32 @@ export interface ModeResult {
 export interface DrillMode {
   readonly mode: Mode;
   readonly attacks: readonly Attack[];
-  /** Options of the agent. */
+  /** Command-line options of the agent. */
   readonly args: readonly string[];
 }
 
-/** A server in one mode. */
+/** Server in one mode. */
 export interface ServerUnderAttack extends DrillMode {
   readonly id: ServerId;
-  /** Ports of its agent. */
+  /** Folder and ports of its agent. */
   readonly folder: string;
   readonly httpsPort: number;
   readonly metricsPort: number;
-  /** Ports that its builds listen on, and the first of those that its attacks take. */
+  /** First port of its builds, and the first port of its attacks. */
   readonly buildPort: number;
   readonly leftoverPort: number;
   readonly ownPorts: number;
-  /** Slug of one of its apps. */
+  /** Returns the slug of one of its apps. */
   slug(name: string): string;
 }
 
 type Run = (attempts: readonly Attempt[]) => Promise<readonly Answer[]>;
 
-/** A user that no app and no service has. */
+/** Unprivileged user that no app and no service has. */
 const PLAIN_USER = 61_616;
-/** Most attempts that fit into the path of a request. */
+/** Maximum attempts that fit into the path of one request. */
 const BATCH = 12;
-/** Time that an attacked app waits before it listens. */
+/** Delay before an attacked app listens. */
 const DEPLOY_WINDOW_MS = 4000;
 /** Time that a control waits for visitors. */
 const CONTROL_SECONDS = 3;
@@ -89,7 +89,7 @@ export async function drillIsolation(
     const agentEnvironment = first.attacks.some(usesContainers) ? await openEngine(undo) : {};
     const system = await System.start({ address: '[::]', agentArgs: argsOf(first), agentEnvironment });
     undo.push(() => system.stop());
-    // The dashboard is not started for this: what listens on its port is enough.
+    // The drill needs no dashboard: a listener on its port is enough.
     await stand.serveOnLoopback('web', system.ports.web);
     const { agentFolder: folder } = system;
     const local = { ...first, id: await system.serverId(), folder, httpsPort: system.ports.https };
@@ -99,7 +99,7 @@ export async function drillIsolation(
     await Promise.all(drills.map((drill) => drill.deploy()));
     await Promise.all(drills.map((drill) => drill.attack()));
     await Promise.all(drills.map((drill) => drill.control()));
-    // Alone, as they count what others would open too.
+    // Runs alone, because it counts connections that others would open too.
     for (const drill of drills) await drill.flood();
     return Object.fromEntries(drills.map((drill) => [drill.mode, drill.result()]));
   } finally {
@@ -107,7 +107,7 @@ export async function drillIsolation(
   }
 }
 
-/** A container engine in this network, with the one base image that containers of the check have. */
+/** Starts a container engine in this network with the base image of the check's containers. */
 async function openEngine(undo: Undo[]): Promise<Readonly<Record<string, string>>> {
   const mirror = await startRegistry([], { username: '', password: '' });
   undo.push(() => mirror.close());
@@ -181,7 +181,7 @@ class Drill {
     };
   }
 
-  /** The hostile app and its victims. */
+  /** Deploys the hostile app and its victims. */
   async deploy(): Promise<void> {
     const token = (name: 'victim' | 'wide' | 'socketed') => this.#stand.token(name);
     await Promise.all([
@@ -230,7 +230,7 @@ class Drill {
     this.#note('all attacks are over');
   }
 
-  /** Plain processes make the same attempts. */
+  /** Repeats the attempts in plain processes. */
   async control(): Promise<void> {
     const attacks = this.#server.attacks.filter((one) => !floods(one));
     const kinds = [
@@ -255,7 +255,7 @@ class Drill {
     this.#note('all controls are over');
   }
 
-  /** Attacks that count connections, and their controls. */
+  /** Runs the attacks that count connections, and their controls. */
   async flood(): Promise<void> {
     for (const attack of this.#server.attacks.filter(floods)) {
       this.#verdicts.set(attack.id, await this.#attempt(attack, this.#places.real, this.#runner(attack.from)));
@@ -321,7 +321,7 @@ class Drill {
     return verdicts;
   }
 
-  /** A port that no other attack uses. */
+  /** Returns placeholders with a port that no other attack uses. */
   #ownPlaces(id: string): Places {
     return { ownPort: this.#server.ownPorts + ATTACKS.findIndex((attack) => attack.id === id) };
   }
@@ -346,7 +346,7 @@ class Drill {
     return requestPinned({ host: `${slug(name)}.localhost`, port, path, caFile: join(folder, 'ca/ca.pem'), timeoutMs });
   }
 
-  /** All attempts of builds of one kind are made by one. */
+  /** Runs all attempts of one kind of build in a single build. */
   async #attackFromBuild(
     kind: 'build' | 'dockerfile',
     name: string,
@@ -380,9 +380,9 @@ class Drill {
         { what: `the instance of ${name}`, timeoutMs: BUILD_TIMEOUT_MS, everyMs: 20 },
       );
       const attempt = this.#attempt(attack, { ...this.#places.real, slowPort: port }, this.#inApp);
-      // Its owner comes after the thief had time to answer health checks.
+      // The port's owner starts after the attacker had time to answer health checks.
       await new Promise((resolve) => setTimeout(resolve, DEPLOY_WINDOW_MS));
-      // Before it waits for the signal, the signal would end it.
+      // The signal would end a process that does not yet wait for it.
       await waitFor(() => catchesUserSignal(pid), { what: `the wait of ${name}`, timeoutMs: 30_000 }).catch(
         () => undefined,
       );
@@ -397,7 +397,7 @@ class Drill {
     await Promise.all(attacks.map(during));
   }
 
-  /** Asks on the attacked port, from outside and on the server itself, while the attack waits there. */
+  /** Sends requests to the attacked port, from outside and on the server itself, while the attack waits there. */
   async #attemptWhileVisited(attack: Attack, places: Places, run: Run): Promise<Verdict> {
     const filled = fill(attack.args, { ...places, ...this.#ownPlaces(attack.id) });
     const { host, port, seconds } = filled as { host: string; port: number; seconds: number };
@@ -419,7 +419,7 @@ class Drill {
   }
 }
 
-/** Reports whether SIGUSR2 is in the process's mask of caught signals (proc_pid_status(5)). */
+/** True if SIGUSR2 is in the process's mask of caught signals (proc_pid_status(5)). */
 function catchesUserSignal(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/status`)) return false;
   const caught = /^SigCgt:\t([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
@@ -434,7 +434,7 @@ function floods({ proof }: Attack): boolean {
   return 'floods' in proof;
 }
 
-/** The attack as a plain process makes it. */
+/** Returns the attack as a plain process performs it. */
 function asControl(attack: Attack): Attack {
   const waits = attack.meanwhile === undefined ? {} : { port: '{ownPort}', seconds: CONTROL_SECONDS };
   return { ...attack, args: { ...(attack.control.args ?? attack.args), ...waits } };

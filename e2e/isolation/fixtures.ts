@@ -1,5 +1,5 @@
-// Fixtures of both modes: targets on the server and beyond it, plain processes for controls and visitors, and the record of what
-// arrived. Its processes run in the server's network; must never outlive it.
+// Fixtures of both modes: targets on the server and beyond it, plain processes for controls and visitors, and the
+// record of received traffic. Its processes run in the server's network and never outlive it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import type { Answer, Attempt } from './verdict.ts';
 
 export const ATTEMPT_TIMEOUT_MS = 20_000;
 
-/** Names of everything that can be reached; each has a token of its own. */
+/** Names of all reachable targets; each has a token of its own. */
 const TOKENS = [
   ...['victim', 'wide', 'slow', 'socketed', 'build'],
   ...['host-loopback', 'host-address', 'host-udp', 'host-link-local', 'host-resolver', 'abstract', 'engine'],
@@ -66,7 +66,7 @@ export class Stand {
     return join(this.#folder, 'engine.sock');
   }
 
-  /** Bytes of the record so far. */
+  /** Current length of the record in bytes. */
   get recorded(): number {
     return readFileSync(this.#record).length;
   }
@@ -83,7 +83,7 @@ export class Stand {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** Attempts by a plain process, outside of the server or on it. */
+  /** Runs attempts in a plain process, outside of the server or on it. */
   attempt(
     where: 'outside' | 'server',
     user: number | undefined,
@@ -103,7 +103,7 @@ export class Stand {
     });
   }
 
-  /** Returns the arrivals after that length of the record. Waits a moment for datagrams that were sent. */
+  /** Returns the arrivals after the given length of the record. Waits a moment for datagrams in flight. */
   async arrivals(before: number, nonce: string, proof: Attack['proof']): Promise<readonly Arrival[]> {
     const read = () =>
       readFileSync(this.#record)
@@ -118,7 +118,7 @@ export class Stand {
     return read();
   }
 
-  /** One more service on the server's loopback. */
+  /** Starts one more service on the server's loopback. */
   serveOnLoopback(name: TokenName, port: number): Promise<void> {
     return this.#serve(name, [{ kind: 'tcp', host: '127.0.0.1', port, token: this.token(name) }], []);
   }
@@ -171,7 +171,7 @@ export class Stand {
     await this.#start([...prefix, nodeOf(ROOT), '--disable-warning=ExperimentalWarning', script, file], {});
   }
 
-  /** Copies of the victims as plain processes, for the controls. */
+  /** Starts copies of the victims as plain processes, for the controls. */
   async #openPlainVictims(): Promise<void> {
     await Promise.all(
       (
@@ -192,7 +192,7 @@ export class Stand {
     );
   }
 
-  /** Starts a process that says `ready`. */
+  /** Starts a process and waits until it prints `ready`. */
   async #start([program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
     this.#children.push(child);

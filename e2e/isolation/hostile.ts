@@ -1,18 +1,19 @@
-// The apps and builds of the check: one that runs any attack from inside and reports it, its victims, and builds of both sorts.
+// Source of the check's apps and builds: one that runs any attack and reports it, its victims, and builds of both
+// kinds.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Files } from '../system/harness/repository.ts';
 
 export const PYTHON = '/usr/bin/python3';
 export const ATTACK_PROGRAM = join(import.meta.dirname, 'attack.py');
-/** Prefix of the lines of a build's log that are reports. */
+/** Prefix of report lines in a build's log. */
 export const REPORT = 'attack-report ';
 
 const manifest = (scripts: Readonly<Record<string, string>>) =>
   JSON.stringify({ name: 'app', version: '1.0.0', private: true, type: 'module', scripts });
 const attackProgram = () => readFileSync(ATTACK_PROGRAM, 'utf8');
 
-/** Runs the attack that the path names as base64url of JSON, and answers what attack.py printed. */
+/** App that runs the attack in the request path (base64url of JSON) and responds with attack.py's output. */
 export function hostileApp(): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
@@ -39,7 +40,7 @@ const inContainer = (command: string, files: Files): Files => ({
   ...files,
 });
 
-/** The same as an image. */
+/** Hostile app as an image. */
 export function hostileContainer(): Files {
   return inContainer('CMD ["node", "server.mjs"]', {
     'server.mjs': [
@@ -57,7 +58,7 @@ export function hostileContainer(): Files {
   });
 }
 
-/** Its RUN step makes these attempts and reports each as a line of the build's log. */
+/** Dockerfile with a RUN step that makes these attempts and reports each as a line of the build's log. */
 export function attackingDockerfile(attempts: readonly unknown[]): Files {
   return inContainer('RUN ["node", "build.mjs"]\nCMD ["node", "-e", "setInterval(() => 0, 1000)"]', {
     'attempts.json': JSON.stringify(attempts),
@@ -76,7 +77,7 @@ export interface VictimOptions {
   readonly listens: 'host' | 'wide' | 'socket' | 'late';
 }
 
-/** Answers each request with its token and its X-Forwarded-For header. */
+/** App that answers each request with its token and its X-Forwarded-For header. */
 export function victim({ token, listens }: VictimOptions): Files {
   const listen = {
     host: 'server.listen({ port: Number(process.env.PORT), host: process.env.HOST, reusePort: process.env.HOST !== undefined });',
@@ -97,7 +98,7 @@ export function victim({ token, listens }: VictimOptions): Files {
   };
 }
 
-/** Its build makes these attempts and reports each as a line of its log. */
+/** App with a build that makes these attempts and reports each as a line of its log. */
 export function attackingBuild(attempts: readonly unknown[]): Files {
   return {
     'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
@@ -114,7 +115,10 @@ export function attackingBuild(attempts: readonly unknown[]): Files {
   };
 }
 
-/** Its build and a process that it leaves behind listen on all addresses; it says so in its log, and goes on until it is cancelled. */
+/**
+ * App with a build that listens on all addresses, as does a process that it leaves behind. It logs that and runs until
+ * it is cancelled.
+ */
 export function listeningBuild(ports: { readonly own: number; readonly leftover: number }, token: string): Files {
   return {
     'package.json': manifest({ build: `node build.js ${ports.own}`, start: 'node build.js' }),

@@ -1,5 +1,5 @@
-// `node inside.ts FILE`: the part of the check that runs in the server's network. The file names the attacks; the result is written
-// beside it.
+// `node inside.ts FILE`: part of the check that runs in the server's network. Reads the attacks from the file and
+// writes the result beside it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Mode } from './attack.ts';
 import { ATTACKS } from './attacks.ts';

@@ -1,14 +1,14 @@
-// `npm run check:isolation`: attacks by hostile apps, builds and containers on each other, the server, the control plane and a fake metadata
-// service, in the full and in the weaker mode. `-- --mode weaker` runs one mode, `-- ID…` some attacks, `-- --short` what `npm
-// test` does. Needs root.
-//
-// `succeeded` counts attacks that reached their aim or could not run. A process without isolation repeats each attack as a
-// control, and has to succeed. In the weaker mode exactly the rows marked open may succeed, and the server's page has to say so.
+// `npm run check:isolation`: attacks by hostile apps, builds and containers on each other, the server, the control
+// plane and a fake metadata service, in full and weaker mode. Needs root.
 import { parseArgs } from 'node:util';
 import { DOCKER, IP, NFTABLES, PYTHON, REGISTRY, requirePrograms } from '../../tools/test/debian.ts';
 import type { Mode } from './attack.ts';
 import { attacksOf, checkIsolation, problemsOf, problemsOfSentences } from './check.ts';
 import type { ModeResult } from './drill.ts';
+
+// `-- --mode weaker` runs one mode, `-- ID…` some attacks, `-- --short` the form of `npm test`. `succeeded` counts
+// attacks that reached their aim or could not run. A process without isolation repeats each attack as a control, and
+// must succeed. In weaker mode exactly the rows marked open may succeed, and the server's page must say so.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

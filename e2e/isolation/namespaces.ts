@@ -1,14 +1,14 @@
-// Two network namespaces of the check's own: the server, and the world it is connected to, with the internet, private networks
-// and a metadata service. Needs root. Must never touch a link or a namespace that it did not make.
+// Two network namespaces for the check: the server, and the world around it with the internet, private networks and a
+// metadata service. Needs root. Invariant: never changes a link or namespace that it did not create.
 import { randomInt } from 'node:crypto';
 import { run } from '../../tools/lib/command.ts';
 import { type Undo, undoAll } from '../../tools/lib/undo.ts';
 
 /** Addresses of the server itself. */
 export const SERVER = { v4: '203.0.113.2', v6: '2001:db8:5::2' } as const;
-/** The router before it, which is also where visitors come from. */
+/** Router of the server, and the address of visitors. */
 export const GATEWAY = { v4: '203.0.113.1', v6: '2001:db8:5::1', linkLocal: 'fe80::1' } as const;
-/** Hosts behind the router, by what they stand for. */
+/** Hosts behind the router, by their role. */
 export const HOSTS = {
   internetV4: '198.51.100.10',
   internetV6: '2001:db8:99::10',
@@ -27,7 +27,7 @@ export const HOSTS = {
   /** 10.20.0.5 by 6to4 (RFC 3056). */
   private6to4: '2002:a14:5::1',
 } as const;
-/** Link of the server, and of the world. */
+/** Name of the server's link and of the world's. */
 export const DEVICE = 'wan0';
 
 export interface World {
@@ -66,11 +66,11 @@ export async function openWorld(): Promise<World> {
     for (const host of Object.values(HOSTS)) {
       await world(`ip address add ${host}/${host.includes(':') ? '128 nodad' : '32'} dev lo`);
     }
-    // The world accepts every packet, so that only the server stops any.
+    // The world accepts every packet, so that only the server's protections stop one.
     await world(
       'sysctl -qw net.ipv4.conf.all.accept_source_route=1 net.ipv4.conf.wan0.accept_source_route=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_forward=1',
     );
-    // Packets to the networks of instances come to the server, as from a neighbour that guesses their addresses.
+    // Packets to the networks of instances reach the server, as from a neighbour that guesses their addresses.
     await world(`ip route add 198.18.0.0/15 via ${SERVER.v4}`);
     await world(`ip -6 route add fd66:6c64::/32 via ${SERVER.v6}`);
     await server(`ip route add default via ${GATEWAY.v4}`);
@@ -82,14 +82,14 @@ export async function openWorld(): Promise<World> {
   return { onServer, outside, close: () => undoAll(undo) };
 }
 
-/** Ends what still runs in a namespace of ours, as after a drill that was killed. */
+/** Ends the processes left in this check's namespace, for example after a drill that was killed. */
 async function endAll(namespace: string): Promise<void> {
   const { stdout } = await run('ip', ['netns', 'pids', namespace]);
   for (const pid of stdout.split('\n').filter((line) => line !== '')) {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // ended by itself meanwhile
+      // the process ended meanwhile
     }
   }
 }

@@ -1,4 +1,4 @@
-// Attacks of apps on metadata services, private networks, the network itself and the resolver.
+// Attacks by apps on metadata services, private networks, the network itself and the resolver.
 import { CAPABILITY, datagram, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
 import { GATEWAY, HOSTS } from './namespaces.ts';
 

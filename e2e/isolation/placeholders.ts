@@ -1,5 +1,5 @@
-// Placeholders (words in braces) of an attack's arguments: the address of its target, and that of the target's plain copy, which the
-// positive control attacks.
+// Placeholders (words in braces) in an attack's arguments: the address of its target, and of the target's plain copy,
+// which the positive control attacks.
 import { readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
@@ -18,14 +18,14 @@ interface Link {
   readonly addr_info: readonly { readonly family: string; readonly local: string; readonly scope: string }[];
 }
 
-/** Process of an app's only instance, and the port that it was given. */
+/** Returns the process and the port of an app's only instance. */
 export async function instanceOf(system: System, slug: string) {
   const [instance] = (await system.app(slug)).instances;
   if (instance?.pid == null) throw new Error(`${slug} has no instance`);
   return { id: instance.id, pid: instance.pid, port: instance.port ?? 0 };
 }
 
-/** Places of both, for attacks and for controls. */
+/** Returns the placeholders for attacks and for controls. */
 export async function findPlaces(
   system: System,
   stand: Pick<Stand, 'abstract' | 'engineSocket'>,
@@ -45,7 +45,7 @@ export async function findPlaces(
     abstract: stand.abstract,
     engineSocket: stand.engineSocket,
     victimHost: `${server.slug('victim')}.localhost`,
-    // In the server's network, as its agent is.
+    // This process is in the server's network, as its agent is.
     agentPid: process.pid,
     victimPid: victim.pid,
     proxySocket: join(server.folder, 'run/proxy.sock'),
@@ -81,7 +81,7 @@ export async function findPlaces(
   };
 }
 
-/** Link of a process's network; undefined when that is the server's. */
+/** Returns the link of a process's network; undefined if it shares the server's. */
 async function linkOf(pid: number): Promise<Link | undefined> {
   if (readlinkSync(`/proc/${pid}/ns/net`) === readlinkSync('/proc/self/ns/net')) return undefined;
   const links = await linksOf(['nsenter', '--target', String(pid), '--net']);
@@ -99,7 +99,10 @@ function addressOf(link: Link | undefined, family: string): string | undefined {
   return link?.addr_info.find((one) => one.family === family && one.scope === 'global')?.local;
 }
 
-/** Link-local address of the server's end of this link, or of its own link to the world, with the interface to reach it. */
+/**
+ * Returns the link-local address of the server's end of this link, or of its own link to the world, with the interface
+ * to reach it.
+ */
 async function linkLocalOf(link: Link | undefined): Promise<string> {
   const end = (await linksOf([])).find((one) =>
     link === undefined ? one.ifname === DEVICE : one.ifindex === link.link_index,
@@ -113,7 +116,7 @@ function environmentOf(pid: number): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.map((entry) => entry.split(/=(.*)/s).slice(0, 2) as [string, string]));
 }
 
-/** Fills in the words in braces; a value that is one word keeps the type of its place. */
+/** Replaces the placeholders; a value that is one placeholder keeps its type. */
 export function fill(args: Readonly<Record<string, unknown>>, places: Places): Readonly<Record<string, unknown>> {
   const place = (name: string) => {
     const found = places[name];

@@ -1,5 +1,5 @@
-// Services that attacks are after: `node targets.ts FILE` starts those that the file lists, in the network that it runs in. Each
-// answers with a token that proves who reached it, and records what it received and from where.
+// Target services of attacks: `node targets.ts FILE` starts those that the file lists, in its own network. Each
+// responds with a token that proves the access, and records what it received and from which address.
 
 import { createSocket } from 'node:dgram';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { createServer, type Socket } from 'node:net';
 
 export interface Target {
   readonly kind: 'tcp' | 'udp' | 'dns' | 'unix';
-  /** An address, or the path of a socket (`\0` first for an abstract one). */
+  /** Address, or the path of a socket (`\0` first for an abstract one). */
   readonly host: string;
   readonly port: number;
   readonly token: string;
@@ -17,7 +17,7 @@ export interface Target {
 
 export interface TargetsFile {
   readonly targets: readonly Target[];
-  /** One line of JSON for each thing that arrived. */
+  /** File that gets one line of JSON for each arrival. */
   readonly record: string;
 }
 
@@ -25,7 +25,7 @@ export interface Arrival {
   readonly token: string;
   readonly from: string;
   readonly text: string;
-  /** Connections open at this service at that moment. */
+  /** Number of connections open at this service at that moment. */
   readonly open: number;
 }
 
@@ -61,7 +61,7 @@ async function open(target: Target, note: (arrival: Arrival) => void): Promise<v
       socket.once('error', (error) => reject(new Error(`${host}: ${error.message}`)));
       socket.bind({ port, address: host }, resolve);
     });
-    // Answers that the other end did not wait for.
+    // The other end may close before it reads the response.
     socket.on('error', () => undefined);
     if (target.multicast !== undefined) socket.addMembership(target.multicast.group, target.multicast.device);
   }

@@ -1,15 +1,16 @@
-// Judges the answers of attacks. An attack that neither reached its aim nor was stopped counts as one that could not run.
+// Judges the results of attacks. An attack that neither reached its aim nor was stopped counts as one that could not
+// run.
 import type { Proof } from './attack.ts';
 import type { Arrival } from './targets.ts';
 
-/** One attempt, as attack.py takes it. */
+/** Attempt in the input format of attack.py. */
 export interface Attempt {
   readonly id: string;
   readonly technique: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Answer of attack.py to one attempt. */
+/** Result of one attempt in the output format of attack.py. */
 export interface Answer {
   readonly id?: string;
   readonly got?: string;
@@ -39,7 +40,7 @@ export function judge(proof: Proof, answer: Answer, evidence: Evidence): Verdict
   return { verdict: 'stopped', detail: `got something else: ${brief(answer.got)}` };
 }
 
-/** Returns the evidence that it succeeded; undefined if there is none. */
+/** Returns the evidence of success; undefined if there is none. */
 function prove(proof: Proof, { got }: Answer, { tokens, arrivals, nonce }: Evidence): string | undefined {
   if ('floods' in proof) {
     const open = Math.max(0, ...arrivals.filter(({ token }) => token === tokens[proof.floods]).map((one) => one.open));

@@ -1,5 +1,5 @@
-// Kills one process at one step of a deployment, under load, and tells what became of the deployment and of the requests.
-// Owns what counts as limbo and as failed; must never go on by time alone: each step is held at a gate or seen in a report.
+// Kill drill: kills one process at one step of a deployment under load, and reports the outcome of the deployment and
+// the requests. Invariant: never proceeds by time alone; each step is held at a gate or seen in a report.
 import type { AppId, DeploymentId } from '@fairlead/contract/ids';
 import type { DeploymentDetail, StepName } from '@fairlead/core/deployment';
 import { identityOf, isAlive } from '../../tools/lib/process-identity.ts';
@@ -11,7 +11,7 @@ import type { Repository } from '../system/harness/repository.ts';
 import type { System } from '../system/harness/system.ts';
 import { kill, pidOf, type Victim } from './victims.ts';
 
-/** In the order in which a deployment takes them; `queue` is while it waits for one before it. */
+/** Steps in the order of a deployment; `queue` waits behind another deployment. */
 export const STEPS = ['queue', 'clone', 'build', 'pack', 'releasing', 'start', 'health', 'switch', 'drain'] as const;
 export type KillStep = (typeof STEPS)[number];
 
@@ -21,9 +21,9 @@ export interface Kill {
 }
 
 export interface KillResult {
-  /** live or failed; limbo when its own timeout passed and it was neither. */
+  /** Final state: live or failed; limbo if neither was reached before the timeout. */
   readonly ended: string;
-  /** Requests that failed though the killed process did not carry them, and whatever else was not as it should be. */
+  /** Failed requests that the killed process did not carry, and other deviations. */
   readonly failures: readonly string[];
   /** Failed requests that the killed process carried. */
   readonly carried: number;
@@ -33,7 +33,7 @@ const SLUG = 'killed';
 const COPIES = 2;
 const RELEASE_COMMAND = { command: ['node', 'release.js'], timeoutMs: 120_000 };
 const BALLAST_BYTES = 150 * 1024 * 1024;
-/** The sweep of overdue deployments runs every so often; a waiting one has no deadline of its own. */
+/** Time for the periodic sweep of overdue deployments; a queued one has no deadline of its own. */
 const SWEEP_MS = 90_000;
 const WAITING_MS = 180_000;
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
@@ -45,7 +45,7 @@ export class KillDrill {
   readonly #appId: AppId;
   readonly #load: Load;
   #newest = 0;
-  /** The version that has to serve. */
+  /** Version that must be live. */
   #serving = 0;
 
   private constructor(system: System, gates: Gates, repository: Repository, appId: AppId) {
@@ -83,7 +83,7 @@ export class KillDrill {
     const version = ++this.#newest;
     const held = step === 'drain' ? this.#hold() : undefined;
     if (held !== undefined) await this.#gates.arrived(`hold/${serving}`);
-    // Only the one that is held drains until it is let go: the other may have ended before it is looked at.
+    // Follow the instance with the held request: any other one may end before it is inspected.
     const oldPid = held === undefined ? (await this.#pids())[0] : this.#gates.lastAt(`hold/${serving}`);
     if (oldPid === undefined) throw new Error('no instance of the old release was seen');
     this.#close(step, version);
@@ -97,13 +97,13 @@ export class KillDrill {
     const appIdentity = victim === 'shim' ? identityOf(app) : undefined;
     let goneAt: number;
     if (step === 'switch') {
-      // The last moment before the agent moves the routes that anything outside of it can see.
+      // Last externally visible moment before the agent switches the routes.
       this.#gates.open(`start/${version}`);
       await this.#gates.arrived(`healthy/${version}`, COPIES);
     }
     goneAt = await kill(pid);
     if (appIdentity !== undefined) {
-      // An instance is not left without its parent: it goes too, and is replaced.
+      // An instance does not outlive its parent: it ends too, and is replaced.
       await waitFor(() => !isAlive(appIdentity), { what: 'the end of the orphaned instance', timeoutMs: 30_000 });
       goneAt = performance.now();
     }
@@ -137,12 +137,12 @@ export class KillDrill {
     return { ended: why, failures, carried: carried.length };
   }
 
-  /** Shuts what the step is held by. */
+  /** Closes the gates that hold the deployment at the step. */
   #close(step: KillStep, version: number): void {
     if (step === 'clone') this.#system.repositories.holdClones(() => this.#gates.pass(`clone/${version}`));
     if (step !== 'queue' && step !== 'build') this.#gates.open(`build/${version}`);
     if (step !== 'health' && step !== 'switch') this.#gates.open(`start/${version}`);
-    // Told only; nobody waits at it.
+    // Only a signal: the app does not wait at this gate.
     this.#gates.open(`healthy/${version}`);
   }
 
@@ -150,7 +150,7 @@ export class KillDrill {
     this.#system.repositories.holdClones(undefined);
     for (const name of ['clone', 'build', 'release', 'start']) this.#gates.open(`${name}/${version}`);
     this.#gates.open(`hold/${serving}`);
-    // There it is asked again when the instance that held it was killed.
+    // The held request is retried on another instance if its own was killed.
     this.#gates.open(`hold/${version}`);
   }
 
@@ -158,7 +158,7 @@ export class KillDrill {
     await this.#system.product.verbs.updateConfig({ appId: this.#appId, settings: { releaseCommand } });
   }
 
-  /** Again until the database, which may have been killed, is back. */
+  /** Retries until the database, which may have been killed, is back. */
   async #withDatabase(work: () => Promise<void>): Promise<void> {
     const done = () => read(() => work().then(() => true));
     await waitFor(done, { what: 'the database', timeoutMs: 60_000 });
@@ -168,12 +168,12 @@ export class KillDrill {
     const { verbs } = this.#system.product;
     const { deploymentId } = await verbs.createDeployment({ appId: this.#appId });
     if (step !== 'queue') return deploymentId;
-    // The first one is held in its build; the one that waits behind it is what this is about.
+    // The first deployment is held in its build; the test is about the one that waits behind it.
     await this.#gates.arrived(`build/${version}`);
     return (await verbs.createDeployment({ appId: this.#appId })).deploymentId;
   }
 
-  /** Resolves when the report of the step is there; answers the instance whose shim is killed then. */
+  /** Resolves when the step is reported; returns the instance with the shim to kill. */
   async #reach(step: KillStep, deploymentId: DeploymentId, version: number, oldPid: number): Promise<number> {
     const name: StepName = step === 'switch' ? 'health' : step === 'releasing' ? 'release' : step;
     await waitFor(
@@ -198,7 +198,7 @@ export class KillDrill {
     );
   }
 
-  /** Waits through an outage of the database, but never longer than the deployment's own timeout. */
+  /** Waits through an outage of the database, but never beyond the deployment's own timeout. */
   async #ended(deploymentId: DeploymentId): Promise<DeploymentDetail> {
     const beganAt = Date.now();
     const { product } = this.#system;
@@ -221,7 +221,9 @@ export class KillDrill {
     );
   }
 
-  /** As before the next kill: in sync, all copies healthy, nothing under way. */
+  /**
+   * Waits until the system is at rest before the next kill: in sync, all instances healthy, no deployment in progress.
+   */
   async #settled(): Promise<void> {
     const { product } = this.#system;
     await waitFor(
@@ -239,7 +241,7 @@ export class KillDrill {
     );
   }
 
-  /** One of its deployments did: behind the one that waited there was another of the same version. */
+  /** True if a deployment of this version went live; a queued step has two deployments of one version. */
   async #wentLive(version: number): Promise<boolean> {
     const { items } = await this.#system.product.verbs.listDeployments({ appId: this.#appId, limit: 5 });
     return items.some(({ state, commitSubject }) => state === 'live' && commitSubject === textOf(version));
@@ -249,7 +251,7 @@ export class KillDrill {
     return (await this.#system.app(SLUG)).instances.flatMap(({ pid }) => pid ?? []);
   }
 
-  /** A request that keeps the old release draining. Answers how it failed, if it did. */
+  /** Sends a request that keeps the old release draining. Returns its failure, if any. */
   async #hold(): Promise<LoadFailure | undefined> {
     const startedAt = performance.now();
     try {
@@ -262,14 +264,17 @@ export class KillDrill {
   }
 }
 
-/** Only these two carry requests: on their connections, or what the app was given before it was gone. */
+/**
+ * True if the killed process carried the request; only the proxy, by its connections, and a shim, by its app, carry
+ * any.
+ */
 function isCarried(victim: Victim, { kind, connectedAt, startedAt }: LoadFailure, goneAt: number): boolean {
   if (victim === 'proxy') return connectedAt <= goneAt;
-  // A WebSocket belongs to one instance as long as it lives.
+  // A WebSocket stays on one instance for its lifetime.
   return victim === 'shim' && (kind === 'websocket' ? connectedAt : startedAt) <= goneAt;
 }
 
-/** Undefined while the database is away. */
+/** Returns undefined while the database is away. */
 async function read<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -1,11 +1,5 @@
-// `npm run check:kills`: SIGKILL for worker, gateway, agent `run`, agent `proxy`, an instance's shim and the database, each at
-// each step of a deployment, under load. `-- run/health …` names some.
-//
-// limbo: the deployment was neither live nor failed when its own deadline and the sweep after it had passed.
-// failed: a request that was not answered 200 and whole, other than those the killed process carried; the wrong release
-// serving afterwards; or a server that did not come back to rest. What a process carries: the proxy, what was sent on
-// connections begun before its death; a shim with its app, the WebSockets and requests begun before the app was gone; the
-// others nothing.
+// `npm run check:kills`: SIGKILL for worker, gateway, agent `run`, agent `proxy`, an instance's shim and the database,
+// each at each step of a deployment, under load. `-- run/health …` selects cases.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { openGates } from '../system/harness/gates.ts';
@@ -13,8 +7,13 @@ import { System } from '../system/harness/system.ts';
 import { type Kill, KillDrill, STEPS } from './drill.ts';
 import { VICTIMS } from './victims.ts';
 
+// limbo: a deployment that is neither live nor failed after its own deadline and the next sweep. failed: a request that
+// was not answered 200 and complete, unless the killed process carried it; a wrong release afterwards; or a server that
+// did not come to rest. Carried by the proxy: requests on connections from before its death. Carried by a shim with its
+// app: WebSockets and requests from before the app's end. The others carry nothing.
+
 const { positionals } = parseArgs({ allowPositionals: true });
-// Steps without, victims within: a service that is killed twice in a minute is started again ever more slowly.
+// Victims vary fastest: a service that is killed twice in a minute restarts with growing backoff.
 const all: Kill[] = STEPS.flatMap((step) => VICTIMS.map((victim) => ({ victim, step })));
 const chosen = all.filter(
   ({ victim, step }) =>

@@ -1,5 +1,4 @@
-// Which processes are killed, how each is found, and when it is dead. Must never signal anything that it did not look up just
-// then.
+// Finds and kills the processes of the kill drill. Invariant: signals only a process that it just looked up.
 import { readFileSync } from 'node:fs';
 import { identityOf, isAlive } from '../../tools/lib/process-identity.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
@@ -8,7 +7,7 @@ import type { System } from '../system/harness/system.ts';
 export const VICTIMS = ['worker', 'gateway', 'run', 'proxy', 'shim', 'database'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** `app`: the instance whose shim is meant. */
+/** Returns the pid of the victim; `app` is the instance with the shim to kill. */
 export async function pidOf(system: System, victim: Victim, app: number): Promise<number> {
   switch (victim) {
     case 'worker':
@@ -25,7 +24,7 @@ export async function pidOf(system: System, victim: Victim, app: number): Promis
   }
 }
 
-/** SIGKILL. Resolves when nothing of the process is left, and tells when that was. */
+/** Sends SIGKILL. Resolves with the time when the process is gone. */
 export async function kill(pid: number): Promise<number> {
   const identity = identityOf(pid);
   if (identity === undefined) throw new Error(`the process ${pid} ended before it was killed`);

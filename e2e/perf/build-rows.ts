@@ -1,13 +1,13 @@
-// Rows of `npm run perf:builds`: the first and the second build of an app, and the bound for their ratio. Pure.
+// Rows of `npm run perf:builds`: the first and the second build of an app, and the limit of their ratio. Pure.
 
-/** Steps of a deployment that make the artifact. */
+/** Steps of a deployment that produce the artifact. */
 export const STEPS: readonly string[] = ['clone', 'build', 'pack'];
-/** Greatest second build, as a share of the first. */
+/** Maximum ratio of the second build to the first. */
 const RATIO_MAX = 0.5;
 
 export interface BuildRow {
   readonly example: string;
-  /** Milliseconds of each of `STEPS`. */
+  /** Duration of each of `STEPS` in milliseconds. */
   readonly first: readonly number[];
   readonly second: readonly number[];
 }
@@ -35,7 +35,7 @@ function ratio({ first, second }: BuildRow): number {
   return sum(second) / sum(first);
 }
 
-/** `12.3 s (clone 0.4, build 10.1, pack 1.8)`. */
+/** Formats durations such as `12.3 s (clone 0.4, build 10.1, pack 1.8)`. */
 function shown(durations: readonly number[]): string {
   const parts = durations.map((each, index) => `${STEPS[index]} ${(each / 1000).toFixed(1)}`);
   return `${seconds(sum(durations)).padStart(8)} (${parts.join(', ')})`;

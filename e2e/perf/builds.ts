@@ -1,5 +1,6 @@
-// `npm run perf:builds`: how much faster a build is once the app's cache is filled. Deploys each example, changes one source file,
-// deploys again, and compares the builds. `-- --only hello-next,…` or `--all` chooses; `--out FILE` writes the rows as JSON.
+// `npm run perf:builds`: measures the speed-up of a build with a filled cache. Deploys each example, changes one source
+// file, deploys again, and compares the builds. `-- --only hello-next,…` or `--all` selects examples; `--out FILE`
+// writes the rows as JSON.
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ const FAMILIES = [
   'hello-go',
   'hello-rust',
 ];
-/** Examples whose build fetches the runtime and the package manager of all others with such a file. */
+/** Examples with builds that fetch the runtime and the package manager of all others with such a file. */
 const WARM_UPS: readonly (readonly [file: string, example: string])[] = [
   ['pnpm-lock.yaml', 'hello-pnpm'],
   ['yarn.lock', 'hello-yarn'],
@@ -133,7 +134,7 @@ function warmUpOf({ example, runtime }: ExampleApp): string {
   return WARM_UPS.find(([file]) => existsSync(join(folder, file)))?.[1] ?? 'hello-python';
 }
 
-/** Returns the source file that greets, and its text. */
+/** Returns the source file with the greeting, and its text. */
 function greetingOf(example: string): readonly [path: string, text: string] {
   const folder = join(ROOT, 'examples', example);
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => TEXT.test(name));
@@ -144,7 +145,7 @@ function greetingOf(example: string): readonly [path: string, text: string] {
   throw new Error(`no file of examples/${example} says "${GREETING}"`);
 }
 
-/** Returns the lock file that npm writes for an example; undefined if it has one, or is not of npm. */
+/** Returns the lock file that npm writes for an example; undefined if it has one, or does not use npm. */
 async function missingLock(app: ExampleApp): Promise<string | undefined> {
   const { example } = app;
   const source = join(ROOT, 'examples', example);

@@ -1,17 +1,17 @@
-// What `npm run perf:proxy` measures, and the targets it prints beside the figures. A target missed is printed, never hidden.
+// Measurements of `npm run perf:proxy` and their targets. A missed target is printed, never hidden.
 
 export type Protocol = 'http1' | 'http2' | 'http3';
 export type Mode = 'keepalive' | 'fresh' | 'resumed' | 'idle';
 
 export interface Target {
-  /** Whose figure it is; Fairlead's unless told. */
+  /** Peer of the figure. Default: Fairlead. */
   readonly of?: string;
   readonly metric: string;
-  /** Whose figure it is measured against; absent where `required` is the figure itself. */
+  /** Peer to compare with; undefined if `required` is the figure itself. */
   readonly against?: string;
   readonly required: number;
   readonly goal?: number;
-  /** A ratio of requests a second is to be large, all others small. */
+  /** True if a larger ratio is better, as for requests per second. */
   readonly atLeast?: true;
 }
 
@@ -21,13 +21,13 @@ export interface Cell {
   readonly protocol: Protocol;
   readonly mode: Mode;
   readonly secure: boolean;
-  /** Clients at once; over HTTP/2 and HTTP/3 a client is a stream, 16 a connection. */
+  /** Number of concurrent clients; over HTTP/2 and HTTP/3 a client is a stream, with 16 streams on a connection. */
   readonly clients: number;
   readonly bodyBytes: number;
   readonly targets: readonly Target[];
-  /** Only these take part; else whoever speaks the protocol and is no variant. */
+  /** Peers that take part. Default: all that support the protocol and are no variant. */
   readonly only?: readonly string[];
-  /** Variants that take part too. */
+  /** Variants that take part, too. */
   readonly also?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Start, memory and CPU of a running product that has nothing to do.
+// Measures start time, memory and CPU of an idle product.
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from '../../tools/lib/free-ports.ts';
 import { pidsListeningOn } from '../../tools/lib/listeners.ts';
@@ -10,7 +10,7 @@ const SETTLE_MS = 10_000;
 const IDLE_MS = 30_000;
 const MEGABYTE = 1024 * 1024;
 
-/** `data` is an empty folder; the first start fills it, the second is the warm one. */
+/** `data` is an empty folder: the first start fills it, the second is the warm one. */
 export async function measureControlPlane(data: string, note: (line: string) => void): Promise<Measurement[]> {
   const ports = await freePorts();
   note('first start: builds, installs and deploys');
@@ -31,7 +31,7 @@ async function measureIdle(product: RunningProduct): Promise<Measurement[]> {
   if (agent === undefined) throw new Error('the product runs no agent');
   const proxy = pidsListeningOn(product.ports.https).find((pid) => pid !== agent);
   if (proxy === undefined) throw new Error('nothing serves on the HTTPS port');
-  // Apps are children of shims, not of the supervisor; what is left of the tree with Node's name is ours.
+  // Apps are children of shims, not of the supervisor; all other Node processes of the tree are the product's.
   const nodes = treeOf(product.pid).filter((pid) => pid !== agent && isNode(pid));
   const both = [agent, proxy];
 

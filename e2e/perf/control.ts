@@ -1,5 +1,5 @@
-// `npm run perf:control`: measures the bounds of the control plane and the idle agent and prints them beside the figures.
-// Exits 1 when one is not kept. Wants a quiet machine: it says what it saw, not what could be.
+// `npm run perf:control`: measures the limits of the control plane and the idle agent. Exits with 1 when one is
+// exceeded. Run it on an idle machine.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ try {
   rows = [
     ...(await measureControlPlane(join(folder, 'data'), note)),
     ...(await measurePages(note)),
-    // After the starts, which build the web app.
+    // Runs after the starts, which build the web app.
     ...(await measureFirstLoad()),
   ];
 } finally {

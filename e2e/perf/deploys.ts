@@ -1,6 +1,6 @@
-// `npm run perf:deploys`: how long a push takes to be live and where the time goes, how long a switch takes, and what the
-// agent and an idle instance cost with a hundred of them. Says what it saw beside the machine's load; judges nothing.
-// `-- --pushes N --instances N` for fewer.
+// `npm run perf:deploys`: measures a push until it is live by step, a switch, and the cost of the agent and of idle
+// instances, a hundred by default. Prints the machine's load beside the figures and asserts none; `-- --pushes N
+// --instances N` runs fewer.
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { percentile } from './table.ts';
 
 const MEGABYTE = 1024 * 1024;
 const IDLE_MS = 30_000;
-/** As many copies of one app as an agent runs. */
+/** Maximum instances of one app on an agent. */
 const COPIES_MAX = 50;
 
 const { values } = parseArgs({
@@ -36,7 +36,7 @@ try {
 
 async function measurePushes(slug: string, healthPath: string): Promise<void> {
   const repository = await system.repositories.createExample(slug, slug);
-  // The first build fetches the runtime, which the server keeps.
+  // The first build fetches the runtime, which the server caches.
   const first = await system.createApp(slug, repository, healthPath);
   requireLive(first);
   const traffic = system.traffic(slug, '/');

@@ -1,4 +1,4 @@
-// The JavaScript that each page of the built web app makes a browser load first, as the app's own script reads it.
+// Measures the JavaScript that each page of the built web app loads first, with the app's own script.
 import { join } from 'node:path';
 import { ROOT, run } from '../../tools/lib/command.ts';
 import { nodeOf } from '../../tools/lib/install.mjs';
@@ -7,7 +7,7 @@ import { atMost, type Measurement } from './table.ts';
 const BOUND_KB = 220;
 const PAGE = /^\s*([\d.]+) KB\s+\d+ files\s+(\S+)/;
 
-/** A row a page, largest first. The web app must be built. */
+/** Returns a row for each page, largest first. The web app must be built. */
 export async function measureFirstLoad(): Promise<Measurement[]> {
   const { output, stdout } = await run(nodeOf(ROOT), [join(ROOT, 'apps/web/scripts/first-load.ts')]);
   const pages = stdout.split('\n').flatMap((line) => {

@@ -1,6 +1,6 @@
-// `npm run perf:h3-check`: does the HTTP/3 load of `fairlead-agent bench` load a proxy as somebody else's does? The same proxy and
-// the same load (32 connections of 16 streams) by it and by a client of quic-go (e2e/perf/h3-client), in turn. Prints both and
-// their ratios; it says what it saw, the exit code tells only whether it ran. Needs Go.
+// `npm run perf:h3-check`: compares the HTTP/3 load of `fairlead-agent bench` with that of a quic-go client
+// (e2e/perf/h3-client), on the same proxy with 32 connections of 16 streams. Prints both and their ratios; the exit
+// code reports only that it ran. Needs Go.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
-    /** Measures the release build that is there. */
+    /** Measures an existing release build. */
     built: { type: 'boolean', default: false },
   },
 });

@@ -1,6 +1,6 @@
-// `npm run perf:instructions`: how many instructions the hot path's decisions take for one request (route's example
-// `instructions`, counted by callgrind), for two kinds of request and two sizes of route table. Prints figures, judges none:
-// they don't depend on load, so a regression shows without noise. `-- --profile dev` counts what `npm test` has built.
+// `npm run perf:instructions`: counts the instructions of one request on the hot path with callgrind (route's example
+// `instructions`). Prints figures that do not depend on load and asserts none; `-- --profile dev` uses the build of
+// `npm test`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ import { requirePrograms, VALGRIND } from '../../tools/test/debian.ts';
 const KINDS = ['small', 'browser'];
 const ROUTES = [1000, 100_000];
 const REQUESTS = 2000;
-/** Where the build of each profile is, by the name of the profile. */
+/** Build folder of each profile. */
 const FOLDERS: Record<string, string> = { dev: 'debug', measure: 'measure' };
 
 const { values: options } = parseArgs({ options: { profile: { type: 'string', default: 'measure' } } });
@@ -28,9 +28,9 @@ function build(profile: string): string {
   return join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'agents/target'), folder, 'examples/instructions');
 }
 
-/** Instructions of one request. */
+/** Returns the instructions of one request. */
 function count(program: string, kind: string, routes: number): number {
-  // Only what runs within this function is counted: neither the table's making nor the program's start.
+  // Counts only inside this function: neither building the table nor starting the program.
   const only = '--toggle-collect=instructions::one_request';
   const args = ['--tool=callgrind', '--callgrind-out-file=/dev/null', only, '--', program];
   const { status, stderr } = spawnSync('valgrind', [...args, `${routes}`, `${REQUESTS}`, kind], { encoding: 'utf8' });

@@ -1,4 +1,4 @@
-// Runs the cells: every peer in each round, in turn (A B C A B C), so that the machine's noise is shared.
+// Runs the cells with every peer in turn in each round (A B C A B C), so that the machine's noise is shared.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
@@ -8,7 +8,7 @@ import type { Row } from './proxy-report.ts';
 import { type Serving, serving, stopped } from './stand.ts';
 
 export const WARM_UP_MS = 500;
-/** An idle connection counts once it has let go what it does not need. */
+/** Delay before an idle connection is measured, so that it has released its unused memory. */
 const IDLE_WARM_UP_MS = 6_000;
 
 export interface Contender {
@@ -37,7 +37,7 @@ interface Started extends Contender {
   readonly app: Serving;
 }
 
-/** The rows of one cell, and who could not be measured in it. */
+/** Returns the rows of one cell, and the peers that could not be measured. */
 export async function measureCell(
   stand: Stand,
   cell: Cell,
@@ -51,7 +51,7 @@ export async function measureCell(
     failures.push({ cell: cell.name, proxy: peer.name, reason });
   };
   const folder = mkdtempSync(join(stand.folder, `${cell.name}-`));
-  // Memory that a round has left behind would hide what the next one needs.
+  // Memory from an earlier round would hide the need of the next one.
   const freshEachRound = cell.mode === 'idle';
   let field: Started[] = [];
   try {
@@ -84,7 +84,7 @@ async function startAll(
 ): Promise<Started[]> {
   const field: Started[] = [];
   for (const contender of contenders) {
-    // An app each: no proxy finds the app's table full of another's connections.
+    // Each peer gets an app of its own, so that the app's table is not full of another's connections.
     const socket = contender.peer.unixApp ? [join(mkdtempSync(join(folder, 'app-')), 'socket')] : [];
     const app = await serving(stand.stand, ['app', String(cell.bodyBytes), ...socket]);
     try {
@@ -108,7 +108,7 @@ async function stop({ running, app }: Started): Promise<void> {
   await stopped(app.child);
 }
 
-/** One round of one proxy, by `fairlead-agent bench`. */
+/** Measures one round of one proxy with `fairlead-agent bench`. */
 export async function measureRow(
   stand: Pick<Stand, 'agent' | 'certificate' | 'seconds'>,
   cell: Cell,

@@ -1,7 +1,5 @@
-// `npm run check:network-scale`: starts a thousand instances on one server, each in its own network, and reaches all of them.
-// Then it stops them and checks that nothing of them is left. Needs root, nftables, and about 10 MB of memory an instance.
-// `-- --count N` for fewer.
-// Last line: `networks N, left L`: devices, routes, rules and namespaces of the machine beyond those from before.
+// `npm run check:network-scale`: starts a thousand instances in networks of their own on one server, reaches all of
+// them, and checks that nothing is left after they stop. `-- --count N` runs fewer.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -10,9 +8,12 @@ import { parseArgs } from 'node:util';
 import { measureNetworks, PROFILE } from './network-test.ts';
 import { medianInterval } from './statistics.ts';
 
+// Needs root, nftables, and about 10 MB of memory for each instance. Last line: `networks N, left L`: devices, routes,
+// rules and namespaces of the machine beyond those from before.
+
 const TEST = 'measure::many_instances_have_networks_of_their_own_and_leave_nothing';
 const MIB = 1024 * 1024;
-/** Other programs of the machine may come and go meanwhile. */
+/** Time to settle: other programs of the machine may start and end meanwhile. */
 const SETTLE_MS = 30_000;
 const POLL_MS = 500;
 
@@ -57,7 +58,7 @@ function left(now: Readonly<Record<string, number>>): number {
   return Object.entries(now).reduce((sum, [what, count]) => sum + Math.max(0, count - (before[what] ?? 0)), 0);
 }
 
-/** Counts on the whole machine now. */
+/** Counts the resources of the whole machine. */
 function counts(): Record<string, number> {
   const lineCount = (text: string) => text.split('\n').filter((line) => line.trim() !== '').length;
   return {
@@ -74,7 +75,7 @@ function namespaceOf(process: string): string[] {
   try {
     return [readlinkSync(`/proc/${process}/ns/net`)];
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return [];
   }
 }

@@ -1,18 +1,18 @@
-// Runs one test of the runtime at length and returns the figures that it prints.
+// Runs one test of the runtime at full length and returns the figures that it prints.
 import { run } from '../../tools/lib/command.ts';
 
 const PREFIX = 'network: ';
-/** The release build, with names of functions. */
+/** Release build with function names. */
 export const PROFILE = 'measure';
 
 export interface Measured {
   readonly profile: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Time for the test, without its build. */
+  /** Time limit of the test without its build. */
   readonly minutes: number;
 }
 
-/** Lines of figures that the test prints; throws when it fails or takes too long. */
+/** Returns the lines of figures that the test prints; throws when it fails or takes too long. */
 export async function measureNetworks(test: string, { profile, env, minutes }: Measured): Promise<string[]> {
   if (process.getuid?.() !== 0) throw new Error('networks of their own need root');
   const cargo = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--profile', profile, '--workspace'];

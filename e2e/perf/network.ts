@@ -1,10 +1,12 @@
-// `npm run perf:network`: the cost of an app's own network for its start and for new connections, beside an app that shares the
-// server's network. Pairs are interleaved; prints medians with 95 % intervals, judges none. It repeats a test of the runtime, so
-// shims and hand-over are the agent's own. Needs root and nftables. `-- --rounds N`, `-- --profile dev` for what tests have built.
+// `npm run perf:network`: measures the cost of an app's own network for its start and for new connections, beside an
+// app that shares the server's network. Prints medians with 95 % intervals and asserts none.
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureNetworks, PROFILE } from './network-test.ts';
 import { type Interval, medianInterval } from './statistics.ts';
+
+// Runs a test of the runtime with interleaved pairs, with the agent's own shims and hand-over. Needs root and nftables.
+// `-- --rounds N`; `-- --profile dev` uses the build of the tests.
 
 const TEST = 'measure::starts_and_new_connections_work_alike_in_either_network';
 const KINDS = [

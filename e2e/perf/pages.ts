@@ -1,4 +1,4 @@
-// The time the web app takes to answer each list page of the large scenario, one request at a time.
+// Measures the response time of each list page in the large scenario, one request at a time.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

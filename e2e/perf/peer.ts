@@ -1,4 +1,4 @@
-// What a proxy under measurement is, and how one that needs no more than its configuration is started.
+// Proxy under measurement, and the start of one that needs only its configuration.
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,21 +6,21 @@ import type { Protocol } from './cells.ts';
 import { treeOf } from './process-figures.ts';
 import { freePort, listening } from './stand.ts';
 
-/** Threads or processes that serve, the same for all. */
+/** Number of serving threads or processes, the same for all peers. */
 export const WORKERS = 2;
 
-/** Characters of a log that a failure quotes. */
+/** Maximum length of a log quotation in a failure. */
 const SAID_MAX = 300;
 
-/** What a proxy is started with. */
+/** Input to the start of a peer. */
 export interface Ends {
-  /** Where it may put its files. */
+  /** Folder for its files. */
   readonly folder: string;
   /** Holds `leaf.pem`, `leaf-key.pem`, `both.pem` and the same in DER. */
   readonly certificate: string;
   /** The app's address: `127.0.0.1:3000` or `unix:/path`. */
   readonly app: string;
-  /** Clients to come. */
+  /** Number of expected clients. */
   readonly clients: number;
 }
 
@@ -28,11 +28,11 @@ export interface Running {
   readonly child: ChildProcess;
   readonly https: string;
   readonly http: string;
-  /** Its processes now. */
+  /** Returns its current processes. */
   readonly pids: () => number[];
 }
 
-/** A program that is there to be started. */
+/** Installed program. */
 export interface Program {
   readonly file: string;
   readonly version: string;
@@ -41,11 +41,11 @@ export interface Program {
 export interface Peer {
   readonly name: string;
   readonly speaks: readonly Protocol[];
-  /** Takes part only in cells that name it. */
+  /** True if it takes part only in cells that name it. */
   readonly isVariant?: true;
-  /** Its app listens on a Unix socket. */
+  /** True if its app listens on a Unix socket. */
   readonly unixApp?: true;
-  /** Installs it where it is missing; throws with the reason where it can't be had. */
+  /** Installs the program if it is missing; throws with the reason if it can't. */
   readonly obtain: () => Promise<Program>;
   readonly start: (program: Program, ends: Ends) => Promise<Running>;
 }
@@ -54,15 +54,15 @@ export interface Configured {
   readonly name: string;
   readonly speaks: readonly Protocol[];
   readonly obtain: () => Promise<Program>;
-  /** Files of e2e/perf/peers to fill in; the first is the one that the program is told. */
+  /** Templates in e2e/perf/peers to fill in; the program gets the path of the first. */
   readonly configs: readonly string[];
-  /** Names to fill in beside those that all have. */
+  /** Values of template variables beside the common ones. */
   readonly values?: Readonly<Record<string, string>>;
   readonly args: (config: string, folder: string) => string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A peer that needs no more than its configuration. */
+/** Creates a peer that needs only its configuration. */
 export function configured({ name, speaks, obtain, configs, values = {}, args, env = {} }: Configured): Peer {
   return {
     name,

@@ -1,10 +1,10 @@
-// Who is measured: Fairlead's proxy and its peers, each with its committed configuration of e2e/perf/peers.
+// Peers of the benchmark: Fairlead's proxy and others, each with its committed configuration in e2e/perf/peers.
 import { spawnSync } from 'node:child_process';
 import { NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, WORKERS } from './peer.ts';
 import { debian, goProgram, nginxFromSource, wheel } from './peer-install.ts';
 
-/** Fairlead's own: the release build, alone by a file. */
+/** Fairlead's release build in standalone mode, configured by a file. */
 export function fairlead(agent: string): readonly Peer[] {
   const variant = (name: string, routes: number): Peer =>
     configured({
@@ -37,7 +37,7 @@ function commit(): string {
   return described.stdout.trim();
 }
 
-/** Routes of Fairlead's table, the measured one among them. */
+/** Number of routes in Fairlead's table, the measured one included. */
 const ROUTES = 1000;
 const GO = { GOMAXPROCS: String(WORKERS) };
 
@@ -51,7 +51,7 @@ function debianNginx(name: string): Peer {
   });
 }
 
-/** Debian's nginx first: ratios are against it. */
+/** Debian's nginx comes first: ratios are relative to it. */
 export const PEERS: readonly Peer[] = [
   debianNginx('nginx'),
   { ...debianNginx('nginx_unix'), isVariant: true, unixApp: true },
@@ -109,7 +109,7 @@ export const PEERS: readonly Peer[] = [
     args: (config) => ['-m', 'worker', '-c', config],
   }),
   configured({
-    // Newer than Debian's, and built with HTTP/3.
+    // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
     speaks: ['http1', 'http2', 'http3'],
     obtain: () => nginxFromSource(),
@@ -118,7 +118,7 @@ export const PEERS: readonly Peer[] = [
   }),
 ];
 
-/** Peers that people compare with and that no registry in reach gives, as of the last look on 2026-11-22. */
+/** Common peers that no reachable registry provides, as of 2026-11-22. */
 export const OUT_OF_REACH: readonly { readonly name: string; readonly reason: string }[] = [
   { name: 'kamal-proxy', reason: 'the Go module proxy refuses github.com/basecamp/kamal-proxy (403)' },
   { name: 'godoxy', reason: 'the Go module proxy refuses github.com/yusing/godoxy (403)' },

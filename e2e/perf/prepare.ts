@@ -1,17 +1,17 @@
-// What a measurement of proxies begins with: Fairlead's own binaries and the one certificate of all.
+// Prepares a proxy measurement: Fairlead's own binaries and the certificate that all peers share.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../tools/lib/command.ts';
 
-/** The release builds: made, or with `built` those that are there. */
+/** Returns the release builds: builds them, or with `built` uses the existing ones. */
 export function binaries(built: boolean): { agent: string; stand: string } {
   const release = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'agents/target'), 'release');
   const found = { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
   if (built) return found;
-  // Together: what both are made of is built once.
+  // Builds both together, so that shared crates compile once.
   const wanted = ['-p', 'fairlead-agent', '--bin', 'fairlead-agent', '-p', 'fairlead-proxy', '--example', 'stand'];
-  // There the toolchain is pinned.
+  // The folder agents pins the toolchain.
   const cwd = join(ROOT, 'agents');
   execFileSync('cargo', ['build', '--release', ...wanted], { cwd, stdio: 'inherit' });
   return found;
@@ -22,7 +22,7 @@ function pem(kind: string, der: Buffer): string {
   return `-----BEGIN ${kind}-----\n${base64.trimEnd()}\n-----END ${kind}-----\n`;
 }
 
-/** The one certificate of all, as each of them wants to read it. */
+/** Writes the shared certificate in the format of each peer. */
 export function makeCertificate(stand: string, folder: string): void {
   mkdirSync(folder);
   execFileSync(stand, ['certificate', folder]);

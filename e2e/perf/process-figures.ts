@@ -18,7 +18,7 @@ export function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 }
 
-/** The process and all below it. */
+/** Returns the process and its descendants. */
 export function treeOf(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
@@ -39,11 +39,11 @@ function parentOf(pid: number): number | undefined {
   try {
     return Number(statFields(pid)[1]);
   } catch {
-    return undefined; // ended meanwhile
+    return undefined; // the process ended meanwhile
   }
 }
 
-/** From the state on; the name before it may hold anything. */
+/** Fields from the state on; the name before it may contain any character. */
 function statFields(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,20 +1,20 @@
-// From the rows of `fairlead-agent bench --json` to medians, ratios and a table with the targets beside them.
+// Turns the rows of `fairlead-agent bench --json` into medians, ratios and a table with targets.
 import type { Cell, Target } from './cells.ts';
 import type { Failure } from './measure.ts';
 
-/** Debian's nginx, by each path. */
+/** Baseline for each path: Debian's nginx. */
 const BASELINES: Readonly<Record<AppPath, string>> = { loopback: 'nginx', 'unix-socket': 'nginx_unix' };
 const KIB = 1024;
 
 /** Path of a proxy to its app. A ratio compares rows of the same path only. */
 export type AppPath = 'loopback' | 'unix-socket';
 
-/** One round of one proxy in one cell. */
+/** Row of one round of one proxy in one cell. */
 export interface Row {
   readonly cell: string;
   readonly name: string;
   readonly mode: string;
-  /** Path of its proxy to the app. */
+  /** Path of the proxy to the app. */
   readonly app_path: AppPath;
   readonly clients: number;
   readonly requests: number;
@@ -35,7 +35,7 @@ export interface Figure {
   readonly path: AppPath;
   readonly metric: string;
   readonly value: number;
-  /** Against Debian's nginx in the same cell, by the same path; null for nginx itself and where it takes no part. */
+  /** Ratio to Debian's nginx in the same cell by the same path; null for nginx itself and if nginx takes no part. */
   readonly ratio: number | null;
 }
 
@@ -43,9 +43,9 @@ interface Metric {
   readonly name: string;
   readonly heading: string;
   readonly digits: number;
-  /** Undefined where the mode has no such figure. */
+  /** Returns the figure of a row; undefined if the mode has none. */
   readonly of: (row: Row) => number | null | undefined;
-  /** Over rounds; the median unless told. */
+  /** Aggregates over rounds. Default: the median. */
   readonly over?: (values: readonly number[]) => number;
 }
 
@@ -87,7 +87,7 @@ const METRICS: readonly Metric[] = [
   { name: 'clients', heading: 'clients', digits: 0, of: (row) => row.clients, over: (values) => Math.min(...values) },
 ];
 
-/** Every metric of every proxy in every cell, over its rounds. */
+/** Returns every metric of every proxy in every cell, aggregated over its rounds. */
 export function figures(rows: readonly Row[]): Figure[] {
   const found: Figure[] = [];
   for (const cell of new Set(rows.map((row) => row.cell))) {

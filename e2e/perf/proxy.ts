@@ -1,6 +1,6 @@
-// `npm run perf:proxy`: Fairlead's proxy beside its peers: one certificate, TLS 1.3, AES-128-GCM, two workers, one small app,
-// in interleaved rounds. Prints a table a cell with the targets; `-- --json FILE` saves the figures. It says what it saw:
-// the exit code tells only whether it ran. docs/performance.md explains it.
+// `npm run perf:proxy`: Fairlead's proxy beside its peers in interleaved rounds, with one certificate, TLS 1.3,
+// AES-128-GCM, two workers and one small app. Prints tables with targets and asserts none; `-- --json FILE` saves the
+// figures (docs/performance.md).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
     peers: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
-    /** Measures the release build that is there. */
+    /** Measures an existing release build. */
     built: { type: 'boolean', default: false },
   },
 });
@@ -28,7 +28,7 @@ function note(line: string): void {
   console.log(`  …  ${line}`);
 }
 
-/** Those of `all` that `names` asks for, in the order of `all`. */
+/** Returns the items of `all` that `names` selects, in the order of `all`. */
 function chosen<T extends { readonly name: string }>(all: readonly T[], names: string | undefined): readonly T[] {
   if (names === undefined) return all;
   const wanted = names.split(',');

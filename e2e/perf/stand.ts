@@ -1,4 +1,4 @@
-// Starting and ending the processes of a measurement.
+// Starts and ends the processes of a measurement.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -16,7 +16,7 @@ export interface Serving {
   readonly address: string;
 }
 
-/** Starts a program that prints `{"address"}` once it serves and ends with its standard input. */
+/** Starts a program that prints `{"address"}` once it serves, and that ends with its standard input. */
 export async function serving(program: string, args: readonly string[]): Promise<Serving> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
@@ -29,7 +29,7 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Takes what it prints. */
+  /** File for its output. */
   readonly log: string;
   readonly address: string;
 }
@@ -63,13 +63,13 @@ async function accepts(address: string): Promise<boolean> {
     once(socket, 'connect').then(() => true),
     once(socket, 'close').then(() => false),
   ])
-    // A refusal is an `error` before it is a `close`.
+    // A refused connection emits `error` before `close`.
     .catch(() => false);
   socket.destroy();
   return outcome;
 }
 
-/** A port that nobody listens on now. */
+/** Returns a free TCP port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -80,7 +80,10 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Ends a process: by its standard input where that is ours, else by SIGTERM; one that stays is killed, with all below it. */
+/**
+ * Ends a process by its standard input if that is a pipe of ours, else by SIGTERM; kills it and its descendants if it
+ * stays.
+ */
 export async function stopped(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
@@ -100,7 +103,7 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // Gone meanwhile: as wished.
+    // The process is gone already.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

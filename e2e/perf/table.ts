@@ -1,4 +1,4 @@
-// Prints what was promised beside what was measured.
+// Prints limits beside measured figures.
 export interface Measurement {
   readonly what: string;
   readonly measured: string;
@@ -6,7 +6,7 @@ export interface Measurement {
   readonly kept: boolean;
 }
 
-/** A figure that may not exceed its bound. */
+/** Measurement that must not exceed its limit. */
 export function atMost(what: string, value: number, bound: number, unit: string, digits = 0): Measurement {
   return { what, measured: `${value.toFixed(digits)} ${unit}`, bound: `≤ ${bound} ${unit}`, kept: value <= bound };
 }

@@ -1,4 +1,4 @@
-// How long the first request to a sleeping app takes, and a switch: the agent's own tests with more rounds, for their figures.
+// Measures the first request to a sleeping app, and a switch, with the agent's own tests and more rounds.
 import { run } from '../../tools/lib/command.ts';
 
 const ROUNDS = process.argv[2] ?? '30';

@@ -1,5 +1,5 @@
-// `npm run check:podman`: what is tested with Docker, with Podman in its place: containers of the agent's runtime by themselves,
-// and apps that are images through the whole product, on two servers. Root and Debian's packages; about ten minutes.
+// `npm run check:podman`: repeats the Docker tests with Podman: the agent's container runtime alone, and image apps
+// through the whole product on two servers. Needs root and Debian's packages; takes about ten minutes.
 import { buildAgent, buildWeb } from '../../tools/start/builds.ts';
 import {
   BUSYBOX,

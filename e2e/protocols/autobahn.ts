@@ -1,5 +1,5 @@
-// Autobahn's own cases for WebSocket, through the proxy to an echo app on `ws`, wherever a Python 2.7 is at hand: the suite
-// never left it. Elsewhere it says NOT RUN; the suite `websocket` of fairlead-protocols is the equivalent that always runs.
+// Autobahn's WebSocket cases through the proxy to an echo app on `ws`. Needs Python 2.7 and reports NOT RUN without it;
+// the suite `websocket` of fairlead-protocols is the equivalent that always runs.
 import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,9 +11,9 @@ import type { Case, SuiteResult } from './result.ts';
 import { startStand } from './stand.ts';
 
 const PACKAGE = 'autobahntestsuite==25.10.1';
-/** The largest message of section 9. */
+/** Largest message of section 9. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** Let through on plain HTTP, which the suite speaks: its TLS names no server. */
+/** Path that plain HTTP may reach, because the suite's TLS sends no server name. */
 const PATH = '/.well-known/acme-challenge/echo';
 const GOOD = new Set(['OK', 'NON-STRICT', 'INFORMATIONAL']);
 
@@ -27,7 +27,7 @@ async function findPython(): Promise<string | undefined> {
   return undefined;
 }
 
-/** The folder of its modules, or why there is none. */
+/** Returns the folder of its modules, or why there is none. */
 async function install(python: string): Promise<{ readonly modules: string } | { readonly missing: string }> {
   const folder = cacheFolder('autobahn');
   const modules = join(folder, 'modules');
@@ -73,7 +73,7 @@ export async function runAutobahn(program: string): Promise<SuiteResult> {
   await once(app, 'listening');
   app.on('connection', (socket) => {
     socket.on('message', (data, binary) => socket.send(data, { binary }));
-    // A client that breaks the protocol is what most cases are about.
+    // Most cases are about clients that violate the protocol.
     socket.on('error', () => socket.terminate());
   });
   const address = app.address();

@@ -1,4 +1,4 @@
-// Suites in Rust: those of the crate `fairlead-protocols`, the proxy's own tests, and the properties of its pure parts.
+// Rust suites: the crate `fairlead-protocols`, the proxy's own tests, and the property tests of its pure parts.
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandResult, ROOT, run } from '../../tools/lib/command.ts';
@@ -8,15 +8,15 @@ import type { Case, SuiteResult } from './result.ts';
 
 const MANIFEST = ['--manifest-path', 'agents/Cargo.toml', '--locked'];
 const LINE = /^test (\S+)(?: - should panic)? +\.\.\. (ok|FAILED|ignored)/gm;
-/** The life of the proxy's processes is `check:dataplane-faults`'s. */
+/** `check:dataplane-faults` covers the life of the proxy's processes. */
 const NOT_PROTOCOLS = new Set(['keeper', 'survival']);
 
-/** A test counts as failed when it was left out: nothing here is. */
+/** Counts a skipped test as failed, because none may be skipped. */
 function casesOf(suite: (name: string) => string, output: string): Case[] {
   return [...output.matchAll(LINE)].map(([, name = '', outcome]) => ({ name: suite(name), passed: outcome === 'ok' }));
 }
 
-/** A runner that ends badly without a failed case has one all the same: itself. */
+/** A runner that fails without a failed case counts as a failed case itself. */
 function withExit(suite: string, result: CommandResult, cases: Case[]): SuiteResult {
   const unexplained = result.code !== 0 && cases.every(({ passed }) => passed);
   const ran = cases.length > 0 && !unexplained;
@@ -27,7 +27,7 @@ function withExit(suite: string, result: CommandResult, cases: Case[]): SuiteRes
   };
 }
 
-/** Builds `fairlead-protocols`; answers its file. */
+/** Builds `fairlead-protocols`; returns the path of its binary. */
 export async function buildProtocols(): Promise<string> {
   const built = await run('cargo', ['build', ...MANIFEST, '--quiet', ...likeTests('--bin', 'fairlead-protocols')]);
   if (built.code !== 0) throw new Error(`fairlead-protocols does not build:\n${built.output}`);
@@ -53,7 +53,7 @@ export async function listOwnCases(program: string): Promise<string[]> {
   return [...stdout.matchAll(/^(\S+): test$/gm)].map(([, name = '']) => name);
 }
 
-/** The proxy's integration tests, by file; `npm test` has them in its stage `rust`. */
+/** Runs the proxy's integration tests by file; `npm test` runs them in its stage `rust`. */
 export async function runProxyTests(): Promise<SuiteResult[]> {
   const tests = globSync('agents/crates/proxy/tests/*.rs', { cwd: ROOT })
     .map((file) => basename(file, '.rs'))
@@ -74,7 +74,7 @@ export async function runProxyTests(): Promise<SuiteResult[]> {
   return results;
 }
 
-/** Everything of the crate `route`, its properties with many more cases than in `npm test`. */
+/** Runs the tests of the crate `route`, with many more property cases than `npm test`. */
 export async function runProperties(casesEach: number): Promise<SuiteResult> {
   const args = ['test', ...MANIFEST, '-p', 'fairlead-route', '--lib'];
   const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0', PROPTEST_CASES: String(casesEach) } });

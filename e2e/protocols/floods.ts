@@ -1,9 +1,12 @@
-// `npm run check:floods`: hostile clients against a proxy with few descriptors, over every protocol, while a polite client asks
-// on an open connection and on new ones. `-- --short` does what `npm test` does, `-- FLOOD` runs one flood, and `-- --proxy
-// PROGRAM` floods the `proxy` of another build of `fairlead-protocols`. If a build without a bound fails, the flood works.
+// `npm run check:floods`: hostile clients over every protocol against a proxy with few file descriptors, while a polite
+// client sends requests on open and new connections. `-- --short` is the form of `npm test`, `-- FLOOD` selects one
+// flood.
 import { parseArgs } from 'node:util';
 import { run } from '../../tools/lib/command.ts';
 import { buildProtocols } from './cargo-suites.ts';
+
+// `-- --proxy PROGRAM` floods the `proxy` of another build of `fairlead-protocols`: a flood works if a build without
+// the limit fails.
 
 const GROWTH_MIB_MAX = 128;
 const DESCRIPTORS_PERCENT_MAX = 60;
@@ -13,15 +16,15 @@ interface Flood {
   readonly flood: string;
   readonly growthMib: number;
   readonly descriptorsPercent: number;
-  /** Requests of the polite client, and those of them that failed. */
+  /** Requests of the polite client, and the failed ones among them. */
   readonly asked: number;
   readonly failed: number;
-  /** Latency of the polite client's answers, during the flood and before it. */
+  /** Latency of the polite client, during the flood and before it. */
   readonly p99Ms: number;
   readonly calmP99Ms: number;
 }
 
-/** Line of a flood; other output of a program is ignored. */
+/** Parses the line of a flood; returns undefined for other output. */
 function readFlood(line: string): Flood | undefined {
   const start = line.indexOf('{"flood":');
   return start === -1 ? undefined : (JSON.parse(line.slice(start)) as Flood);
@@ -42,7 +45,7 @@ const { values, positionals } = parseArgs({
 const program = await buildProtocols();
 const floods: Flood[] = [];
 let unread = '';
-// Runs one after another, because each is measured.
+// Runs floods one after another, because each is measured.
 const { code, output } = await run(program, [positionals[0] ?? 'floods/', '--test-threads=1'], {
   env: {
     FAIRLEAD_FLOODS_REPORT: '1',
@@ -62,7 +65,7 @@ const { code, output } = await run(program, [positionals[0] ?? 'floods/', '--tes
 const growth = Math.ceil(Math.max(0, ...floods.map(({ growthMib }) => growthMib)));
 const descriptors = Math.max(0, ...floods.map(({ descriptorsPercent }) => descriptorsPercent));
 const failed = floods.reduce((sum, flood) => sum + flood.failed, 0);
-// A flood that did not run, or exceeded its own bound, has shown nothing.
+// A flood that did not run, or exceeded its own limit, proves nothing.
 const ended = code === 0 && floods.length > 0;
 const passed = ended && growth <= GROWTH_MIB_MAX && descriptors <= DESCRIPTORS_PERCENT_MAX && failed === 0;
 if (!passed) console.log(output.trimEnd().split('\n').slice(-OUTPUT_LINES_MAX).join('\n'));

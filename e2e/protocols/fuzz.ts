@@ -1,5 +1,5 @@
-// The fuzz targets of agents/fuzz: built with coverage instrumentation for the stable toolchain, each run for a while from
-// its committed corpus, two at a time. What is found is left beside the cache, and its path is printed.
+// Fuzz targets of agents/fuzz, built with coverage instrumentation for the stable toolchain. Runs each for a while from
+// its committed corpus, two at a time, and prints the path of any finding.
 import { globSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ROOT, run } from '../../tools/lib/command.ts';
@@ -8,7 +8,7 @@ import type { SuiteResult } from './result.ts';
 
 const FOLDER = join(ROOT, 'agents/fuzz');
 const RUN_AT_ONCE = 2;
-/** What cargo-fuzz gives to rustc, less the sanitizer: nothing in these crates is unsafe. */
+/** Flags of cargo-fuzz for rustc without the sanitizer: nothing in these crates is unsafe. */
 const FLAGS = [
   '--cfg=fuzzing',
   '-Cpasses=sancov-module',
@@ -28,7 +28,7 @@ async function build(): Promise<{ readonly folder: string } | { readonly output:
   const host = /^host: (\S+)$/m.exec((await run('rustc', ['-vV'])).stdout)?.[1] ?? '';
   const target = join(targetFolder(), 'fuzz');
   const args = ['build', '--release', '--locked', '--quiet', '--manifest-path', join(FOLDER, 'Cargo.toml')];
-  // A named target keeps the flags from build scripts, which have no fuzzer to link with.
+  // An explicit target keeps the flags from build scripts, which have no fuzzer to link with.
   const built = await run('cargo', [...args, '--target', host, '--target-dir', target], {
     env: { CARGO_ENCODED_RUSTFLAGS: FLAGS.join('\x1f') },
   });
@@ -43,7 +43,7 @@ export async function runFuzz(secondsEach: number): Promise<SuiteResult> {
   const found = cacheFolder('fuzz');
   let output = '';
   const fuzz = async (target: string) => {
-    // What is learnt in a run is forgotten: each begins from the same seeds.
+    // Discards what a run has learnt: each run begins from the same seeds.
     const learnt = join(found, target);
     rmSync(learnt, { recursive: true, force: true });
     mkdirSync(learnt);

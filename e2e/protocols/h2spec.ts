@@ -9,7 +9,7 @@ import { startStand } from './stand.ts';
 
 const MODULE = join(import.meta.dirname, 'h2spec');
 
-/** h2spec's file, or why there is none. */
+/** Returns h2spec's binary, or why there is none. */
 async function build(): Promise<{ readonly file: string } | { readonly missing: string }> {
   const file = join(cacheFolder('h2spec'), 'h2spec');
   if (existsSync(file)) return { file };
@@ -24,7 +24,7 @@ async function build(): Promise<{ readonly file: string } | { readonly missing: 
 
 const CASE = /<testcase package="([^"]*)" classname="([^"]*)"[^>]*?(?:\/>|>([\s\S]*?)<\/testcase>)/g;
 
-/** Cases of a JUnit report; skipped ones count as failed. */
+/** Parses the cases of a JUnit report; skipped ones count as failed. */
 function readReport(xml: string): Case[] {
   const seen = new Map<string, number>();
   return [...xml.matchAll(CASE)].map(([, section, title, inside]) => {

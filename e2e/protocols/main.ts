@@ -1,6 +1,5 @@
-// `npm run check:protocols`: every protocol suite against the real proxy, with its cases passed, failed and known as gaps.
-// `--short` is what `npm test` runs, `--only SUITE` (repeatable) some groups, `--list` names all cases. The last line is
-// `cases N, failed F`; the exit code is 0 only when F is.
+// `npm run check:protocols`: every protocol suite against the real proxy, with its cases passed, failed and known as
+// gaps. The last line is `cases N, failed F`; exits with 0 only when F is 0.
 import { parseArgs } from 'node:util';
 import { NGINX, requirePrograms } from '../../tools/test/debian.ts';
 import { runAutobahn } from './autobahn.ts';
@@ -10,13 +9,15 @@ import { fuzzTargets, runFuzz } from './fuzz.ts';
 import { runH2spec } from './h2spec.ts';
 import { line, type SuiteResult, tally } from './result.ts';
 
+// `--short` is the form of `npm test`, `--only SUITE` (repeatable) selects groups, `--list` names all cases.
+
 const FUZZ_SECONDS = { short: 20, long: 180 };
 const PROPERTY_CASES = 20_000;
 const OUTPUT_LINES_MAX = 60;
 
 interface Group {
   readonly name: string;
-  /** Whether `npm test` runs it here; it runs the others in its stage `rust`. */
+  /** True if `npm test` runs it here; it runs the others in its stage `rust`. */
   readonly short: boolean;
   readonly run: (program: string, long: boolean) => Promise<readonly SuiteResult[]>;
 }

@@ -1,5 +1,5 @@
-// What a suite found, case by case, and the gaps that are known: one data file names each with its reason, and one that
-// has closed is a failure until it is taken out.
+// Results of a suite by case, and the known gaps. A data file lists each gap with its reason; a gap that has closed is
+// a failure until it is removed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,9 +12,9 @@ export interface Case {
 export interface SuiteResult {
   readonly suite: string;
   readonly cases: readonly Case[];
-  /** Why it could not run at all here; counts as one gap. */
+  /** Reason why it could not run here; counts as one gap. */
   readonly notRun?: string;
-  /** What it said, shown when a case failed. */
+  /** Output, shown when a case failed. */
   readonly output?: string;
 }
 
@@ -27,7 +27,7 @@ interface KnownGap {
 export interface Tally {
   readonly passed: readonly string[];
   readonly failed: readonly string[];
-  /** Name and reason. */
+  /** Name and reason of each gap. */
   readonly gaps: readonly { readonly name: string; readonly reason: string }[];
 }
 

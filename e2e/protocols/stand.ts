@@ -1,4 +1,4 @@
-// A proxy that stays up while a suite of others runs against it.
+// Proxy that runs while a third-party suite tests it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -48,13 +48,13 @@ const ALWAYS = [
   'node-dev',
   'air',
 ];
-/** They serve unless a word tells them to do something else. */
+/** Programs that serve unless an argument makes them do something else. */
 const UNLESS: ReadonlyMap<string, readonly string[]> = new Map([
   ['vite', ['build', 'optimize']],
   ['vitepress', ['build']],
   ['parcel', ['build']],
 ]);
-/** Packages that keep the program behind their command in a file of another name. */
+/** Packages with the command's program in a file of another name. */
 const FILES: readonly (readonly [RegExp, string])[] = [
   [/\/react-scripts\/scripts\/start\.js$/, 'react-scripts start'],
   [/\/next\/dist\/server\/lib\/start-server\.js$/, 'next dev'],
@@ -62,7 +62,7 @@ const FILES: readonly (readonly [RegExp, string])[] = [
 ];
 const SERVER_HEADERS = /^(?:Werkzeug|WSGIServer|SimpleHTTP)\//;
 
-/** Returns the name of the development server that a command line runs; undefined: none. */
+/** Returns the name of the development server that a command line runs; undefined if none. */
 export function developmentServer(argv: readonly string[]): string | undefined {
   for (const [pattern, name] of FILES) if (argv.some((word) => pattern.test(word))) return name;
   for (const [at, word] of argv.entries()) {
@@ -90,14 +90,14 @@ function programOf(word: string): string {
   return base;
 }
 
-/** A word is a program when it comes first, after an interpreter or after options of one. */
+/** True if a word is a program: it comes first, after an interpreter, or after an interpreter's options. */
 function isProgram(argv: readonly string[], at: number): boolean {
   return argv
     .slice(0, at)
     .every((word, index) => index === 0 || word.startsWith('-') || word === 'run' || word === 'exec');
 }
 
-/** Command lines of a process, of its descendants and of all others of its user. */
+/** Returns the command lines of a process, of its descendants and of all others of its user. */
 export function commandLines(pid: number): readonly (readonly string[])[] {
   const user = userOf(pid);
   const parents = new Map<number, number>();

@@ -15,7 +15,7 @@ test('the expected response has no fault', () => {
   expect(faultOf({ path: '/', contains: 'Hello', contentType: 'text/html' }, '/', answer)).toBeUndefined();
 });
 
-test('a pattern stands for what the first page names', () => {
+test('a pattern matches a path on the first page', () => {
   const page = '<script src="/assets/index-C0ffee.js"></script>';
   expect(pathOf({ path: /\/assets\/[\w.-]+\.js/ }, page)).toBe('/assets/index-C0ffee.js');
   expect(pathOf({ path: /assets\/[\w.-]+\.js/ }, page)).toBe('/assets/index-C0ffee.js');

@@ -1,14 +1,14 @@
-// Sends one request over verified HTTPS and HTTP/2, and compares the response. Must never accept another authority than
-// that of the local agent.
+// Sends one request over verified HTTPS and HTTP/2, and compares the response. Invariant: accepts no certificate
+// authority but the local agent's.
 import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Exchange } from './real-app.ts';
 
 export interface Origin {
-  /** Sent as SNI and authority. */
+  /** Host for SNI and authority. */
   readonly host: string;
   readonly port: number;
-  /** PEM of the authority. */
+  /** Certificate authority in PEM. */
   readonly ca: string;
 }
 
@@ -24,7 +24,7 @@ const BODY_SHOWN_MAX = 300;
 /** Sends one request on a connection of its own. */
 export async function ask(origin: Origin, exchange: Exchange, path: string): Promise<Answer> {
   const { host, port, ca } = origin;
-  // `.localhost` names are this machine, whatever its resolver says.
+  // `.localhost` names are this machine, whatever the resolver returns.
   const socket = connectTls({ host: '127.0.0.1', port, servername: host, ca, ALPNProtocols: ['h2'] });
   await secured(socket);
   const session = connect(`https://${host}:${port}`, { createConnection: () => socket });
@@ -62,7 +62,7 @@ function secured(socket: TLSSocket): Promise<void> {
   });
 }
 
-/** Returns what is wrong with an answer as a sentence; undefined: it is the expected one. */
+/** Returns the fault of a response as a sentence; undefined for the expected response. */
 export function faultOf(exchange: Exchange, path: string, { status, headers, body }: Answer): string | undefined {
   const wanted = exchange.status ?? 200;
   const name = `${exchange.method ?? 'GET'} ${path}`;
@@ -75,7 +75,7 @@ export function faultOf(exchange: Exchange, path: string, { status, headers, bod
   return undefined;
 }
 
-/** Returns the path of an exchange; undefined: the first page has none that its pattern matches. */
+/** Returns the path of an exchange; undefined if the first page has no match for its pattern. */
 export function pathOf({ path }: Exchange, firstPage: string): string | undefined {
   if (typeof path === 'string') return path;
   const found = path.exec(firstPage);

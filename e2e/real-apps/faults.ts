@@ -21,7 +21,7 @@ const NEIGHBOURED = [
 const CUT = 'h5bp/html5-boilerplate';
 const LARGE = 'CorentinTh/it-tools';
 const IMAGE_BYTES = 6 * 1024 ** 3;
-/** Free space that the large app's packages do not fit into, above what a build leaves free for the server. */
+/** Free space above the server's build reserve, too little for the packages of the large app. */
 const FREE_BYTES = 450 * 1024 ** 2;
 const CUT_TABLE = 'fairlead_check_cut';
 
@@ -30,7 +30,7 @@ const options = { mirrorFolder: values.mirror, healthySeconds: 1 };
 
 await generateClient(() => undefined);
 await buildAgent(() => undefined);
-// All load the client that was just generated.
+// These modules load the client that was just generated.
 const { System } = await import('../system/harness/system.ts');
 const { loaded } = await import('../system/harness/apps.ts');
 const { beginApp, deployApp } = await import('./run-app.ts');
@@ -86,7 +86,7 @@ async function check(): Promise<void> {
     note(`${name} beside the neighbour`, result.outcome === 'live', result.failureMessage ?? result.outcome);
   }
 
-  /** Resets every connection of builds from the moment that packages are being installed. */
+  /** Resets every connection of builds as soon as packages are being installed. */
   async function deployWithoutNetwork(): Promise<void> {
     await failAndRecover(
       CUT,

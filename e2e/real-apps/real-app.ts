@@ -1,9 +1,9 @@
-// Shape of one app to deploy: an entry of the list of real apps, or an example.
+// Type of one app to deploy: an entry of the list of real apps, or an example.
 import type { UpdateConfigInput } from '@fairlead/core/config';
 
-/** One request to the app, and the response that it must give. */
+/** Request to the app, and the response that it must give. */
 export interface Exchange {
-  /** A pattern stands for the first path of the first page that it matches: names of assets change with each build. */
+  /** A pattern selects the first path on the first page that matches: asset names change with each build. */
   readonly path: string | RegExp;
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
@@ -11,14 +11,14 @@ export interface Exchange {
   /** Default: 200. */
   readonly status?: number;
   readonly contains?: string;
-  /** Beginning of the Content-Type header. */
+  /** Prefix of the Content-Type header. */
   readonly contentType?: string;
 }
 
-/** The error that an app must end with. */
+/** Error that an app must end with. */
 export interface Failure {
   readonly code: string;
-  /** Words that the failure message must quote: the line that says why, or the decisive fact. */
+  /** Text that the failure message must quote: the line with the reason, or the decisive fact. */
   readonly quotes: string;
 }
 
@@ -39,7 +39,7 @@ interface Living {
   /** Settings beside the root folder. With them an app counts as live with one setting. */
   readonly settings?: UpdateConfigInput['settings'];
   readonly first: Exchange;
-  /** An asset, a deep link, or a write and the reading of it. */
+  /** Asset, deep link, or a write and the reading of it. */
   readonly second: readonly [Exchange, ...Exchange[]];
 }
 
@@ -54,9 +54,9 @@ export type RealApp = LivingApp | FailingApp;
 export interface ExampleApp extends ExampleSource, Living {
   /** Runtime that the builder has to find. */
   readonly runtime: string;
-  /** Default: a connection. */
+  /** Default: a TCP connection. */
   readonly healthPath?: string;
-  /** Deployed by `npm test` too: quick, and buildable on every server. */
+  /** True if `npm test` deploys it too: quick, and buildable on every server. */
   readonly isInShortForm?: true;
 }
 

@@ -24,13 +24,13 @@ test.each([
   expect(refusedConnections(['before', line, 'after'])).toEqual([{ host, line }]);
 });
 
-test('the address may stand in a line before the reason', () => {
+test('the address may be in a line before the reason', () => {
   expect(hosts('error: Failed to fetch: `https://github.com/a/b.whl`', '  Caused by: dns error')).toEqual([
     'github.com',
   ]);
 });
 
-test("Node's own words name the host some lines below the code", () => {
+test('Node prints the host some lines below the code', () => {
   expect(hosts("  code: 'ENOTFOUND',", "  syscall: 'getaddrinfo',", "  hostname: 'deno.land'")).toEqual(['deno.land']);
 });
 

@@ -3,11 +3,11 @@
 
 export interface Refusal {
   readonly host: string;
-  /** Line of the log that tells. */
+  /** Log line with the refusal. */
   readonly line: string;
 }
 
-/** Registries that a build may count on. What fails there is never the environment's fault. */
+/** Registries that a build may rely on. A failure there is never the environment's fault. */
 const REGISTRIES = [
   'registry.npmjs.org',
   'registry.yarnpkg.com',
@@ -20,28 +20,28 @@ const REGISTRIES = [
   'sum.golang.org',
   'deb.debian.org',
 ];
-/** Builds go on without an answer of these. */
+/** Telemetry hosts, which builds do not need. */
 const TELEMETRY = /(?:^|\.)(?:telemetry|analytics|stats|sentry)[.-]/;
 
-/** Messages that name the host themselves. */
+/** Messages that contain the host. */
 const NAMING = [
   /\b(?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)/,
   /Could not resolve host(?:name)?:? "?([\w.-]+)/i,
   /\blookup ([\w.-]+)(?: on [\d.:[\]a-f]+)?: (?:no such host|server misbehaving|i\/o timeout|Temporary failure)/,
   /Failed to resolve '([\w.-]+)'/,
-  // The agent's own words about a runtime's publisher.
+  // The agent's own message about a runtime's publisher.
   /^Wanted .*; ([\w.-]+) can't be reached/,
   /host='([\w.-]+)'.*(?:Failed to establish|Max retries|timed out)/,
 ];
-/** Messages that need an address beside them, in their line or in one of those before. */
+/** Messages without a host, which is in the same line or in one before. */
 const REFUSED =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT|Name or service not known|name resolution|failed to lookup address|dns error|error sending request|Connection refused|Network is unreachable|fetch failed|issue establishing a connection|unable to access|Import '[^']+' failed/i;
 const ADDRESS = /\bhttps?:\/\/([\w.-]+)/g;
-/** Node prints the host of a failed look-up some lines below the code. */
+/** Node prints the host of a failed DNS lookup some lines below the code. */
 const HOST_NAME = /^\s*hostname: '([\w.-]+)'/;
 const NEAR_LINES = 5;
 
-/** The refused hosts, each once, with the first line that names it. */
+/** Returns the refused hosts, each once, with the first line that names it. */
 export function refusedConnections(lines: readonly string[]): readonly Refusal[] {
   const found = new Map<string, Refusal>();
   for (const [at, line] of lines.entries()) {

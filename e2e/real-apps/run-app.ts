@@ -1,4 +1,4 @@
-// Deploys one app, sends it requests, and deletes it. Decides whether the app is really live.
+// Deploys one app, sends it requests, and deletes it. Decides if the app is really live.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,12 +27,12 @@ export interface AppResult {
   readonly failureMessage: string | null;
   readonly problems: readonly string[];
   readonly refusals: readonly Refusal[];
-  /** Decisions of the builder, a sentence each. */
+  /** Decisions of the builder, one sentence each. */
   readonly plan: readonly string[];
   /** Command lines of the processes of a live app. */
   readonly processes: readonly string[];
   readonly durationsMs: Readonly<Record<string, number>>;
-  /** The end of the log, unless the app is live. */
+  /** End of the log, unless the app is live. */
   readonly log: readonly string[];
 }
 
@@ -138,13 +138,13 @@ async function finish(system: System, deploymentId: DeploymentId): Promise<Deplo
   try {
     return await system.finished(deploymentId, DEPLOY_TIMEOUT_MS);
   } catch {
-    // A deployment that never ends must not stand in the way of the next one.
+    // A deployment that never ends must not block the next one.
     await system.product.verbs.cancelDeployment({ deploymentId });
     return system.finished(deploymentId);
   }
 }
 
-/** Sends a live app its requests; adds faults to `problems` and command lines to `processes`. */
+/** Sends requests to a live app; adds faults to `problems` and command lines to `processes`. */
 async function examine(
   system: System,
   app: LivingApp | ExampleApp,
@@ -167,7 +167,7 @@ async function examine(
   }
 }
 
-/** Waits, and sends a live app its first request again. */
+/** Waits, then repeats the first request to a live app. */
 async function staysHealthy(
   system: System,
   app: LivingApp | ExampleApp,
@@ -191,7 +191,7 @@ async function instancesOf(system: System, slug: string) {
   return (await system.app(slug)).instances.filter(({ state }) => state !== 'stopped' && state !== 'draining');
 }
 
-/** Returns the body, which is empty when there was no answer. */
+/** Returns the body; empty without a response. */
 async function check(origin: Origin, exchange: Exchange, firstPage: string, problems: string[]): Promise<string> {
   const path = pathOf(exchange, firstPage);
   if (path === undefined) {
@@ -211,7 +211,7 @@ async function check(origin: Origin, exchange: Exchange, firstPage: string, prob
   }
 }
 
-/** Leaves out hosts that this machine reaches: the product refused those, not the environment. */
+/** Drops hosts that this machine can reach: the product refused those, not the environment. */
 async function unreachable(refusals: readonly Refusal[]): Promise<readonly Refusal[]> {
   const reached = await Promise.all(refusals.map(({ host }) => reaches(host)));
   return refusals.filter((_, index) => reached[index] === false);
@@ -232,7 +232,7 @@ function reaches(host: string): Promise<boolean> {
 
 const SLUG_MAX = 40;
 
-/** Returns a slug that no other entry has: one repository may stand in the list with several root folders. */
+/** Returns a slug that no other entry has: one repository may be in the list with several root folders. */
 function slugOf(app: App, index: number): string {
   const text = nameOf(app)
     .toLowerCase()

@@ -1,5 +1,5 @@
-// Deploys a list of apps one by one through one real control plane and agent, and prints each result. A live app is
-// watched while the next ones are deployed. An app that fails never stops the list.
+// Deploys a list of apps one by one through one real control plane and agent, and prints each result. Watches a live
+// app while the next ones deploy. An app that fails never stops the list.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../tools/lib/command.ts';
@@ -8,13 +8,13 @@ import { type App, nameOf } from './real-app.ts';
 import type { AppResult, RunOptions, Watch } from './run-app.ts';
 
 export const HEALTHY_SECONDS = 60;
-/** Apps that are watched at a time: each takes memory. */
+/** Maximum number of watched apps: each takes memory. */
 const WATCHED_MAX = 4;
 
 export interface ListOptions extends RunOptions {
   /** Default: below the clone. */
   readonly dataFolder: string | undefined;
-  /** Gets the results as JSON, written anew after each app. */
+  /** File for the results as JSON, rewritten after each app. */
   readonly outFile: string | undefined;
 }
 
@@ -28,11 +28,11 @@ export interface ListResult {
 export async function runList(apps: readonly (readonly [number, App])[], options: ListOptions): Promise<ListResult> {
   await generateClient(() => undefined);
   await buildAgent(() => undefined);
-  // Both load the client that was just generated.
+  // Both modules load the client that was just generated.
   const { System } = await import('../system/harness/system.ts');
   const { deployApp } = await import('./run-app.ts');
 
-  // The data lies below the clone, as that of `npm start` does: nothing of Fairlead may get into a build.
+  // The data is below the clone, as with `npm start`: no file of Fairlead may get into a build.
   const parent = options.dataFolder ?? join(ROOT, '.fairlead/apps');
   mkdirSync(parent, { recursive: true });
   const results: AppResult[] = [];

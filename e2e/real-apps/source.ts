@@ -1,8 +1,8 @@
-// Finds where a repository is fetched from: GitHub, or a folder of bare mirrors.
+// Locates a repository: on GitHub, or in a folder of bare mirrors.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** Address for `git fetch`. Throws when the folder has no mirror of the repository. */
+/** Returns the URL for `git fetch`. Throws when the folder has no mirror of the repository. */
 export function sourceOf(repository: string, mirrorFolder: string | undefined): string {
   if (mirrorFolder === undefined) return `https://github.com/${repository}.git`;
   const flat = join(mirrorFolder, repository.replace('/', '+'));

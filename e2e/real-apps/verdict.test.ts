@@ -47,7 +47,7 @@ const results = (counts: Partial<Record<Outcome, number>>) =>
     Array.from({ length: count }, () => ({ outcome: outcome as Outcome })),
   );
 
-test('apps that failed as listed do not count as apps', () => {
+test('expected failures do not count as apps', () => {
   const sum = sumUp(results({ live: 2, 'failed as listed': 3, 'wrong advice': 1 }));
   expect(lastLine(sum)).toBe(
     "apps 3, live at first try 2, live with one setting 0, environment's fault 0, wrong advice 1",

@@ -1,25 +1,25 @@
-// Sums up the results of all apps and compares them with the bounds. An app that neither goes live nor fails as listed counts as
-// wrong advice, unless the environment refused a connection that it needs.
+// Sums up the results of all apps and compares them with the limits. An app that neither goes live nor fails as listed
+// counts as wrong advice, unless the environment refused a connection that it needs.
 
 import type { App, FailingApp } from './real-app.ts';
 import type { Refusal } from './refused-connections.ts';
 
-/** End of one app. */
+/** Outcome of one app. */
 export interface Ending {
-  /** State of the deployment at its end. */
+  /** Final state of the deployment. */
   readonly state: string;
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
-  /** Reasons why an app with a live deployment does not count as live, a sentence each. */
+  /** Reasons why an app with a live deployment does not count as live, one sentence each. */
   readonly problems: readonly string[];
-  /** Hosts outside the registries that this machine can not reach either. */
+  /** Hosts outside the registries that this machine cannot reach either. */
   readonly refusals: readonly Refusal[];
 }
 
 export type Outcome = 'live' | 'live with a setting' | "environment's fault" | 'failed as listed' | 'wrong advice';
 
 export interface Sum {
-  /** All but those that failed as listed. */
+  /** Number of apps, without those that failed as listed. */
   readonly apps: number;
   readonly live: number;
   readonly liveWithSetting: number;
@@ -43,7 +43,7 @@ export function outcomeOf(app: App, ending: Ending): Outcome {
   return ending.refusals.some((refusal) => explains(refusal, ending)) ? "environment's fault" : 'wrong advice';
 }
 
-/** Another version of a runtime explains failures of versions alone: the build went on with the server's own. */
+/** A failed runtime download explains version failures only: the build continued with the server's own runtime. */
 function explains({ line }: Refusal, { failureCode }: Ending): boolean {
   return !/^Wanted .* can't be reached, so /.test(line) || VERSION_FAILURES.includes(failureCode ?? '');
 }
@@ -63,7 +63,7 @@ export function sumUp(results: readonly { readonly outcome: Outcome }[]): Sum {
   };
 }
 
-/** Reasons why the whole does not pass; none: it passes. */
+/** Returns the reasons why the run does not pass; empty if it passes. */
 export function shortfalls({ apps, live, environment, wrongAdvice }: Sum): readonly string[] {
   const reachable = apps - environment;
   return [

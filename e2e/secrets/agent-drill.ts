@@ -1,5 +1,5 @@
-// The life of planted secrets on a real server: an agent unseals them, an app is given them by environment and by file, and
-// tells them all in its log, as its build does those that are marked for it, also while the control plane is away and everything waits on the server's disk.
+// Secrets drill on a real server: an agent unseals planted secrets, and an app gets them by environment and file and
+// logs them all, as does its build. Also runs while the control plane is away and logs wait on the server's disk.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { dumpTables } from '@fairlead/db/testing/cluster';
@@ -17,11 +17,14 @@ const SLUG = 'talker';
 const PLANTED = 48;
 
 export interface AgentDrill {
-  /** The values, and each line of those that have several: a log has them apart. */
+  /** Values, and each line of multi-line values: a log has them separately. */
   readonly planted: readonly Planted[];
-  /** The agent's data folder, so that a test can plant a leak. */
+  /** Data folder of the agent, so that a test can plant a leak. */
   readonly agentFolder: string;
-  /** Every file of the server and of the control plane, its tables, and what other processes can see of Fairlead's own. */
+  /**
+   * Returns every file of the server and of the control plane, its tables, and what other processes can see of
+   * Fairlead's own.
+   */
   collect(): Promise<Place[]>;
   stop(): Promise<void>;
 }
@@ -70,7 +73,7 @@ async function live(
   const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
   const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.address(mark) });
   const values = [...environment, ...files].map(({ value }) => value);
-  // Of each kind some are for builds too; that the others were not there is in the digest.
+  // Half of each kind are build secrets too; the digest proves that the others were not there.
   const marked = new Set(planted.filter((_, index) => index % 4 < 2).map(({ name }) => name));
   const built = [...environment, ...files].flatMap(({ name, value }) => (marked.has(name) ? [[name, value]] : []));
 
@@ -84,7 +87,7 @@ async function live(
   gates.open('told-once');
   const first = await system.deploy(appId);
   if (first.state !== 'live') throw new Error(`the talker is ${first.state}: ${first.failureMessage}`);
-  // The search proves nothing if the secrets never went anywhere.
+  // The search proves nothing if the secrets never arrived.
   await waitFor(async () => (await system.get(SLUG)).body === `${digestOf(values)} ${digestOf(built)}`, {
     what: 'the secrets in the app',
     timeoutMs: 30_000,
@@ -102,7 +105,7 @@ async function live(
   await gates.arrived('told-twice');
   await system.controlPlane.stopServices();
   gates.open('told-twice');
-  // The last words of what died belong to the log of the deployment, which waits for the control plane.
+  // The last output of a process that died belongs to the log of the deployment, which waits for the control plane.
   const spooled = await waitForTold(join(system.agentFolder, 'spool'), 'told-twice');
   await system.controlPlane.start();
   const second = await system.finished(deploymentId);
@@ -122,7 +125,7 @@ function digestOf(given: unknown): string {
   return createHash('sha256').update(JSON.stringify(given)).digest('hex');
 }
 
-/** All files of the folder, once one of them has what the app told. */
+/** Returns all files of the folder, once one of them has the app's output. */
 function waitForTold(folder: string, mark: string): Promise<Place[]> {
   const isTold = ({ bytes }: Place) => told(Buffer.from(bytes).toString('latin1'), mark) !== undefined;
   return waitFor(
@@ -134,7 +137,7 @@ function waitForTold(folder: string, mark: string): Promise<Place[]> {
   );
 }
 
-/** The text, once it has the mark and something that stands for a secret. */
+/** Returns the text once it contains the mark and a secret's replacement. */
 function told(text: string, mark: string): string | undefined {
   return text.includes(mark) && text.includes('[redacted]') ? text : undefined;
 }

@@ -1,5 +1,5 @@
-// Owns calls of the API as somebody who signed in, over the same code that answers HTTP. Every answer is kept to be searched,
-// but for the one that a value belongs in.
+// Calls the API as a signed-in person, through the code that serves HTTP. Keeps every response for the search, except
+// the one that may contain a value.
 import { type ApiParts, answerRequest, organizationHeader } from '@fairlead/api';
 import type { TestWorld } from '@fairlead/core/testing';
 
@@ -48,7 +48,7 @@ export async function signedInCaller(
       }),
     );
     const text = await response.text();
-    // The one answer that a value belongs in.
+    // Only this response may contain a value.
     if (!isReveal) keep(`answer ${calls} of ${path}`, `${JSON.stringify([...response.headers])}\n${text}`);
     if (response.ok === fails) throw new Error(`${path} ${fails ? 'did not fail' : `answered ${response.status}`}`);
     const body = JSON.parse(text) as { result?: { data?: { json?: Answer } } };

@@ -1,5 +1,5 @@
-// The life of planted secrets in a real control plane: PostgreSQL, gateway and worker as processes of their own, the API as
-// it answers over HTTP, and an agent on the link. Everything that comes out anywhere is kept as a place to search.
+// Secrets drill in a real control plane: PostgreSQL, gateway and worker as processes, the API over HTTP, and an agent
+// on the link. Collects every output for the search.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,9 +25,9 @@ import { tell } from './story.ts';
 
 export interface Drill {
   readonly planted: readonly Planted[];
-  /** Of the organization and its database, so that a test can plant a leak. */
+  /** Organization and its database, so that a test can plant a leak. */
   readonly world: TestWorld;
-  /** Everything that came out so far, read anew. */
+  /** Returns every output so far, read anew. */
   collect(): Promise<Place[]>;
   stop(): Promise<void>;
 }
@@ -160,7 +160,7 @@ async function run(
   };
 }
 
-/** As the process's log would write it: errors with message, stack and causes. */
+/** Formats an error as the process's log does: with message, stack and causes. */
 function describe(fields: object): string {
   return JSON.stringify(fields, (_, value: unknown) => {
     if (value instanceof Error) return { ...value, message: value.message, stack: value.stack, cause: value.cause };

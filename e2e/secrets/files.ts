@@ -1,11 +1,11 @@
-// Owns reading whole folders as places to search; what is compressed is searched unpacked as well.
+// Reads whole folders for the search; compressed files are searched unpacked as well.
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { Place } from './search.ts';
 
 export async function filesOf(root: string, label: string): Promise<Place[]> {
-  // A folder that never was would pass as one without secrets.
+  // A missing folder would pass as one without secrets.
   await access(root);
   const places: Place[] = [];
   for (const path of await pathsIn(root)) {
@@ -19,7 +19,7 @@ export async function filesOf(root: string, label: string): Promise<Place[]> {
   return places;
 }
 
-/** Files in a folder and below it, one folder at a time: readdir's own recursion fails when a folder goes meanwhile. */
+/** Lists files folder by folder: readdir's own recursion fails when a folder is removed meanwhile. */
 async function pathsIn(root: string): Promise<string[]> {
   const entries = await readdir(root, { withFileTypes: true }).catch(unlessGone);
   const found = (entries ?? []).map(async (entry) => {

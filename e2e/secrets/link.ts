@@ -1,4 +1,4 @@
-// Owns what the drill does over the link as an agent: reads states, reports, and opens what was sealed to it.
+// Agent side of the link for the drill: reads states, reports, and opens sealed values.
 import { fromBinary } from '@bufbuild/protobuf';
 import { DesiredStateSchema, SecretBundleSchema } from '@fairlead/contract/agent';
 import type { OpenFakeLink } from '@fairlead/testkit';
@@ -10,7 +10,7 @@ function decodeState(bytes: Uint8Array) {
   return fromBinary(DesiredStateSchema, bytes);
 }
 
-/** Syncs until the state is as awaited; all that came on the way is kept. */
+/** Syncs until the expected state arrives; keeps everything received meanwhile. */
 export async function nextState(
   link: OpenFakeLink,
   keep: (name: string, bytes: Uint8Array) => void,
@@ -32,7 +32,7 @@ export function report(link: OpenFakeLink, part: object): void {
   link.send({ case: 'report', value: { reportId, ...part } });
 }
 
-/** The search proves nothing if the secrets never went anywhere. */
+/** The search proves nothing if the secrets never arrived. */
 export async function requireArrived(
   state: DesiredState,
   identity: string,

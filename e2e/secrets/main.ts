@@ -1,5 +1,5 @@
-// `npm run check:secrets`: plants secrets in a running control plane and on a real server, and looks for them everywhere else.
-// Its last line is the count; the exit code is zero only when nothing was found.
+// `npm run check:secrets`: plants secrets in a running control plane and on a real server, and searches for them
+// everywhere else. The last line is the count; exits with 0 only when nothing was found.
 import { startAgentDrill } from './agent-drill.ts';
 import { startDrill } from './drill.ts';
 import { search } from './search.ts';

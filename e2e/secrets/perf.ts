@@ -1,5 +1,5 @@
-// `npm run perf:secrets`: what it costs to render and seal the desired states of 50 servers with 200 secrets each, first
-// and again, and to write 200 secrets.
+// `npm run perf:secrets`: measures rendering and sealing the desired states of 50 servers with 200 secrets each, first
+// and again, and writing 200 secrets.
 import { randomBytes } from 'node:crypto';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { createSecretSealer, createSnapshot, updateSecrets } from '@fairlead/core/secret';

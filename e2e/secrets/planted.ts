@@ -1,4 +1,4 @@
-// Owns the values that are planted: of the shapes that real ones have, and of those that escape badly.
+// Values to plant: in the shapes of real secrets, and some that are hard to escape.
 import { randomBytes } from 'node:crypto';
 import type { Planted } from './search.ts';
 

@@ -1,15 +1,18 @@
-// Owns what processes show of themselves: arguments of all, the environment of Fairlead's own, and where an app's files lie.
+// Reads what processes expose: arguments of all, the environment of Fairlead's own, and the location of an app's secret
+// files.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from './search.ts';
 
-/** `instance` is the app's process: its arguments and its parent's are searched, its environment is where secrets belong. */
+/**
+ * `instance` is the app's process: its arguments and its parent's are searched; its environment may contain secrets.
+ */
 export function placesOfProcesses(instance: number, own: readonly number[]): Place[] {
   const ours = [parentOf(instance), ...own];
   return [...[instance, ...ours].map((pid) => placeOf(pid, 'cmdline')), ...ours.map((pid) => placeOf(pid, 'environ'))];
 }
 
-/** Throws unless each of them is a file in memory alone, which only the app and root can read. */
+/** Throws unless each secret file is in memory only, readable by the app and root alone. */
 export function requireOnTmpfs(instance: number, names: readonly string[]): void {
   const environment = readFileSync(`/proc/${instance}/environ`, 'utf8').split('\0');
   const folder = environment.find((entry) => entry.startsWith('FAIRLEAD_SECRETS='))?.split('=')[1];

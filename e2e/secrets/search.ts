@@ -1,5 +1,5 @@
-// Looks for planted secrets in any bytes: as they are, percent-encoded, as base64, JSON-escaped and in hexadecimal. Every
-// byte is looked at once, however many secrets there are.
+// Searches any bytes for planted secrets: as they are, percent-encoded, in base64, JSON-escaped and in hexadecimal.
+// Single pass, however many secrets there are.
 
 export interface Planted {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Place {
 
 export interface Finding {
   readonly place: string;
-  /** Names the secret, never shows it. */
+  /** Name of the secret, never its value. */
   readonly secret: string;
   readonly form: string;
 }
@@ -24,7 +24,7 @@ interface Needle {
   readonly bytes: Buffer;
 }
 
-// Shorter ones would be found by chance.
+// Minimum length in bytes; shorter values would match by chance.
 const needleBytesMin = 8;
 
 export function formsOf({ name, value }: Planted): Needle[] {
@@ -38,7 +38,7 @@ export function formsOf({ name, value }: Planted): Needle[] {
     ['JSON in JSON', JSON.stringify(JSON.stringify(value).slice(1, -1)).slice(1, -1)],
     ['hexadecimal', utf8.toString('hex')],
     ...[0, 1, 2].flatMap((shift): [string, string][] => {
-      // Inside longer base64 a secret begins at any of three places; the characters it shares with its neighbours are cut.
+      // Inside longer base64, a secret begins at one of three offsets; characters shared with its neighbours are cut.
       const whole = Buffer.concat([Buffer.alloc(shift), utf8])
         .toString('base64')
         .replace(/=+$/, '');
@@ -57,7 +57,7 @@ export function formsOf({ name, value }: Planted): Needle[] {
   });
 }
 
-/** Where any form of any secret is. Each secret and form is told once a place. */
+/** Returns the places with any form of any secret, each secret and form once per place. */
 export function search(places: readonly Place[], planted: readonly Planted[]): Finding[] {
   const byHead = new Map<number, Needle[]>();
   const heads = new Uint8Array(1 << 24);

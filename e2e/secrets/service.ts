@@ -1,4 +1,4 @@
-// Owns a process of the control plane: started as in production, and heard to its last word.
+// Process of the control plane: started as in production, with its whole output recorded.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Owns the life of planted secrets: set, replaced, shared, mistyped, revealed, restored, rotated, deployed, read and deleted.
+// Life cycle of planted secrets: set, replaced, shared, mistyped, revealed, restored, rotated, deployed, read and
+// deleted.
 import { WorkState } from '@fairlead/contract/agent';
 import { builtStatus, rolloutStatus, type TestWorld } from '@fairlead/core/testing';
 import type { OpenFakeLink } from '@fairlead/testkit';
@@ -28,7 +29,7 @@ export async function tell({ call, world, link, planted, keep, identity, note }:
   const { groupId } = await call('secret.createGroup', 'POST', { name: 'shared' });
   await call('secret.attachGroup', 'POST', { groupId, appId });
 
-  // Half of them a second time, as somebody who rotates; the last ones in a group.
+  // Writes half of them a second time, as a rotation does; the last ones are in a group.
   const items = planted.map(({ name, value }, index) => ({
     name,
     value,

@@ -1,19 +1,19 @@
-// Owns an app that tells its secrets to whoever listens: on both outputs, in every form that Fairlead promises to take out of
-// what leaves the server. Must never answer with a value: what visitors are told is not ours to change.
+// App that logs its secrets on both outputs, in every form that Fairlead promises to redact. Invariant: no HTTP
+// response contains a value, because responses to visitors are not redacted.
 import { PASS } from '../system/harness/gates.ts';
 import type { Files } from '../system/harness/repository.ts';
 
-/** Longer ones are told as they are only: all their encodings are more than an app's share of the search. */
+/** Longer values are logged as they are only: all their encodings would exceed an app's share of the search. */
 const ENCODED_CHARACTERS_MAX = 4096;
 
 export interface Talk {
   readonly environment: readonly string[];
   readonly files: readonly string[];
-  /** It tells nothing and listens to nobody before this answers. */
+  /** Gate that the app waits at before it logs and listens. */
   readonly gate: string;
-  /** Ends what it tells, and is no secret. */
+  /** Marker at the end of the output; not a secret. */
   readonly mark: string;
-  /** At once, when it has told everything. */
+  /** True if the app exits after its output. */
   readonly dies?: boolean;
 }
 
@@ -29,7 +29,7 @@ const listening: readonly string[] = [
 
 const digesting = "const digestOf = (given) => createHash('sha256').update(JSON.stringify(given)).digest('hex');";
 
-/** What a value looks like on its way out. */
+/** Encodings in which a value is logged. */
 const telling: readonly string[] = [
   'function tellOf(value) {',
   "  console.log('as it is: ' + value);",
@@ -44,8 +44,8 @@ const telling: readonly string[] = [
 ];
 
 /**
- * Answers with the digest of all its values, so that their arrival is known, and with that of those that its build was given,
- * by name. The build tells them all.
+ * App that responds with the digest of all its values, which proves their arrival, and with the digest of its build
+ * secrets by name. The build logs them all.
  */
 export function talking({ environment, files, gate, mark, dies = false }: Talk): Files {
   return {

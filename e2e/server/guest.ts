@@ -1,6 +1,6 @@
-// A server to install on: Debian with systemd and cgroup v2 in qemu, without KVM so that it runs wherever this does, made by
-// debootstrap from Debian's own archive. The only way in is SSH on a loopback port; what this machine serves on loopback
-// reaches it by a tunnel that can be cut. Owns the virtual machine, which ends with it.
+// Virtual machine for the server check: Debian with systemd and cgroup v2 in qemu, without KVM so that it runs
+// anywhere. Its only access is SSH on a loopback port; a tunnel that can be cut forwards loopback ports of this
+// machine.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -20,14 +20,14 @@ import { nodeOf } from '../../tools/lib/install.mjs';
 import { waitFor } from '../../tools/lib/wait.ts';
 
 export interface Guest {
-  /** On this machine, leads to 443 of the guest. */
+  /** Port on this machine that forwards to 443 of the guest. */
   readonly httpsPort: number;
   /** Runs a script as root; throws when it fails. */
   sh(script: string, environment?: Readonly<Record<string, string>>): Promise<string>;
-  /** From then on these ports of this machine's loopback are the guest's, too. */
+  /** Forwards these ports of the guest's loopback to this machine's. */
   connect(ports: readonly number[]): Promise<void>;
   disconnect(): Promise<void>;
-  /** Restarts it whole; resolves when SSH answers again. */
+  /** Reboots the guest; resolves when SSH responds again. */
   reboot(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ const DISK = '4G';
 const MEMORY_MB = 1536;
 const BOOT_TIMEOUT_MS = 10 * 60_000;
 
-/** `folder` keeps what debootstrap made for the next time; each guest starts from a disk of its own. */
+/** `folder` caches debootstrap's result; each guest starts from a disk of its own. */
 export async function startGuest(folder: string, note: (line: string) => void): Promise<Guest> {
   mkdirSync(folder, { recursive: true });
   const root = await makeRoot(folder, note);
@@ -131,7 +131,7 @@ export async function startGuest(folder: string, note: (line: string) => void): 
   return {
     httpsPort,
     async sh(script, environment = {}) {
-      // By standard input: an argument would show in the guest's list of processes.
+      // Passes values by standard input: an argument would show in the guest's process list.
       const assignments = Object.entries(environment).map(([name, value]) => `export ${name}='${quoted(value)}'\n`);
       const { code, output, stdout } = await attempt(assignments.join('') + script);
       if (code !== 0) throw new Error(`in the guest:\n${output}`);
@@ -146,7 +146,7 @@ export async function startGuest(folder: string, note: (line: string) => void): 
     disconnect,
     async reboot() {
       const before = await bootId();
-      // Its connection ends with the machine, so how it ended says nothing.
+      // The reboot ends the connection, so its exit code means nothing.
       await attempt('systemctl reboot');
       await up(before);
     },
@@ -207,7 +207,7 @@ function runWith(
     });
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? 1, output, stdout }));
-    // A connection that breaks first is told by the exit code.
+    // The exit code reports a connection that breaks first.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });

@@ -1,7 +1,5 @@
-// `npm run check:server`: a real server. Debian with systemd and cgroup v2 in qemu; the dashboard's line pasted there; an app
-// deployed; the service restarted and killed under traffic; a reboot without a control plane; another binary in the agent's
-// place, by hand and from the dashboard, and two from there that are none. Last line `steps N, failed F`. Needs root and Debian; half an hour, most of it emulation. `-- --folder F` keeps the
-// Debian for the next time.
+// `npm run check:server`: installs Fairlead on a real Debian server with systemd in qemu, deploys an app, and restarts,
+// reboots and upgrades the agent under traffic. Last line: `steps N, failed F`.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +15,9 @@ import { answering } from '../system/harness/apps.ts';
 import { AGENT_BINARY } from '../system/harness/assemble.ts';
 import { serveRepositories } from '../system/harness/repository.ts';
 import { type Guest, startGuest } from './guest.ts';
+
+// The upgrades replace the binary manually and from the dashboard; two programs from there are bad. Needs root and
+// Debian, and half an hour for the emulation; `-- --folder F` keeps the Debian for the next run.
 
 interface AppRow {
   readonly id: string;
@@ -81,7 +82,7 @@ console.log(`load of the machine: ${loadavg().join(' ')}`);
 console.log(`steps ${steps}, failed ${failed}`);
 process.exitCode = failed === 0 && steps > 0 ? 0 : 1;
 
-/** Puts the program that the dashboard offers, whole or not at all. */
+/** Replaces the program that the dashboard offers, atomically. */
 function offerFrom(path: string): (program: Buffer) => void {
   return (program) => {
     writeFileSync(`${path}.new`, program);
@@ -117,7 +118,7 @@ async function proveServer(stage: Stage): Promise<void> {
         try {
           return (await get()).body === 'it is there';
         } catch {
-          return false; // not yet up
+          return false; // the guest is not up yet
         }
       },
       { what: 'the app over HTTPS', timeoutMs: SLOW_MS, everyMs: 500 },
@@ -142,7 +143,7 @@ async function proveServer(stage: Stage): Promise<void> {
     await dashboard.call('deployment.create', { appId: id }, organization);
     await live(lastDeployment?.id);
   };
-  /** Requests while something happens; none may fail. */
+  /** Sends requests while `work` runs; none may fail. */
   const undisturbed = async (work: () => Promise<string>) => {
     const traffic = startTraffic({ host: HOST, port: guest.httpsPort, caFile, path: '/', connections: 2 });
     await traffic.more(20, SLOW_MS);
@@ -196,10 +197,10 @@ done`);
     return groups.trim().replaceAll('\n', ', ');
   });
   await step('the agent’s own diagnosis', async () => {
-    // Git, node and npm are no part of this; what systemd and the kernel give is.
+    // Checks only what systemd and the kernel provide, not Git, node or npm.
     const text = await guest.sh('fairlead-agent check --data /var/lib/fairlead --json || true');
     const findings = JSON.parse(text) as { what: string; verdict: string; detail: string }[];
-    // The guest's kernel is older than the scopes of Landlock, and the agent says so.
+    // The guest's kernel is older than Landlock's scopes, and the agent reports that.
     const bad = findings.filter(
       ({ what, verdict, detail }) =>
         ['limits', 'isolation', 'proxy', 'link'].includes(what) &&
@@ -267,7 +268,7 @@ done`);
   await step('another binary takes the agent’s place', async () => {
     const before = await appPid();
     return undisturbed(async () => {
-      // The same program and yet another file, as far as anybody can tell.
+      // Appending a byte makes another file of the same program.
       await guest.sh(`cp /usr/local/bin/fairlead-agent /root/next
 printf x >>/root/next
 install -m 0755 /root/next /usr/local/bin/fairlead-agent
@@ -277,7 +278,7 @@ systemctl restart fairlead-agent`);
       return 'the instance stayed';
     });
   });
-  /** Asks for a program and answers how that ended; the instance stays whatever happens. */
+  /** Requests an upgrade and returns its outcome; the instance must survive it. */
   const upgrade = (program: Buffer) =>
     undisturbed(async () => {
       const before = await appPid();

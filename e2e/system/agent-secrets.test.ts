@@ -1,4 +1,4 @@
-// Secrets that an app was given, and told to its log, are nowhere on a real server but with that app.
+// Tests that secrets of an app, which logs them, are nowhere on a real server except with that app.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
@@ -29,7 +29,7 @@ test('no planted secret is in a file of the server, its spool, its logs, its sta
   expect(search(places, drill.planted)).toEqual([]);
 });
 
-test('a leak that is planted among the packed logs of apps is found', async () => {
+test('a leak planted in the packed logs of apps is found', async () => {
   const leaked = drill.planted[5];
   if (leaked === undefined) throw new Error('nothing is planted');
   const folder = join(drill.agentFolder, 'logs/apps/leak');

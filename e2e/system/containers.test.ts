@@ -1,5 +1,5 @@
-// Apps that are images, through the whole product: built from a Dockerfile on a server with a real engine, run as containers
-// behind the proxy there and on a second server with an engine of its own, redeployed under load and rolled back.
+// Tests of image apps through the whole product: built from a Dockerfile with a real engine, run as containers on two
+// servers, redeployed under load and rolled back.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +17,10 @@ let fleet: Fleet;
 let engine: Engine;
 let registry: Registry;
 let server: FleetServer;
-/** Another one, whose engine has no image at all and whose network knows no registry. */
+/** Second server: its engine has no image at all, and its network knows no registry. */
 let quay: FleetServer;
 let quayEngine: Engine;
-/** Of the app that goes from one version to the next, and then to both. */
+/** Repository of the app that is upgraded, and later runs on both servers. */
 let crane: Repository;
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ function openQuay(): Promise<FleetServer> {
   });
 }
 
-/** What both servers answer. */
+/** Returns the responses of both servers. */
 const bodies = (host: string) => Promise.all([server, quay].map(async (one) => (await one.get(host)).body));
 
 const imageOf = async (one: Engine, deploymentId: string) =>
@@ -66,7 +66,7 @@ const contained = (text: string): Files => ({
   Dockerfile: 'FROM node:24-slim\nWORKDIR /app\nCOPY . .\nUSER node\nCMD ["node", "server.js"]\n',
 });
 
-test('the example with a Dockerfile runs as a container with few rights, and is asked for through the proxy', {
+test('the Dockerfile example runs as a container with few privileges behind the proxy', {
   timeout: 240_000,
 }, async () => {
   const file = (name: string) => readFileSync(join(ROOT, 'examples/hello-dockerfile', name), 'utf8');
@@ -80,7 +80,7 @@ test('the example with a Dockerfile runs as a container with few rights, and is 
 
   const [container] = await engine.containers();
   expect(container?.Labels).toMatchObject({ 'dev.fairlead.app': made.appId, 'dev.fairlead.deployment': made.id });
-  // None of the rights of docs/running.md, which are for root, not even as a bound.
+  // The container has none of the capabilities that docs/running.md grants to root, not even in its bounding set.
   const status = await engine.status(container?.Id ?? '');
   expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
   expect(status).toMatch(/^CapEff:\t0{16}$/m);
@@ -88,7 +88,7 @@ test('the example with a Dockerfile runs as a container with few rights, and is 
   expect(status).toMatch(/^NoNewPrivs:\t1$/m);
 });
 
-test('a new version takes over under load without a failed request, and a rollback brings the old one back', {
+test('a new version takes over under load without a failed request, and a rollback restores the old one', {
   timeout: 300_000,
 }, async () => {
   crane = await system.repositories.create('crane', contained('one'));
@@ -108,7 +108,7 @@ test('a new version takes over under load without a failed request, and a rollba
   } finally {
     expect((await load.stop()).failures).toEqual([]);
   }
-  // Those that left are gone from the engine too.
+  // The engine has removed the stopped containers, too.
   await waitFor(
     async () =>
       (await engine.containers()).filter(({ Labels }) => Labels['dev.fairlead.app'] === first.appId).length === 1,
@@ -116,7 +116,7 @@ test('a new version takes over under load without a failed request, and a rollba
   );
 });
 
-test('built on one server, the same image runs on the other too, which fetches it and proves what it got', {
+test('an image built on one server runs on the other, which fetches and verifies it', {
   timeout: 240_000,
 }, async () => {
   const { verbs } = system.product;
@@ -135,14 +135,14 @@ test('built on one server, the same image runs on the other too, which fetches i
   const hex = (items[0]?.artifactDigest ?? '').slice('sha256:'.length);
   const got = readFileSync(join(quay.folder, 'artifacts', `${hex}.tar.zst`));
   expect(createHash('sha256').update(got).digest('hex')).toBe(hex);
-  // One image, by its content, and on the other server nothing of what it was built with.
+  // Both have the same image by content, and the second server has no build inputs.
   const [here, there] = await Promise.all([engine, quayEngine].map((one) => imageOf(one, deployment.id)));
   expect(there).toMatch(/[0-9a-f]{64}/);
   expect(there).toBe(here);
   expect(await quayEngine.images()).toEqual([expect.stringMatching(/^fairlead\.invalid\/release\//)]);
 });
 
-test('an image of a registry with a password is pulled by its digest with what was sealed, and refused without', {
+test('an image in a private registry is pulled by digest with its sealed password, and refused without', {
   timeout: 300_000,
 }, async () => {
   const image = await engine.publish(registry, 'shop', contained('published'));
@@ -151,7 +151,7 @@ test('an image of a registry with a password is pulled by its digest with what w
   expect(await system.deploy(wrong)).toMatchObject({ state: 'failed', failureCode: 'build.container_failed' });
 
   const appId = await system.createImageApp('shop', image, login, server.id);
-  // The other server has neither the password nor a way to the registry: it gets what was pulled once.
+  // The other server has neither the password nor a route to the registry: it gets the image that was pulled once.
   await system.product.verbs.attachServer({ appId, serverId: quay.id });
   const deployment = await system.deploy(appId);
   expect(deployment).toMatchObject({ state: 'live', failureMessage: null, commitSubject: image });

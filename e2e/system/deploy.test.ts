@@ -1,4 +1,5 @@
-// The deploy path on real processes: clone over HTTP, build, health, switch; what a bad commit does; rollback; cancel.
+// Tests of the deployment path on real processes: clone over HTTP, build, health check, switch, a bad commit, rollback
+// and cancel.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
@@ -29,7 +30,7 @@ test('the sample app is cloned by its URL, pinned to the commit and served over 
   expect(page.body).toContain('It runs.');
 });
 
-test("names of the repository's .env.example that nobody set are told, until they are set", async () => {
+test("missing names from the repository's .env.example are reported until they are set", async () => {
   const files = { ...answering('expects'), '.env.example': 'API_TOKEN=example\n# the port is ours\nPORT=3000\n' };
   const repository = await system.repositories.create('expects', files);
   const first = await system.createApp('expects', repository);
@@ -53,7 +54,7 @@ test('an instance runs as an unprivileged user of its own', async () => {
   expect(uids[0]).toBeGreaterThan(0);
 });
 
-test('a bad commit fails with its log kept while the old release serves on; a rollback brings an older release back', async () => {
+test('a bad commit fails with its log stored while the old release stays live; a rollback restores an older release', async () => {
   const repository = await system.repositories.create('changing', answering('one'));
   const first = await system.createApp('changing', repository);
   expect(first).toMatchObject({ state: 'live' });
@@ -85,7 +86,7 @@ test('a bad commit fails with its log kept while the old release serves on; a ro
   expect(await system.get('changing')).toEqual({ status: 200, body: 'one' });
 });
 
-test('a deploy under traffic answers every request', async () => {
+test('a deployment under traffic answers every request', async () => {
   const repository = await system.repositories.create('busy', answering('before'));
   const { appId } = await system.createApp('busy', repository);
   const traffic = system.traffic('busy', '/');
@@ -97,7 +98,7 @@ test('a deploy under traffic answers every request', async () => {
   expect((await traffic.stop()).failures).toEqual([]);
 });
 
-test('an app on a Unix socket is asked there and has no port, and a deploy of it under traffic answers every request', async () => {
+test('an app on a Unix socket is reached there without a port, and a deployment of it under traffic answers every request', async () => {
   const repository = await system.repositories.create('unix', answeringOnSocket('before'));
   const { appId, state } = await system.createApp('unix', repository);
   expect(state).toBe('live');

@@ -1,4 +1,4 @@
-// The short form of `npm run check:deploys`.
+// Short form of `npm run check:deploys`.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { drillDeploys } from '../deploys/drill.ts';
 import { System } from './harness/system.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test('deployments, rollbacks, restarts and scalings under load of every kind lose nothing', {
+test('deployments, rollbacks, restarts and scalings lose nothing under all kinds of load', {
   timeout: 600_000,
 }, async () => {
   const { deployments, problems, load } = await drillDeploys(system, { rounds: 4 });

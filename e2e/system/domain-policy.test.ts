@@ -1,4 +1,4 @@
-// What a person sets for a domain is what its visitors meet, a moment later and without a deployment.
+// Tests that a domain's policy applies to visitors within moments and without a deployment.
 import { policyInputSchema } from '@fairlead/core/traffic';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
@@ -18,7 +18,7 @@ const basic = (name: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
 });
 
-/** Sets it, and waits until the door answers otherwise than before. */
+/** Sets the policy, and waits until the proxy responds with the new status. */
 async function follow(policy: object, status: number): Promise<void> {
   const [domain] = (await system.app('door')).domains;
   if (domain === undefined) throw new Error('the app has no domain');
@@ -26,30 +26,30 @@ async function follow(policy: object, status: number): Promise<void> {
   await waitFor(async () => (await ask()).status === status, { what: `the status ${status}`, timeoutMs: 20_000 });
 }
 
-test('a password is asked for, and opens', async () => {
+test('basic authentication asks for a password and accepts it', async () => {
   await follow({ basicAuth: { realm: 'Staging', users: [{ name: 'ann', password: 'correct horse' }] } }, 401);
   expect(await ask(basic('ann', 'wrong horse'))).toMatchObject({ status: 401 });
   expect(await ask(basic('ann', 'correct horse'))).toEqual({ status: 200, body: 'inside' });
 
-  // Named again without a password, she keeps hers beside another rule.
+  // A user who is listed again without a password keeps the stored one beside another rule.
   await follow({ basicAuth: { users: [{ name: 'ann' }] }, deny: ['192.0.2.0/24'] }, 401);
   expect(await ask(basic('ann', 'correct horse'))).toEqual({ status: 200, body: 'inside' });
 });
 
-test('addresses are turned away, and the app never hears of them', async () => {
+test('denied addresses are refused, and the app gets no request', async () => {
   await follow({ deny: ['127.0.0.0/8'] }, 403);
 });
 
-test('a page stands in for the app while it is worked on', async () => {
+test('a maintenance page replaces the app', async () => {
   await follow({ maintenance: { body: '<h1>Back at ten</h1>' } }, 503);
   expect(await ask()).toEqual({ status: 503, body: '<h1>Back at ten</h1>' });
 });
 
-test('a redirect leads elsewhere', async () => {
+test('a redirect points elsewhere', async () => {
   await follow({ redirect: { to: 'https://example.com/new' } }, 308);
 });
 
-test('without a policy the door is as it was', async () => {
+test('without a policy the proxy behaves as before', async () => {
   await follow({}, 200);
   expect(await ask()).toEqual({ status: 200, body: 'inside' });
 });

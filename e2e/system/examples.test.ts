@@ -1,5 +1,5 @@
-// Some apps of examples/, each through the whole product: pushed by git, found out, built and run by a real agent with what the
-// registries have of its runtime, and asked through the proxy. `npm run check:examples` deploys all of them.
+// Tests of some apps in examples/ through the whole product: pushed by git, detected, built and run by a real agent,
+// and reached through the proxy. `npm run check:examples` deploys all of them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SHORT_EXAMPLES } from '../real-apps/list/examples.ts';
 import { System } from './harness/system.ts';

@@ -1,4 +1,5 @@
-// Deployments that cannot work: each fails with a code and a sentence that says what to do, and harms nothing that served.
+// Tests of deployments that cannot work: each fails with a code and a message that says what to do, and the live
+// release is unharmed.
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../tools/lib/free-ports.ts';
@@ -16,26 +17,26 @@ afterAll(() => system?.stop());
 function expectFailure(deployment: DeploymentDetail, code: string): string {
   expect(deployment).toMatchObject({ state: 'failed', failureCode: code });
   const message = deployment.failureMessage ?? '';
-  // A whole sentence, not a code or a stack.
+  // A complete sentence, not a code or a stack.
   expect(message).toMatch(/^[A-Z`].{20,}\.$/s);
   expect(message).not.toMatch(/\bat .+:\d+:\d+|Error:|undefined|panicked/);
   return message;
 }
 
-// Side by side: waiting for an app that never listens takes the whole of its time.
+// Runs concurrently: an app that never listens uses its whole timeout.
 test.concurrent('a repository that does not exist', async () => {
   const url = (await system.repositories.create('some', answering('x'))).url.replace('/some.git', '/none.git');
   const deployment = await system.createApp('nowhere', { url });
   expectFailure(deployment, 'build.clone_failed');
 });
 
-test.concurrent('an app that never listens is told which port to listen on', async () => {
+test.concurrent('an app that never listens gets a message with the port to listen on', async () => {
   const repository = await system.repositories.create('silent', NEVER_LISTENING);
   const message = expectFailure(await system.createApp('silent', repository), 'rollout.not_listening');
   expect(message).toContain('PORT');
 });
 
-test.concurrent('a program that ends by itself is told to be a worker or a job', async () => {
+test.concurrent('a program that exits gets the advice to run it as a worker or a job', async () => {
   const repository = await system.repositories.create('job', ENDING);
   const message = expectFailure(await system.createApp('job', repository), 'rollout.ended');
   expect(message).toContain('Settings → Workers');
@@ -52,7 +53,7 @@ test.concurrent('an app that listens on another port is served there, and the lo
   await waitFor(told, { what: 'the port in the log', timeoutMs: 10_000 });
 });
 
-test.concurrent('an app that crashes in a loop fails, its output kept, and what served before serves on', async () => {
+test.concurrent('an app that crashes in a loop fails with its output stored, and the live release stays live', async () => {
   const repository = await system.repositories.create('fragile', answering('steady'));
   const good = await system.createApp('fragile', repository);
   expect(good).toMatchObject({ state: 'live' });
@@ -61,7 +62,7 @@ test.concurrent('an app that crashes in a loop fails, its output kept, and what 
   await repository.commit('Crash at once', crashing('no rope left'));
   const deployment = await system.deploy(good.appId);
   expect(expectFailure(deployment, 'rollout.crash_loop')).toContain('`no rope left`');
-  // Lines travel beside the report that ends the deployment, and may come after it.
+  // Lines travel separately from the report that ends the deployment, and may arrive later.
   const kept = async () => (await system.log(deployment.id)).some((line) => line.includes('no rope left'));
   await waitFor(kept, { what: "the app's last words in the log", timeoutMs: 10_000 });
 

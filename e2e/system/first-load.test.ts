@@ -1,8 +1,8 @@
-// Pages stay light: what a browser must load before a page lives is bounded, page by page.
+// Test of the limit on the JavaScript that each page loads first.
 import { expect, test } from 'vitest';
 import { measureFirstLoad } from '../perf/first-load.ts';
 
-test('no page makes a browser load more JavaScript than its bound', async () => {
+test('no page loads more JavaScript than its limit', async () => {
   const pages = await measureFirstLoad();
   expect(pages.length).toBeGreaterThan(15);
   expect(pages.filter(({ kept }) => !kept)).toEqual([]);

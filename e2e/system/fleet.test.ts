@@ -1,5 +1,5 @@
-// Two servers of one organization, each in a network of its own: what happens to one is nothing to the other, and what an app
-// has on both goes live on both or on neither.
+// Tests of two servers of one organization in networks of their own: a failure of one does not affect the other, and a
+// deployment to both goes live on both or on neither.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { System } from './harness/system.ts';
 const SHARED = 'both';
 const HOST = `${SHARED}.localhost`;
 const MEGABYTE = 1024 * 1024;
-/** A server that takes nothing up is given two minutes, and whoever sweeps comes within another. */
+/** The control plane allows a server two minutes to take up a state, and the sweep follows within another. */
 const LOSS_TIMEOUT_MS = 240_000;
 
 interface Place {
@@ -28,7 +28,7 @@ let system: System;
 let fleet: Fleet;
 let east: Place;
 let west: Place;
-/** Of the app that both servers have. */
+/** App on both servers. */
 let shared: { readonly appId: AppId; readonly repository: Repository };
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function open(name: string): Promise<Place> {
 const isOnline = async (place: Place) => (await place.server.summary()).state === 'online';
 const serving = () => Promise.all([east, west].map(async ({ server }) => (await server.get(HOST)).body));
 
-/** The end of a deployment of the shared app: its state, why it failed, and what became of each server. */
+/** Returns the outcome of the shared app's deployment: its state, its failure, and the roll-out on each server. */
 async function ended(deploymentId: DeploymentId) {
   const { state, failureMessage, servers } = await system.finished(deploymentId, LOSS_TIMEOUT_MS);
   return { state, failureMessage, servers: servers.map((each) => each.state) };
@@ -63,7 +63,7 @@ async function deployShared(subject: string, files: Readonly<Record<string, stri
 }
 const live = { state: 'live', failureMessage: null, servers: ['live', 'live'] };
 
-/** Load on both servers while `work` goes on; answers what failed of it. */
+/** Runs `work` under load on both servers; returns the failed requests. */
 async function underLoad(work: () => Promise<void>): Promise<readonly unknown[]> {
   const loads = [east, west].map(({ server }) => server.load(HOST));
   try {
@@ -75,7 +75,7 @@ async function underLoad(work: () => Promise<void>): Promise<readonly unknown[]>
   return loads.flatMap((load) => load.result().failures);
 }
 
-test('each deploys its own app at the same time, and serves only that', async () => {
+test('each server deploys its own app at the same time, and serves only that', async () => {
   const deployed = await Promise.all(
     [east, west].map(({ slug, repository, server }) =>
       system.createApp(slug, { url: fleet.repositoryUrl(repository.url) }, '', server.id),
@@ -87,11 +87,11 @@ test('each deploys its own app at the same time, and serves only that', async ()
   ]);
   expect(await east.server.get(east.host)).toEqual({ status: 200, body: 'east 1' });
   expect(await west.server.get(west.host)).toEqual({ status: 200, body: 'west 1' });
-  // No certificate either, for what is not here.
+  // A server has no certificate for an app that is not on it.
   await expect(east.server.get(west.host)).rejects.toMatchObject({ code: 'EPROTO' });
 });
 
-test('an app on both is built on the first and fetched by the other, which proves what it got', async () => {
+test('an app on both is built on the first and fetched by the other, which verifies it', async () => {
   const repository = await system.repositories.create(SHARED, loaded('both 1'));
   const first = await system.createApp(SHARED, { url: fleet.repositoryUrl(repository.url) }, '', east.server.id);
   expect([first.state, first.failureMessage]).toEqual(['live', null]);
@@ -110,13 +110,13 @@ test('an app on both is built on the first and fetched by the other, which prove
   const hex = (items[0]?.artifactDigest ?? '').slice('sha256:'.length);
   const got = readFileSync(join(west.server.folder, 'artifacts', `${hex}.tar.zst`));
   expect(createHash('sha256').update(got).digest('hex')).toBe(hex);
-  // What a builder keeps for the next build is where it was built, and only there.
+  // Build caches exist only on the server that built the app.
   const caches = ({ server }: Place) =>
     readdirSync(join(server.folder, 'caches')).filter((name) => name.includes(first.appId));
   expect([caches(east).length > 0, caches(west)]).toEqual([true, []]);
 });
 
-test('scaled, restarted, rolled out one by one and rolled back under load, both change and no request fails', {
+test('scaling, restart, rolling deployment and rollback under load change both servers without a failed request', {
   timeout: 240_000,
 }, async () => {
   const { verbs } = system.product;
@@ -151,7 +151,7 @@ test('scaled, restarted, rolled out one by one and rolled back under load, both 
   expect(failures).toEqual([]);
 });
 
-test('one that fails on the second server is taken back on the first, and visitors of both never notice', {
+test('a deployment that fails on the second server is rolled back on the first, unnoticed by visitors', {
   timeout: 240_000,
 }, async () => {
   const failures = await underLoad(async () => {
@@ -167,7 +167,7 @@ test('one that fails on the second server is taken back on the first, and visito
   expect(failures).toEqual([]);
 });
 
-test('a transfer that breaks off in the middle goes on where it was, once cable and gateway are back', {
+test('an interrupted transfer resumes once the link and the gateway are back', {
   timeout: 240_000,
 }, async () => {
   await shared.repository.commit('A large one', loadedFor('both 5', { ballastBytes: 100 * MEGABYTE }));
@@ -188,13 +188,13 @@ test('a transfer that breaks off in the middle goes on where it was, once cable 
   expect(system.logOf('west')).toContain('a file comes in parts');
 });
 
-test('one is cut off: it serves on, the other deploys, and what both should get ends in a sentence and changes nothing', {
+test('a server that is cut off keeps serving, the other deploys, and a deployment to both fails with a message and no change', {
   timeout: 400_000,
 }, async () => {
   const load = east.server.load(east.host);
   await west.server.namespace.cut();
   try {
-    // Live in the east, and the west never takes it up.
+    // The deployment is live in the east, and the west never takes it up.
     const lost = deployShared('Nobody answers in the west', loadedFor('both 6', {}));
     await waitFor(async () => !(await isOnline(west)), { what: 'the loss in the list of servers', timeoutMs: 90_000 });
     expect(await west.server.getInside(west.host)).toBe('west 1');
@@ -213,7 +213,7 @@ test('one is cut off: it serves on, the other deploys, and what both should get 
     expect(await west.server.getInside(HOST)).toBe('both 5');
 
     await west.server.namespace.mend();
-    // The first of its deployments may have been given up by now; the next one finds it well.
+    // The first deployment after the outage may have been given up by now; the next one succeeds.
     await system.finished(waiting.deploymentId, LOSS_TIMEOUT_MS);
     expect(await system.deploy((await system.app(west.slug)).id)).toMatchObject({
       state: 'live',

@@ -1,4 +1,4 @@
-// The short form of `npm run check:isolation`: a dozen attacks in each mode, and one test each for what they came to.
+// Short form of `npm run check:isolation`: a dozen attacks in each mode, with one test for each mode.
 import { beforeAll, expect, test } from 'vitest';
 import type { Mode } from '../isolation/attack.ts';
 import { attacksOf, checkIsolation, problemsOf, problemsOfSentences } from '../isolation/check.ts';

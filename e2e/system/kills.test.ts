@@ -1,4 +1,4 @@
-// The short form of `npm run check:kills`: each process once, at a step where its death could hurt.
+// Short form of `npm run check:kills`: each process once, at a step where its death could hurt.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kill, KillDrill } from '../kills/drill.ts';
 import { type Gates, openGates } from './harness/gates.ts';

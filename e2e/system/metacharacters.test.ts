@@ -1,5 +1,5 @@
-// Every text that a person can type, full of what shells, option parsers and terminals read as more than text: it is refused
-// in a sentence, or it arrives as it was typed and runs nothing, on a real server. A word that did run would leave a file.
+// Tests of shell, option-parser and terminal metacharacters in every text field, on a real server. A value is refused
+// with a message, or arrives unchanged and runs nothing; an executed one would create a file.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   system = await System.start();
   folder = mkdtempSync(join(tmpdir(), 'fairlead-meta-'));
   chmodSync(folder, 0o711);
-  // Open to everybody, so that whoever runs a word can leave its trace.
+  // World-writable, so that any user's process could create the file.
   mkdirSync(join(folder, 't'));
   chmodSync(join(folder, 't'), 0o777);
 });
@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** `IFS` stands for the blank that many fields refuse. */
+/** `IFS` replaces the space that many fields refuse. */
 function words(): string[] {
   const trace = (name: string) => join(folder, 't', name);
   return [
@@ -80,20 +80,20 @@ function takenBy(field: Field): string[] {
   });
 }
 
-test('what can never be part of a branch, a folder, an address, a host or a variable is refused in a sentence', () => {
+test('invalid characters in a branch, folder, address, host or variable are refused with a message', () => {
   for (const field of ['branch', 'rootFolder', 'repositoryUrl', 'domain', 'secretName'] as const) {
     expect(takenBy(field), field).toEqual([]);
   }
 });
 
-test('what a field takes arrives as it was typed, and nothing runs it', { timeout: 300_000 }, async () => {
+test('accepted values arrive unchanged, and nothing executes them', { timeout: 300_000 }, async () => {
   const taken = {
     name: takenBy('name'),
     healthPath: takenBy('healthPath'),
     command: takenBy('command'),
     secret: takenBy('secret'),
   };
-  // A field that takes none of them would prove nothing about what it takes.
+  // A field that accepts no value would prove nothing.
   for (const [field, list] of Object.entries(taken)) expect(list.length, field).toBeGreaterThan(2);
   const rounds = Math.max(...Object.values(taken).map((list) => list.length));
   const at = (list: readonly string[], round: number) => list[round % list.length] ?? '';
@@ -103,7 +103,7 @@ test('what a field takes arrives as it was typed, and nothing runs it', { timeou
     const slug = `meta-${round}`;
     traces.push(slug);
     traces.sort();
-    // Each once: no two apps have one name.
+    // Names are unique: no two apps have the same name.
     const name = taken.name[round] ?? slug;
     const word = at(taken.command, round);
     const value = at(taken.secret, round);
@@ -113,14 +113,14 @@ test('what a field takes arrives as it was typed, and nothing runs it', { timeou
         type: 'module',
         scripts: { build: 'node build.js', start: 'node server.js' },
       }),
-      // The trace that shows that a word could have left one.
+      // Proves that an executed value could create its file.
       'build.js': `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(join(folder, 't', slug))}, '');\n`,
       'server.js': `import { createServer } from 'node:http';
 const { argv, env } = process;
 const told = JSON.stringify({ word: argv[2], value: env.WORD });
 createServer((request, response) => response.end(told)).listen(Number(env.PORT));
 `,
-      // Words are names of files, too.
+      // Values are file names, too.
       [`-${round}`]: '',
       [`--checkpoint-action=exec=touch ${folder.replaceAll('/', '_')}`]: '',
       [words()[round % words().length]?.replaceAll('/', '_') ?? '']: '',
@@ -140,9 +140,9 @@ createServer((request, response) => response.end(told)).listen(Number(env.PORT))
     expect(deployment, `round ${round}`).toMatchObject({ state: 'live', failureMessage: null });
     const { body } = await system.get(slug);
     expect(JSON.parse(body)).toEqual({ word, value });
-    // Only what the builds themselves left: a word's trace would lie beside it.
+    // Only the builds' own files are there: an executed value would have added one.
     expect(readdirSync(join(folder, 't')).sort(), `round ${round}`).toEqual(traces);
   }
-  // What went live last is one more version.
+  // The last deployment creates one more version.
   await expect.poll(async () => (await system.server()).inSync, { timeout: 20_000 }).toBe(true);
 });

@@ -1,4 +1,5 @@
-// A desired state that the agent cannot use is refused whole: the last good one serves on, and the server says why.
+// Tests that the agent refuses an unusable desired state whole: the last good one stays active, and the server page
+// shows the reason.
 import { parseId } from '@fairlead/contract/ids';
 import { systemClock } from '@fairlead/core/kernel';
 import { bumpServer } from '@fairlead/core/server';
@@ -8,7 +9,7 @@ import { answering } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 const HOST = 'steady.localhost';
-// Nothing in the product lets such a name in; what would let it in is a fault of ours.
+// Invalid host name; the product would accept it only because of a bug.
 const BAD_HOST = 'not a host.localhost';
 
 let system: System;
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Renames a domain behind the product's back, in the transaction that makes the new version. */
+/** Renames a domain directly in the database, in the transaction that creates the new version. */
 async function rename(from: string, to: string): Promise<void> {
   const { database, organizationId } = system.product;
   const serverId = await system.serverId();
@@ -31,7 +32,7 @@ async function rename(from: string, to: string): Promise<void> {
   });
 }
 
-test('a bad route is refused with its reason, nobody notices, and the next good state is taken', async () => {
+test('a bad route is refused with its reason and without an effect, and the next good state is applied', async () => {
   const repository = await system.repositories.create('steady', answering('steady'));
   expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });

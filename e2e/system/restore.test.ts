@@ -1,5 +1,5 @@
-// The control plane's machine is lost. Another one is restored from the backup, the server takes its word, and nobody who
-// uses the app notices.
+// Test of a lost control plane: a new one is restored from the backup, the server accepts it, and visitors of the app
+// notice nothing.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ afterAll(async () => {
 const API_TOKEN = 'token-5f1c9a7e3b';
 const SIGNING_KEY = 'line one\nline two of a key';
 
-test('a restored control plane is obeyed by its servers, opens its secrets, and no request fails', async () => {
+test('servers obey a restored control plane, it opens its secrets, and no request fails', async () => {
   const repository = await system.repositories.create('keeper', answeringSecrets('before'));
   const first = await system.createApp('keeper', repository);
   expect(first).toMatchObject({ state: 'live' });
@@ -40,7 +40,7 @@ test('a restored control plane is obeyed by its servers, opens its secrets, and 
   await waitFor(saying('before'), { what: 'the secrets in the app', timeoutMs: 30_000 });
   const traffic = system.traffic('keeper', '/');
 
-  // The operator changes the master key while everything runs; the backup has the new one alone.
+  // The operator changes the master key at runtime; the backup has only the new one.
   const masterKey = (task: string) =>
     run('npm', ['run', '--silent', 'master-key', '--', task, '--data', system.dataFolder]);
   expect(await masterKey('rotate')).toMatchObject({
@@ -50,7 +50,7 @@ test('a restored control plane is obeyed by its servers, opens its secrets, and 
   expect(await masterKey('prune')).toMatchObject({ code: 0, stdout: expect.stringMatching(/taken out: \S+/) });
 
   const backup = await system.backUp(to);
-  // The server goes on past the backup: what it has applied is newer than what the restored one knows.
+  // The server advances past the backup: its applied state is newer than the restored one.
   await repository.commit('Answer otherwise', answeringSecrets('later'));
   expect(await system.deploy(before.id)).toMatchObject({ state: 'live' });
   await waitFor(saying('later'), {
@@ -77,7 +77,7 @@ test('a restored control plane is obeyed by its servers, opens its secrets, and 
 
   for (const service of ['gateway', 'worker', 'agent']) expect(system.logOf(service)).not.toContain(API_TOKEN);
 
-  // Whoever finds the files alone has nothing: no name, no key, no row in the clear.
+  // The files alone reveal nothing: no name, no key, no row in plain text.
   const files = readdirSync(to);
   expect(files).toHaveLength(2);
   for (const file of files) {

@@ -1,5 +1,5 @@
-// The link behind an ordinary HTTPS reverse proxy: enrolment, deploy and logs pass through nginx, and the agent finds its
-// way back after the proxy dropped it.
+// Tests of the agent link behind an ordinary HTTPS reverse proxy (nginx): enrolment, deployment, logs, and reconnection
+// after the proxy dropped it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { answering } from './harness/apps.ts';

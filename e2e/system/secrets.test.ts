@@ -1,4 +1,4 @@
-// Planted secrets are nowhere in the clear, and the search for them would find them if they were.
+// Tests that planted secrets are nowhere in plain text, and that the search for them would find a leak.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Drill, startDrill } from '../secrets/drill.ts';
 import { formsOf, search } from '../secrets/search.ts';
@@ -25,7 +25,7 @@ test('no planted secret is in an answer, a log, an audit row, an error, a table,
   expect(search(places, drill.planted)).toEqual([]);
 });
 
-test('each form of a secret is found in the midst of other bytes', () => {
+test('each form of a secret is found between other bytes', () => {
   const planted = drill.planted[3];
   if (planted === undefined) throw new Error('nothing is planted');
   const { value } = planted;
@@ -40,7 +40,7 @@ test('each form of a secret is found in the midst of other bytes', () => {
   expect(formsOf(planted).length).toBeGreaterThan(5);
 });
 
-test('a leak that is planted in a table is found', async () => {
+test('a leak planted in a table is found', async () => {
   const leaked = drill.planted[7];
   if (leaked === undefined) throw new Error('nothing is planted');
   await drill.world.system(({ tx }) =>

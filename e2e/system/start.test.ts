@@ -1,5 +1,5 @@
-// `npm start` as a user sees it: the first start, a second one with all data, one after the supervisor was killed, and the
-// lines it says when it cannot start.
+// Tests of `npm start`: first start, second start with all data, start after the supervisor was killed, and messages of
+// failed starts.
 import { chmodSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ test('the first start deploys and measures the sample app, and its token makes a
   expect(page.status).toBe(200);
 });
 
-test('the built product stores, sniffs and resizes nothing, and names an address that is refused or not reached', async () => {
+test('the built product stores, sniffs and resizes nothing, and names a refused or unreachable address', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const { url } = product;
   const page = await (await fetch(`${url}/sign-in`)).text();
@@ -81,7 +81,7 @@ test('the built product stores, sniffs and resizes nothing, and names an address
   const dashboard = await signIn(url, ADA);
   for (const [host, code] of [
     ['127.0.0.1', 'source.address_refused'],
-    // No resolver knows a name below it (RFC 6761).
+    // No resolver knows a name below `.invalid` (RFC 6761).
     ['nowhere.invalid', 'source.unreachable'],
   ] as const) {
     const input = { repositoryUrl: `https://${host}/private.git` };
@@ -89,7 +89,7 @@ test('the built product stores, sniffs and resizes nothing, and names an address
   }
 });
 
-test('the proxy reaches dashboard and gateway by Unix sockets that only it may enter', async () => {
+test('the proxy reaches dashboard and gateway by Unix sockets that only it may open', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const { url, ports, caFile, data } = product;
   const sockets = join(data, 'agent/control');
@@ -99,7 +99,7 @@ test('the proxy reaches dashboard and gateway by Unix sockets that only it may e
   };
   expect(statSync(sockets).mode & 0o777).toBe(0o710);
   expect([await statusOf('/sign-in'), await statusOf('/agent')]).toEqual([200, 426]);
-  // No program that listens on their TCP ports in their place is ever asked.
+  // A program that listens on their TCP ports instead never gets a request.
   for (const [name, path, open] of [
     ['web', '/sign-in', 200],
     ['gateway', '/agent', 426],
@@ -113,7 +113,7 @@ test('the proxy reaches dashboard and gateway by Unix sockets that only it may e
   expect((await fetch(`${url}/sign-in`)).status).toBe(200);
 });
 
-test('a second server joins by the line that the dashboard shows, once', async () => {
+test('a second server joins once by the command of the dashboard', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const dashboard = await signIn(product.url, ADA);
   const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'edge' }, 'my-organization');
@@ -145,7 +145,7 @@ test('a clean stop leaves nothing running; the next start comes back with all da
   expect((await (await signIn(product.url, ADA)).open('/my-organization/apps')).status).toBe(200);
 });
 
-test('after the supervisor was killed -9 the app serves on, and the next start takes everything over', async () => {
+test('after the supervisor was killed with SIGKILL the app stays up, and the next start takes everything over', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const killed = product;
   killed.kill();
@@ -158,7 +158,7 @@ test('after the supervisor was killed -9 the app serves on, and the next start t
   expectNothingLeft(product);
 });
 
-test('a taken port is told in one line with the option that moves it', async () => {
+test('a taken port is reported in one line with the option that changes it', async () => {
   const { ports } = options;
   if (ports === undefined) throw new Error('no ports');
   const server = createServer();

@@ -1,4 +1,4 @@
-// What the visitors of an app notice when one of our processes dies or goes away: nothing, or exactly what was under way.
+// Tests that visitors notice nothing, or only failed in-flight requests, when one of Fairlead's processes ends.
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { run } from '../../tools/lib/command.ts';
@@ -24,7 +24,7 @@ beforeEach(() =>
   waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 }),
 );
 
-/** Kills -9 and waits until the supervisor has another one in its place. */
+/** Sends SIGKILL and waits until the supervisor has restarted the process. */
 async function killAgent(): Promise<void> {
   const before = system.agentPid;
   if (before === undefined) throw new Error('no agent runs');
@@ -35,7 +35,7 @@ async function killAgent(): Promise<void> {
   });
 }
 
-test('`run` is killed -9 under traffic: no request fails, and the instance is adopted', async () => {
+test('`run` gets SIGKILL under traffic: no request fails, and the instance is adopted', async () => {
   const before = (await system.app('steady')).instances;
   const traffic = system.traffic('steady', '/', CONNECTIONS);
   await traffic.more(100);
@@ -49,12 +49,12 @@ test('`run` is killed -9 under traffic: no request fails, and the instance is ad
   expect((await system.app('steady')).instances.map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid));
 });
 
-test('`proxy` is killed -9 under traffic: no connection is refused, and only requests then in flight fail', async () => {
+test('`proxy` gets SIGKILL under traffic: no connection is refused, and only in-flight requests fail', async () => {
   const pid = await system.proxyPid();
   const traffic = system.traffic('steady', '/', CONNECTIONS);
   await traffic.more(100);
   process.kill(pid, 'SIGKILL');
-  // Until its last thread is dead it holds connections; then `run` buries it.
+  // The proxy holds connections until its last thread is dead; then `run` reaps it.
   await waitFor(() => !existsSync(`/proc/${pid}`), { what: 'the death of the proxy', timeoutMs: 5000, everyMs: 1 });
   const goneAt = performance.now();
   await traffic.more(100);
@@ -65,7 +65,7 @@ test('`proxy` is killed -9 under traffic: no connection is refused, and only req
   expect(await system.proxyPid()).not.toBe(pid);
 });
 
-test('a deploy works after both were killed', async () => {
+test('a deployment works after both were killed', async () => {
   await repository.commit('Second version', answering('second'));
   const { id: appId } = await system.app('steady');
   expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
@@ -81,7 +81,7 @@ test('the control plane is stopped: the app serves, also through restarts of the
   await traffic.more(50);
   expect((await traffic.stop()).failures).toEqual([]);
 
-  // Down whole and up again with nobody to ask: the saved state is enough.
+  // The agent stops and restarts without a control plane: the saved state is enough.
   await system.stopAgent();
   await system.startAgentAlone('steady');
   expect(await system.get('steady')).toEqual({ status: 200, body: 'second' });
@@ -95,7 +95,7 @@ test('the control plane is stopped: the app serves, also through restarts of the
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });
 });
 
-/** The agent's table of nftables; its comment names the data folder. */
+/** Returns the agent's table of nftables, which its comment identifies by the data folder. */
 async function ownTable(): Promise<string | undefined> {
   const { stdout } = await run(NFTABLES.file, ['list', 'tables', 'inet']);
   const tables = stdout.split('\n').flatMap((line) => /^table inet (fairlead_\w+)$/.exec(line)?.[1] ?? []);

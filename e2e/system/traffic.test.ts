@@ -1,5 +1,4 @@
-// How requests reach an app and its instances, and what a whole server's proxy does: what a person sets is what visitors meet, a
-// moment later and without a deployment.
+// Tests of load balancing and proxy settings: changes apply to visitors within moments and without a deployment.
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -27,14 +26,14 @@ async function update(traffic: object): Promise<void> {
   await system.product.verbs.updateConfig({ appId, settings: { traffic: appTrafficSchema.parse(traffic) } });
 }
 
-/** Core by core, requests without a cookie go around. */
+/** Requests without a cookie go round robin, on each core separately. */
 async function pidsOf(headers: Readonly<Record<string, string>> = {}): Promise<ReadonlySet<string | undefined>> {
   const pids = new Set<string | undefined>();
   for (let count = 0; count < availableParallelism() * 2 + 2; count += 1) pids.add(pidOf(await ask(headers)));
   return pids;
 }
 
-test('a cookie keeps a visitor on one instance of two', async () => {
+test('a sticky-session cookie keeps a visitor on one of two instances', async () => {
   await update({ balance: 'round_robin', sticky: { kind: 'cookie', name: 'pair' } });
   const cookie = await waitFor(async () => (await ask()).headers['set-cookie']?.[0]?.match(/^pair=[^;]+/)?.[0], {
     what: 'a cookie',
@@ -44,13 +43,13 @@ test('a cookie keeps a visitor on one instance of two', async () => {
   expect((await pidsOf({ cookie })).size).toBe(1);
 });
 
-test('where nobody may wait, who comes too many is told to come again', async () => {
+test('without a queue, requests above the limit are refused with Retry-After', async () => {
   await update({ inFlightMax: 1, queueMax: 0 });
   await waitFor(async () => (await ask()).headers['set-cookie'] === undefined, {
     what: 'the bounds in place of the cookie',
     timeoutMs: 20_000,
   });
-  // More than there are cores, so one core at least gets two; none is answered by the app before `/free`.
+  // More requests than cores, so that at least one core gets two; the app answers none before `/free`.
   let settled = 0;
   const held = Array.from({ length: availableParallelism() + 1 }, () =>
     system.answer('pair', '/held').finally(() => {
@@ -61,7 +60,7 @@ test('where nobody may wait, who comes too many is told to come again', async ()
   expect(first.status).toBe(503);
   expect(first.headers['retry-after']).toMatch(/^\d+$/);
 
-  // In turn: the idle one would get every `/free`.
+  // Round robin, because least-loaded would send every `/free` to the idle instance.
   await update({ balance: 'round_robin' });
   await waitFor(
     async () => {
@@ -73,7 +72,7 @@ test('where nobody may wait, who comes too many is told to come again', async ()
   expect((await Promise.all(held)).map(({ status }) => status)).toContain(200);
 });
 
-test('a proxy in front is believed about the visitor once the server is told of it, and every request is written as asked', async () => {
+test('the client address from a trusted proxy is accepted, and every request is logged as configured', async () => {
   const forwarded = { 'x-forwarded-for': '198.51.100.7' };
   const clientOf = async () => (await ask(forwarded)).body.split(' ')[1];
   expect(await clientOf()).toBe('127.0.0.1');
@@ -93,7 +92,7 @@ test('a proxy in front is believed about the visitor once the server is told of 
   });
 });
 
-test('a path of a host leads to another app, which hears nothing of it', async () => {
+test('a path of a host routes to another app, and the first app gets none of its requests', async () => {
   const { state } = await system.createApp('api', await system.repositories.create('api', TELLING));
   expect(state).toBe('live');
   const { id: appId } = await system.app('api');

@@ -1,4 +1,5 @@
-// Another agent from the control plane, on a real server: taken over without a lost request, and left again when it is none.
+// Tests of agent upgrades from the control plane on a real server: an upgrade loses no request, and a bad program is
+// rolled back.
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -13,7 +14,7 @@ let system: System;
 let load: Load;
 const digestOf = (program: Buffer) => `sha256:${createHash('sha256').update(program).digest('hex')}`;
 const former = readFileSync(AGENT_BINARY);
-// What follows an ELF file is not looked at: it works as before, and is another program by its digest.
+// Bytes after the end of an ELF file are ignored: the program works as before but has another digest.
 const other = Buffer.concat([former, Buffer.from('\n')]);
 
 beforeAll(async () => {
@@ -23,14 +24,14 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** The digest that the agent tells, once it does. */
+/** Resolves when the agent reports the digest. */
 const running = (digest: string) =>
   waitFor(async () => (await system.server()).agentDigest === digest, {
     what: `an agent with the digest ${digest}`,
     timeoutMs: 60_000,
   });
 
-/** Under load of every kind; no request may fail and no instance may be another one. */
+/** Runs `work` under all kinds of load; no request may fail, and the instance must stay the same. */
 async function unnoticed(work: () => Promise<void>): Promise<void> {
   const pids = async () => (await system.app('steady')).instances.map(({ pid }) => pid);
   const before = await pids();
@@ -42,7 +43,7 @@ async function unnoticed(work: () => Promise<void>): Promise<void> {
   expect(await pids()).toEqual(before);
 }
 
-test('another agent takes over in the same process, its proxy too, and nobody notices', async () => {
+test('another agent takes over in the same process with its proxy, unnoticed by visitors', async () => {
   await running(digestOf(former));
   const pid = system.agentPid;
   await unnoticed(async () => {
@@ -57,7 +58,7 @@ test('another agent takes over in the same process, its proxy too, and nobody no
   expect(system.agentPid).toBe(pid);
 });
 
-test('one that ends when it is started is left again, with the reason, and so is one that fails its check', async () => {
+test('a program that exits at its start is rolled back with the reason, and so is one that fails its check', async () => {
   const pid = system.agentPid;
   await unnoticed(async () => {
     const refused = await system.upgradeAgent(Buffer.from('#!/bin/sh\necho "no such luck" >&2\nexit 1\n'));

@@ -1,5 +1,5 @@
-// Variables by their scope, the variables that Fairlead sets, a start command for a shell, and a repository's default branch:
-// as a build and its instance see them on a real server.
+// Tests of variables by scope, Fairlead's own variables, a start command for a shell, and the default branch, on a real
+// server.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { System } from './harness/system.ts';
 

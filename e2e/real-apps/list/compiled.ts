@@ -110,7 +110,7 @@ export const COMPILED: readonly LivingApp[] = [
     repository: 'tokio-rs/axum',
     commit: '3d78036dcac289d6c1d54934708acb6a5bd73686',
     rootFolder: 'examples/todos',
-    // Asked again after the write.
+    // Repeats the request after the write.
     first: { path: '/todos', contentType: 'application/json' },
     second: [
       {

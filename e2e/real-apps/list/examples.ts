@@ -251,7 +251,7 @@ const PYTHON: readonly ExampleApp[] = [
     second: [json('Flask')],
   },
   {
-    // The page is drawn by the browser over a WebSocket.
+    // The browser renders the page over a WebSocket.
     example: 'hello-streamlit',
     runtime: 'python',
     first: { path: '/', contains: '<title>Streamlit</title>' },

@@ -1,4 +1,4 @@
-// Apps that Fairlead can't run as they are, and the failure that each must end with.
+// Apps that Fairlead can't run as they are, with the failure that each must end with.
 import type { FailingApp } from '../real-app.ts';
 
 export const FAILING: readonly FailingApp[] = [

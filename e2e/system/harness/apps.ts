@@ -1,11 +1,11 @@
-// Small apps to deploy, each good or bad in one way.
+// Small apps for tests, each good or bad in one way.
 import { PASS } from './gates.ts';
 import type { Files } from './repository.ts';
 
 const manifest = (scripts: Readonly<Record<string, string>>) =>
   JSON.stringify({ name: 'app', version: '1.0.0', private: true, type: 'module', scripts });
 
-/** Answers every request with `text`. */
+/** App that answers every request with `text`. */
 export function answering(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
@@ -20,7 +20,10 @@ export function answering(text: string): Files {
   };
 }
 
-/** Answers with its process's id and the client's address that it was told; `/held` only once the next request to it comes. */
+/**
+ * App that answers with its process's id and the client's address from the proxy; it holds `/held` until its next
+ * request.
+ */
 export const TELLING: Files = {
   'package.json': manifest({ start: 'node server.js' }),
   'server.js': [
@@ -38,7 +41,7 @@ export const TELLING: Files = {
     '',
   ].join('\n'),
 };
-/** The same on the Unix socket that its fairlead.toml asks for. */
+/** App that answers with `text` on the Unix socket that its fairlead.toml asks for. */
 export function answeringOnSocket(text: string): Files {
   const { 'server.js': server = '', ...files } = answering(text);
   return {
@@ -48,7 +51,7 @@ export function answeringOnSocket(text: string): Files {
   };
 }
 
-/** Answers with `text` and what it was given as the variable API_TOKEN and the file SIGNING_KEY. */
+/** App that answers with `text`, the variable API_TOKEN and the file SIGNING_KEY. */
 export function answeringSecrets(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
@@ -66,7 +69,7 @@ export function answeringSecrets(text: string): Files {
   };
 }
 
-/** Its build says `line` and fails. */
+/** App with a build that prints `line` and fails. */
 export function failingBuild(line: string): Files {
   return {
     'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
@@ -74,7 +77,7 @@ export function failingBuild(line: string): Files {
   };
 }
 
-/** Its build says `line` and then takes ten minutes. */
+/** App with a build that prints `line` and then takes ten minutes. */
 export function endlessBuild(line: string): Files {
   return {
     'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
@@ -101,13 +104,16 @@ export function crashing(line: string): Files {
   };
 }
 
-/** Ends at once, as a job that is done. */
+/** App that exits at once, as a finished job does. */
 export const ENDING: Files = {
   'package.json': manifest({ start: 'node job.js' }),
   'job.js': `console.log('done');\n`,
 };
 
-/** What an app under load does: answers at once, answers `/slow` late, echoes on WebSockets, and says good-bye in order. */
+/**
+ * Server for load tests: answers at once, answers `/slow` late, echoes on WebSockets, and closes connections
+ * gracefully.
+ */
 const LOADED_SERVER = `
 const server = createServer((request, response) => {
   if (request.url === '/slow') setTimeout(() => response.end(text), 300);
@@ -126,7 +132,7 @@ server.on('upgrade', (request, socket) => {
   let unread = Buffer.alloc(0);
   socket.on('data', (chunk) => {
     unread = Buffer.concat([unread, chunk]);
-    // Only what the load sends: one masked frame of up to 125 bytes each.
+    // Parses only what the load sends: one masked frame of up to 125 bytes each.
     while (unread.length >= 6 && unread.length >= 6 + (unread[1] & 127)) {
       const length = unread[1] & 127;
       const mask = unread.subarray(2, 6);
@@ -145,7 +151,7 @@ process.once('SIGTERM', () => {
 });
 `;
 
-/** For load of every kind; answers with `text`. */
+/** App for all kinds of load; answers with `text`. */
 export function loaded(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
@@ -153,7 +159,10 @@ export function loaded(text: string): Files {
   };
 }
 
-/** The same with so many random bytes that its build adds. Ends at once on the server whose proxy has the address `failsAt`. */
+/**
+ * App for all kinds of load with `ballastBytes` of random bytes from its build. Exits at once on the server with the
+ * proxy address `failsAt`.
+ */
 export function loadedFor(text: string, { ballastBytes = 0, failsAt = '' }): Files {
   const [host, port] = failsAt.split(':');
   const head =
@@ -175,21 +184,21 @@ export function loadedFor(text: string, { ballastBytes = 0, failsAt = '' }): Fil
 }
 
 export interface GatesOfApp {
-  /** Its build waits for the answer. */
+  /** Gate that the build waits at. */
   readonly build: string;
-  /** So does its release command, where it is asked for. */
+  /** Gate that the release command waits at, if there is one. */
   readonly release: string;
-  /** It listens after the answer. */
+  /** Gate that the app waits at before it listens. */
   readonly start: string;
-  /** Told of the first health check that it answers. */
+  /** Gate that gets a signal with the first health check that the app answers. */
   readonly healthy: string;
-  /** `/hold` is answered after it. */
+  /** Gate that holds the response to `/hold`. */
   readonly hold: string;
-  /** Of random bytes that the build adds, so that packing and unpacking take a while. */
+  /** Number of random bytes that the build adds, so that packing and unpacking take a while. */
   readonly ballastBytes: number;
 }
 
-/** The same, but its build, its start and a request to `/hold` wait at gates. */
+/** App for all kinds of load with gates in its build, its start and the path `/hold`. */
 export function gated(text: string, gates: GatesOfApp): Files {
   return {
     'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),

@@ -1,4 +1,4 @@
-// Owns putting a System together: folders, ports, control plane, agent and repositories, each with how it is undone.
+// Assembles a System: folders, ports, control plane, agent and repositories, each with its clean-up.
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSummary } from '@fairlead/core/server';
@@ -18,17 +18,17 @@ export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents
 export const AGENT = 'agent';
 
 export interface SystemOptions {
-  /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
+  /** Starts a front for agents, for example a reverse proxy; they connect to it instead of the gateway. */
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
-  /** Folder that the system's own is made in. Default: that for temporary files. */
+  /** Parent folder of the system's own. Default: the folder for temporary files. */
   readonly parent?: string;
-  /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
+  /** True for durable PostgreSQL commits, which survive a kill. Slower. */
   readonly durable?: boolean;
   /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;
-  /** Options of the agent's `run`. */
+  /** Options of the agent's `run` command. */
   readonly agentArgs?: readonly string[];
-  /** Environment of the agent, beside what every agent gets. */
+  /** Environment of the agent, beside the common variables. */
   readonly agentEnvironment?: Readonly<Record<string, string>>;
 }
 
@@ -50,7 +50,7 @@ export interface Parts {
 
 export async function assemble(folder: string, options: SystemOptions, undo: Undo[]): Promise<Parts> {
   const folders = layOut(join(folder, 'data'));
-  // PostgreSQL and the apps run as users of their own and pass through.
+  // PostgreSQL and the apps run as users of their own and need to pass through.
   chmodSync(folder, 0o711);
   openData(folders);
   const ports = await freePorts();
@@ -100,5 +100,5 @@ export async function findServer(product: Product): Promise<ServerSummary | unde
   return (await product.verbs.listServers()).items.find((server) => server.isLocal);
 }
 
-/** The verbs' own log lines; the services write theirs to files. */
+/** Log of the API verbs; the services log to files. */
 export const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };

@@ -1,5 +1,5 @@
-// How each container engine is started for a test: on a socket and in folders of its own, with what a machine without systemd,
-// with control groups of version 1 and without CAP_SYS_RESOURCE lets it do. Must never touch what an engine of the machine has.
+// Start commands of container engines for tests, on sockets and folders of their own, without systemd and with cgroup
+// v1. Invariant: never touches the machine's own engine.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../../tools/lib/command.ts';
@@ -7,15 +7,15 @@ import { run } from '../../../tools/lib/command.ts';
 export interface EngineProgram {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether its containers end with it. */
+  /** True if its containers end with it. */
   readonly endsContainers: boolean;
-  /** After its end: what it keeps mounted. */
+  /** Removes its mounts after it has ended. */
   unmount(): Promise<void>;
 }
 
 /**
- * Debian's Docker, or its Podman if FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). `mirror` serves images of Docker's own
- * registry, which is out of reach.
+ * Returns Debian's Docker, or its Podman if FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). `mirror` serves
+ * images of Docker Hub, which is unreachable.
  */
 export function engineProgram(folder: string, socket: string, mirror: string | undefined): EngineProgram {
   return process.env.FAIRLEAD_TEST_ENGINE === 'podman'
@@ -59,7 +59,7 @@ function podman(folder: string, socket: string, mirror: string | undefined): Eng
     `graphroot = ${place('data')}`,
     `runroot = ${place('run')}`,
   ]);
-  // Docker takes a registry of the machine's own loopback without TLS unasked; here it has to be told.
+  // Docker uses a loopback registry without TLS by default; Podman needs this setting.
   const registries = write('registries.conf', [
     ...['[[registry]]', 'location = "127.0.0.1"', 'insecure = true'],
     ...(mirror === undefined

@@ -1,5 +1,5 @@
-// A real container engine for one server under test, in that server's network, on folders of its own, and the one image that
-// the examples begin with, made of this machine's Node since no registry is in reach. Needs root.
+// Container engine of one server under test, in that server's network and in folders of its own, with a base image made
+// from this machine's Node. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { engineProgram } from './engine-programs.ts';
 import type { Files } from './repository.ts';
 import type { RegistryLogin } from './system.ts';
 
-/** What `FROM` of examples/hello-dockerfile names. */
+/** Base image in `FROM` of examples/hello-dockerfile. */
 const BASE = 'node:24-slim';
 
 export interface EngineContainer {
@@ -24,33 +24,33 @@ export interface EngineContainer {
   readonly State: string;
 }
 
-/** Registry of images in the same network. */
+/** Image registry in the same network. */
 export interface Registry {
-  /** As images' names begin. */
+  /** Prefix of image names. */
   readonly host: string;
-  /** User of the registry; none if it wants none. */
+  /** User of the registry; undefined if it needs none. */
   readonly login: RegistryLogin;
   close(): Promise<void>;
 }
 
 export interface Engine {
-  /** What an agent finds it by. */
+  /** Environment variables by which an agent finds it. */
   readonly environment: Readonly<Record<string, string>>;
   containers(): Promise<readonly EngineContainer[]>;
-  /** Of its first process, what the kernel says in /proc/PID/status. */
+  /** Returns /proc/PID/status of the container's first process. */
   status(id: string): Promise<string>;
-  /** Names of all that it has. */
+  /** Returns the names of all its images. */
   images(): Promise<readonly string[]>;
-  /** Makes the image that the examples build upon, pushes it to the mirror, and removes it here. */
+  /** Creates the base image of the examples, pushes it to the mirror, and removes it here. */
   importBase(mirror: Registry): Promise<void>;
-  /** Builds an image of these files on the base and pushes it, and forgets it here; answers what it is called by its digest. */
+  /** Builds an image of these files on the base, pushes it, and removes it here; returns its name by digest. */
   publish(registry: Registry, name: string, files: Files): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `prefix` runs a command in the server's network; `mirror` has the images of Docker's own registry. */
+/** `prefix` runs a command in the server's network; `mirror` serves images of Docker Hub. */
 export async function startEngine(prefix: readonly string[], mirror?: Registry): Promise<Engine> {
-  // A socket's path is short, and what the engine mounts must not lie below the folder of the system under test.
+  // The path of a socket must be short, and the engine's mounts must not be below the folder of the system under test.
   const folder = mkdtempSync('/var/tmp/fle-');
   const socket = join(folder, 's');
   const log = join(folder, 'log');
@@ -102,7 +102,7 @@ export async function startEngine(prefix: readonly string[], mirror?: Registry):
   };
 }
 
-/** Node with the libraries it needs and the user that Node's own image has. */
+/** Imports Node with its libraries and the user of Node's official image. */
 async function importBase(root: string, ask: Ask, mirror: Registry): Promise<void> {
   const node = nodeOf(ROOT);
   const { code, output, stdout } = await run('ldd', [node]);
@@ -128,7 +128,7 @@ async function importBase(root: string, ask: Ask, mirror: Registry): Promise<voi
 
 /** Pushes an image and removes it; returns its digest in the registry. */
 async function push(ask: Ask, registry: Registry, repository: string, tag: string): Promise<string> {
-  // The engine expects the alphabet of addresses, with the padding that addresses omit.
+  // The engine expects the base64url alphabet, but with padding.
   const login = Buffer.from(JSON.stringify(registry.login)).toString('base64');
   const auth = login.replaceAll('+', '-').replaceAll('/', '_');
   const pushed = await ask('POST', `/images/${repository}/push?tag=${tag}`, undefined, { 'x-registry-auth': auth });
@@ -154,7 +154,10 @@ async function publish(
   return `${repository}@${digest}`;
 }
 
-/** Debian's registry, with one user or open to all. `prefix` as for the engine, which needs no TLS on its own loopback. */
+/**
+ * Starts Debian's registry, with one user or open to all. `prefix` is the engine's, which needs no TLS on its own
+ * loopback.
+ */
 export async function startRegistry(
   prefix: readonly string[],
   login: RegistryLogin = { username: 'crane', password: 'harbour-pass' },
@@ -163,7 +166,7 @@ export async function startRegistry(
   const port = await freePort();
   const host = `127.0.0.1:${port}`;
   const users = join(folder, 'users');
-  // The password below, as bcrypt keeps it: nothing else is understood there.
+  // Password below as a bcrypt hash, the only format that the registry accepts.
   writeFileSync(users, 'crane:$2b$05$abcdefghijklmnopqrstuuDixDlWTLS9/r7iUsNMXg1WxDd2zrf8G\n');
   const config = {
     version: 0.1,

@@ -1,5 +1,5 @@
-// Servers beside the local one, each an agent in a network namespace of its own, enrolled at the control plane of a system
-// through an HTTPS front as a server elsewhere would be. For whatever happens between servers.
+// Additional servers of a system: each is an agent in a network namespace of its own, enrolled through an HTTPS front
+// as a remote server would be.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerId } from '@fairlead/contract/ids';
@@ -17,16 +17,16 @@ import type { System } from './system.ts';
 export interface FleetServer {
   readonly id: ServerId;
   readonly name: string;
-  /** Of its agent. */
+  /** Data folder of its agent. */
   readonly folder: string;
-  /** Its own address; `cut` and `mend` are its cable. */
+  /** Network namespace of the server; `cut` and `mend` are its link. */
   readonly namespace: Namespace;
-  /** Address at which its proxy serves HTTPS. */
+  /** Address of its proxy's HTTPS. */
   readonly httpsAddress: string;
   summary(): Promise<ServerSummary>;
-  /** One request from outside, over its link. */
+  /** Sends one request from outside, over the server's link. */
   get(host: string, path?: string): Promise<PinnedResponse>;
-  /** One request from the server itself, which needs no link; the body. */
+  /** Sends one request from the server itself, without its link; returns the body. */
   getInside(host: string, path?: string): Promise<string>;
   load(host: string): Load;
 }
@@ -37,14 +37,17 @@ export interface Equipment {
 }
 
 export interface Fleet {
-  /** Where servers of the fleet clone a repository of the system's from. */
+  /** Returns the URL from which servers of the fleet clone a repository. */
   repositoryUrl(url: string): string;
-  /** Enrols one more; resolves when it is online. `equip` gives it something first, and the agent variables to find it by. */
+  /**
+   * Enrols a server; resolves when it is online. `equip` prepares its namespace first, and returns variables for the
+   * agent.
+   */
   addServer(name: string, equip?: (namespace: Namespace) => Promise<Equipment>): Promise<FleetServer>;
   close(): Promise<void>;
 }
 
-/** Of artifacts on their way to a server: an app of some megabytes takes seconds. */
+/** Rate limit of artifact downloads in bytes per second: an app of some megabytes takes seconds. */
 const ARTIFACT_RATE = 6 * 1024 * 1024;
 
 export async function openFleet(system: System): Promise<Fleet> {

@@ -1,6 +1,5 @@
-// Gates that apps and builds under test stop at: each asks for its gate by name and is answered once the test opens it. So
-// a step of a deployment lasts until the test has done with it, however fast or slow the machine is. They listen on a Unix socket,
-// which an app reaches out of its own network.
+// Gates that pause apps and builds under test until the test opens them, so that a step of a deployment lasts as long
+// as the test needs. They listen on a Unix socket, which an app can reach from its own network.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -8,24 +7,27 @@ import { join } from 'node:path';
 import { waitFor } from '../../../tools/lib/wait.ts';
 
 export interface Gates {
-  /** Argument of `pass` of `PASS`. */
+  /** Returns the argument for `pass` in `PASS`. */
   address(name: string): string;
   open(name: string): void;
-  /** As if nobody had asked: whoever comes from now on waits. */
+  /** Closes the gate and forgets earlier arrivals: later ones wait. */
   shut(name: string): void;
-  /** Resolves when the gate was asked for so often. */
+  /** Resolves when the gate had `times` arrivals. */
   arrived(name: string, times?: number): Promise<void>;
-  /** The process that asked last, if it said which it is: behind a question mark. */
+  /** Returns the process of the last arrival, if its query names one. */
   lastAt(name: string): number | undefined;
   /** Waits at a gate in this process. */
   pass(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Apps of root have a /tmp of their own, but no /run. */
+/** Apps of root have a /tmp of their own, but share /run. */
 const FOLDER = join(process.getuid?.() === 0 ? '/run' : tmpdir(), 'fairlead-gates-');
 
-/** Source of a function for programs under test: it resolves when the gate is open. `query` goes behind a question mark. */
+/**
+ * Source of a function for programs under test: it resolves when the gate is open. `query` is appended after a question
+ * mark.
+ */
 export const PASS = [
   "import { request as askGate } from 'node:http';",
   'const pass = (gate, query = "") => new Promise((resolve, reject) => {',

@@ -1,6 +1,5 @@
-// Steady load of every kind that an app's visitors make, over TLS through a server's proxy: HTTP/1.1 on kept and on fresh
-// connections, requests that take a while, HTTP/2, and WebSockets. Paced, so that there is room beside it for what is
-// tested. Owns what counts as failed. Asks again only what HTTP/2 says was never processed.
+// Steady load over TLS through a server's proxy: HTTP/1.1 on reused and new connections, slow requests, HTTP/2, and
+// WebSockets. Owns the definition of a failed request; retries only what HTTP/2 reports as unprocessed.
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { Agent, request } from 'node:https';
@@ -15,14 +14,14 @@ export interface LoadFailure {
   readonly kind: Kind;
   readonly reason: string;
   readonly startedAt: number;
-  /** When the connection that carried it was begun; the request's own time if it never got one. */
+  /** Start of the request's connection; the request's own start if it never got one. */
   readonly connectedAt: number;
 }
 
 export interface LoadResult {
   readonly requests: number;
   readonly failures: readonly LoadFailure[];
-  /** WebSockets that their server closed with 1001 or 1012, as it should before it leaves. */
+  /** WebSockets that their server closed with 1001 or 1012, as it should before it exits. */
   readonly sentAway: number;
 }
 
@@ -34,11 +33,11 @@ export interface LoadTarget {
 }
 
 export interface Load {
-  /** Resolves once every kind was answered `count` more times. */
+  /** Resolves once every kind had `count` more responses. */
   more(count: number): Promise<void>;
-  /** Opens that many WebSockets that stay until their server closes them, and then open again. */
+  /** Opens WebSockets that stay until their server closes them, and then reopens them. */
   hold(sockets: number): void;
-  /** So far. */
+  /** Returns the result so far. */
   result(): LoadResult;
   stop(): Promise<LoadResult>;
 }
@@ -46,7 +45,7 @@ export interface Load {
 const LANES: readonly Kind[] = ['kept', 'kept', 'kept', 'fresh', 'slow', 'slow', 'http2', 'http2', 'websocket'];
 const PAUSE_MS = 10;
 const REQUEST_TIMEOUT_MS = 20_000;
-/** A WebSocket of the steady load says so many things before it leaves by itself. */
+/** Number of echoes after which a WebSocket of the steady load closes itself. */
 const ECHOES = 25;
 const SENT_AWAY: readonly number[] = [1001, 1012];
 
@@ -59,7 +58,7 @@ export function startLoad(target: LoadTarget): Load {
   const held = new Set<{ release(): void; readonly done: Promise<void> }>();
   let sentAway = 0;
 
-  /** One request after the other; each `ask` tells when its connection was begun. */
+  /** Sends one request after the other; each `ask` reports the start of its connection. */
   async function lane(kind: Kind, lane: Lane): Promise<void> {
     while (!stopped.signal.aborted) {
       const startedAt = performance.now();
@@ -121,7 +120,7 @@ export function startLoad(target: LoadTarget): Load {
       new Promise((resolve, reject) => {
         if (current === undefined || current.session.closed || current.session.destroyed) {
           current = open();
-          // Its streams tell what it breaks.
+          // Streams report the session's failures.
           current.session.on('error', () => undefined);
         }
         connection.begunAt = current.begunAt;
@@ -137,8 +136,8 @@ export function startLoad(target: LoadTarget): Load {
         stream.once('end', () => {
           isWhole = true;
         });
-        // A GOAWAY that is read before the request is written makes Node refuse the request itself, which was never sent.
-        // A second refusal counts: the proxy takes nothing then.
+        // A GOAWAY that is read before the request is written makes Node refuse the unsent request. A second refusal
+        // counts, because then the proxy accepts nothing.
         const isRefused = () => status === undefined && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
         const isUnsent = () => isFirst && session.closed && isRefused();
         stream.once('error', (error) => {
@@ -156,7 +155,7 @@ export function startLoad(target: LoadTarget): Load {
     return { ask: (connection) => ask(connection), close: () => current?.session.close() };
   };
 
-  /** A socket that echoes; `echoes` are said before it leaves, all the time if endless. */
+  /** Runs an echo WebSocket that closes after `echoes` echoes; endless ones close only at the end. */
   async function converse(echoes: number, leaving: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     const fail = (reason: string, saidAt: number) =>
@@ -258,7 +257,7 @@ export function startLoad(target: LoadTarget): Load {
 }
 
 interface Lane {
-  /** Rejects when the request failed; tells when the connection it went by was begun. */
+  /** Rejects when the request failed; reports the start of its connection. */
   ask(connection: { begunAt: number }): Promise<void>;
   close(): void;
 }

@@ -1,20 +1,19 @@
-// A network of its own for servers under test: a bridge, and a network namespace for each server with one link to it. As two
-// machines would, they reach each other and the control plane by address only, and a link can be cut. Needs root. Must never
-// touch a link or a namespace that it did not make.
+// Network for servers under test: a bridge, and a network namespace for each server, with one link that can be cut.
+// Needs root. Invariant: never changes a link or namespace that it did not create.
 import { randomInt } from 'node:crypto';
 import { run } from '../../../tools/lib/command.ts';
 import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 
 export interface Namespace {
   readonly address: string;
-  /** What a command begins with to run in it. Not `ip netns exec`: that hides the control groups. */
+  /** Command prefix that runs in the namespace. Not `ip netns exec`: that hides the control groups. */
   readonly prefix: readonly string[];
   cut(): Promise<void>;
   mend(): Promise<void>;
 }
 
 export interface Network {
-  /** Of this side: where servers reach what the test serves. */
+  /** Address of the test's side, from which servers reach its services. */
   readonly address: string;
   addNamespace(): Promise<Namespace>;
   close(): Promise<void>;
@@ -24,7 +23,7 @@ export async function openNetwork(): Promise<Network> {
   const undo: Undo[] = [];
   const id = randomInt(1, 0xffff).toString(16);
   const bridge = `fl${id}`;
-  // Of the range for tests of networks (RFC 2544), so that no real one is in the way.
+  // Address range for network tests (RFC 2544), which collides with no real network.
   const subnet = `198.18.${randomInt(1, 255)}`;
   const address = `${subnet}.1`;
   let count = 0;
@@ -47,7 +46,7 @@ export async function openNetwork(): Promise<Network> {
       const prefix = ['nsenter', `--net=/var/run/netns/${name}`];
       const inside = (args: readonly string[]) => must([...prefix, 'ip', ...args]);
       await ip(['netns', 'add', name]);
-      // With the namespace goes its end of the link, and with that the other.
+      // Deleting the namespace deletes both ends of its link.
       undo.push(() => ip(['netns', 'delete', name]));
       await ip(['link', 'add', outer, 'type', 'veth', 'peer', 'name', inner, 'netns', name]);
       await ip(['link', 'set', outer, 'master', bridge, 'up']);

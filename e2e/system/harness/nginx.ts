@@ -1,5 +1,5 @@
-// Debian's nginx as the ordinary HTTPS reverse proxy that stands before a control plane: a certificate of its own little
-// authority, HTTP/2 in front, HTTP/1.1 behind, the usual upgrade headers and nothing tuned for us.
+// Debian's nginx as an ordinary HTTPS reverse proxy before a control plane: a private certificate authority, HTTP/2 in
+// front, HTTP/1.1 behind, the usual upgrade headers and no tuning for Fairlead.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -13,11 +13,11 @@ import type { Front } from './assemble.ts';
 const NGINX = '/usr/sbin/nginx';
 
 export interface NginxOptions {
-  /** Where it listens; this machine only unless it says otherwise. */
+  /** Listen address. Default: loopback. */
   readonly address?: string;
-  /** Serves this machine's repositories too, by plain HTTP. */
+  /** Serves this machine's repositories as well, by plain HTTP. */
   readonly source?: { readonly port: number; readonly upstreamPort: number };
-  /** Bytes a second of artifacts on their way to servers, so that a transfer can be met in the middle. */
+  /** Rate limit of artifact downloads in bytes per second, so that a test can interrupt a transfer. */
   readonly artifactRate?: number;
 }
 
@@ -94,7 +94,7 @@ ${source === undefined ? '' : sourceServer(address, source)}}
 `;
 }
 
-/** Not read ahead either: what breaks behind it breaks in front of it. */
+/** Disables buffering: a break behind the proxy is a break in front of it. */
 function slowArtifacts(gatewayUrl: string, bytesPerSecond: number): string {
   return `    location /agent/artifacts/ {
       proxy_pass ${gatewayUrl};
@@ -108,7 +108,7 @@ function slowArtifacts(gatewayUrl: string, bytesPerSecond: number): string {
 `;
 }
 
-/** Whoever serves repositories answers to its own name only. */
+/** The repository server answers only to its own name. */
 function sourceServer(address: string, { port, upstreamPort }: NonNullable<NginxOptions['source']>): string {
   return `  server {
     listen ${address}:${port};
@@ -120,7 +120,7 @@ function sourceServer(address: string, { port, upstreamPort }: NonNullable<Nginx
 `;
 }
 
-/** An authority and a leaf for `localhost` and the address; answers the authority's file. */
+/** Creates an authority and a certificate for `localhost` and the address; returns the authority's file. */
 async function makeCertificates(folder: string, address: string): Promise<string> {
   const file = (name: string) => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

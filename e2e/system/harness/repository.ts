@@ -1,4 +1,4 @@
-// Git repositories of apps to deploy, made commit by commit and served over HTTP like any other.
+// Git repositories of test apps, created commit by commit and served over HTTP.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT, run } from '../../../tools/lib/command.ts';
@@ -8,17 +8,20 @@ export type Files = Readonly<Record<string, string>>;
 
 export interface Repository {
   readonly url: string;
-  /** Writes the files, deletes those given as null, commits and answers the commit's full hash. */
+  /** Writes the files, deletes those given as null, commits, and returns the full commit hash. */
   commit(subject: string, files: Readonly<Record<string, string | null>>): Promise<string>;
 }
 
 export interface Repositories {
   create(name: string, files: Files, branch?: string): Promise<Repository>;
-  /** A repository whose root folder holds an app of `examples/`. */
+  /** Creates a repository with an app of `examples/` in its root folder. */
   createExample(name: string, example: string): Promise<Repository>;
-  /** A commit of another repository, without its history, as the branch main. `source` is an address that git fetches from. */
+  /**
+   * Creates a repository with one commit of another one, without history, as branch main. `source` is a URL for git
+   * fetch.
+   */
   copy(name: string, source: string, commit: string): Promise<Pick<Repository, 'url'>>;
-  /** Every clone waits until this resolves; undefined lets them pass. */
+  /** Delays every clone until this resolves; undefined stops delaying. */
   holdClones(until: (() => Promise<void>) | undefined): void;
   close(): Promise<void>;
 }

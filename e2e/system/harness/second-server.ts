@@ -1,5 +1,5 @@
-// A further server, made the way a person makes one: the dashboard's line pasted into a shell, then the line that the script
-// prints. As an ordinary user, so that nothing outside of the scratch folder is touched.
+// Adds a server as a person does: pastes the dashboard's command into a shell, then the command that the script prints.
+// Runs as an ordinary user, so that it touches nothing outside of the scratch folder.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { freePort } from '../../../tools/lib/free-ports.ts';
 const NOBODY = 65534;
 
 export interface SecondServer {
-  /** What the pasted line said. */
+  /** Output of the pasted command. */
   readonly output: string;
   stop(): Promise<void>;
 }
 
-/** Pastes `command` into a shell whose home is `home`, then starts the agent as the script says. */
+/** Runs `command` in a shell with the home folder `home`, then starts the agent as the script says. */
 export async function pasteEnrolment(command: string, home: string): Promise<SecondServer> {
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   mkdirSync(home, { recursive: true, mode: 0o755 });

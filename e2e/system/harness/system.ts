@@ -1,5 +1,5 @@
-// A whole Fairlead for one test file: embedded PostgreSQL, gateway, worker and a real agent, composed by the same code as
-// `npm start`, on free ports and in a folder that goes with it.
+// Complete Fairlead for one test file: embedded PostgreSQL, gateway, worker and a real agent, started by the code of
+// `npm start`, on free ports and in a folder that is deleted at the end.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ import { type Load, startLoad } from './load.ts';
 import type { Repositories, Repository } from './repository.ts';
 
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
-/** A first build may fetch its runtime and compile what comes with it. */
+/** A first build may download its runtime and compile native modules. */
 const DEPLOY_TIMEOUT_MS = 400_000;
 
 export interface RegistryLogin {
@@ -70,11 +70,11 @@ export class System {
     this.#logs = createFolderLogStore(parts.folders.logStore);
   }
 
-  /** Resolves when the agent is online; what was started is ended again when something fails. */
+  /** Resolves when the agent is online; cleans up when a step fails. */
   static async start(options: SystemOptions = {}): Promise<System> {
     if (!existsSync(AGENT_BINARY))
       throw new Error(`${AGENT_BINARY} is not built: cargo build -p fairlead-agent in agents/`);
-    // Short, because the agent's data folder must leave room for the paths of sockets.
+    // Short path, because socket paths below the agent's data folder have a length limit.
     const folder = mkdtempSync(join(options.parent ?? tmpdir(), 'fairlead-'));
     const undo: Undo[] = [async () => rmSync(folder, { recursive: true })];
     try {
@@ -97,7 +97,7 @@ export class System {
     return this.#parts.repositories;
   }
 
-  /** What `--data` names for the commands that an operator types. */
+  /** Folder for `--data` of operator commands. */
   get dataFolder(): string {
     return this.#parts.folders.data;
   }
@@ -106,7 +106,7 @@ export class System {
     return this.#parts.folders.agent;
   }
 
-  /** The process that decides; undefined while it is being restarted. */
+  /** Process of the agent's `run`; undefined while it restarts. */
   get agentPid(): number | undefined {
     return this.#parts.supervisor.pid(AGENT);
   }
@@ -119,7 +119,7 @@ export class System {
     return startAgent(this.#parts.agent);
   }
 
-  /** Starts the agent while nobody can see it; resolves when the app answers. */
+  /** Starts the agent without a control plane; resolves when the app responds. */
   startAgentAlone(slug: string): Promise<void> {
     const connected = () =>
       this.get(slug).then(
@@ -129,12 +129,12 @@ export class System {
     return startAgent({ ...this.#parts.agent, connected });
   }
 
-  /** Undefined while it is being restarted. */
+  /** Process of a service; undefined while it restarts. */
   servicePid(name: 'gateway' | 'worker'): number | undefined {
     return this.#parts.supervisor.pid(name);
   }
 
-  /** The process that serves: it listens on the HTTPS port and is not the one that decides. */
+  /** Process of the agent's `proxy`: it listens on the HTTPS port and is not `run`. */
   proxyPid(): Promise<number> {
     const { ports } = this.#parts;
     const find = () => pidsListeningOn(ports.https).find((pid) => pid !== this.agentPid);
@@ -145,7 +145,7 @@ export class System {
     return this.#parts.ports;
   }
 
-  /** Where repositories are served on this machine. */
+  /** Port of the repository server on this machine. */
   get sourcePort(): number {
     return this.#parts.ports.source;
   }
@@ -154,7 +154,7 @@ export class System {
     return (await this.product.verbs.listServers()).items;
   }
 
-  /** One more agent, enrolled and online under its name; answers how it is stopped. */
+  /** Enrols another agent and waits until it is online; returns a function that stops it. */
   async addAgent(
     agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'args' | 'prefix' | 'environment'> &
       Partial<Pick<LocalAgentOptions, 'controlUrl' | 'controlCaFile'>>,
@@ -178,7 +178,7 @@ export class System {
     return waitFor(() => findServer(this.product), { what: 'the server', timeoutMs: 5000 });
   }
 
-  /** Data of the local server's page. */
+  /** Returns the data of the local server's page. */
   async serverDetail(): Promise<ServerDetail> {
     const serverId = await this.serverId();
     return this.#act((ctx) => getServer(ctx, { serverId }));
@@ -188,7 +188,9 @@ export class System {
     return (await this.server()).id;
   }
 
-  /** Makes an app from the repository, with `<slug>.localhost` as its host, and waits for the end of its first deployment. */
+  /**
+   * Creates an app from the repository with the host `<slug>.localhost`, and waits for the end of its first deployment.
+   */
   async createApp(
     slug: string,
     repository: Pick<Repository, 'url'>,
@@ -198,7 +200,7 @@ export class System {
     return this.finished(await this.beginApp(slug, repository, healthPath, serverId));
   }
 
-  /** The same without waiting; answers the deployment. */
+  /** Creates and deploys an app without waiting; returns the deployment. */
   async beginApp(
     slug: string,
     repository: Pick<Repository, 'url'>,
@@ -210,9 +212,9 @@ export class System {
     return created.deploymentId;
   }
 
-  /** The same of an image in a registry that wants a password; answers the app, not deployed yet. */
+  /** Creates an app from an image in a private registry; returns the app, not deployed yet. */
   async createImageApp(slug: string, image: string, login: RegistryLogin, serverId: ServerId): Promise<AppId> {
-    // It is never cloned.
+    // The repository is never cloned.
     const repository = { url: 'https://nowhere.example/none.git' };
     const { id: appId } = await this.#create(slug, repository, { healthPath: '/', serverId, deployNow: false });
     await this.#act(async (ctx, keys) => {
@@ -222,7 +224,10 @@ export class System {
     return appId;
   }
 
-  /** The same of the repository's default branch, with settings as the API takes them; answers the app, not deployed yet. */
+  /**
+   * Creates an app from the repository's default branch with settings in the API's format; returns the app, not
+   * deployed yet.
+   */
   async createAppWith(
     slug: string,
     repository: Pick<Repository, 'url'>,
@@ -280,13 +285,13 @@ export class System {
     return this.product.verbs.getApp({ slug }, { localHttpsPort: this.#parts.ports.https });
   }
 
-  /** The stored log of a deployment, whole. */
+  /** Returns the complete stored log of a deployment. */
   async log(deploymentId: DeploymentId): Promise<readonly string[]> {
     const page = await this.product.verbs.readLog({ deploymentId, fromLine: 0, limit: 5000 }, this.#logs);
     return page.lines.map((line) => line.text);
   }
 
-  /** One request to `<slug>.localhost` through the proxy, with the local authority pinned. */
+  /** Sends one request to `<slug>.localhost` through the proxy, with the local authority pinned. */
   get(
     slug: string,
     path = '/',
@@ -297,7 +302,7 @@ export class System {
     return requestPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs, headers });
   }
 
-  /** The same, with the headers of the answer. */
+  /** Sends one request and returns the response headers as well. */
   answer(slug: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<PinnedAnswer> {
     const { https: port } = this.#parts.ports;
     return answerPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs: 30_000, headers });
@@ -308,7 +313,7 @@ export class System {
     return startTraffic({ host: `${slug}.localhost`, port: ports.https, caFile: this.caFile, path, connections });
   }
 
-  /** Load of every kind on `<slug>.localhost`. */
+  /** Starts all kinds of load on `<slug>.localhost`. */
   load(slug: string): Load {
     return startLoad({ host: `${slug}.localhost`, port: this.#parts.ports.https, caFile: this.caFile });
   }
@@ -317,14 +322,14 @@ export class System {
     return join(this.agentFolder, 'ca/ca.pem');
   }
 
-  /** Writes secrets of an app, which its next deployment takes. */
+  /** Writes secrets of an app; its next deployment applies them. */
   async setSecrets(appId: AppId, items: UpdateSecretsInput['items']): Promise<void> {
     await this.#act(async (ctx, keys) => {
       await updateSecrets(ctx, { owner: { appId }, items }, keys);
     });
   }
 
-  /** What only somebody who is signed in does. */
+  /** Runs work that needs a signed-in person. */
   async #act<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
     const { product, folders } = this.#parts;
     const { database, organizationId } = product;
@@ -335,7 +340,7 @@ export class System {
     );
   }
 
-  /** Offers a program as another agent, asks the local server to run it, and answers how that ended. */
+  /** Offers a program as another agent, requests an upgrade of the local server, and returns its outcome. */
   async upgradeAgent(program: Buffer, spoil?: (path: string) => void): Promise<UpgradeView> {
     const { folders, product } = this.#parts;
     const { organizationId } = product;
@@ -359,7 +364,7 @@ export class System {
     );
   }
 
-  /** Backs up as `npm run backup` does; answers the files and the recovery key. */
+  /** Backs up as `npm run backup` does; returns the files and the recovery key. */
   async backUp(to: string): Promise<Backup & { readonly recoveryKey: string }> {
     let recoveryKey = '';
     const backup = await backUp({
@@ -375,8 +380,8 @@ export class System {
   }
 
   /**
-   * The control plane's machine burns: everything of it is deleted but the agent's own folder, which stands for a server
-   * elsewhere. Another one is restored from the files and takes its place, on the same ports.
+   * Replaces the control plane: deletes everything but the agent's own folder, and restores a new one from the backup
+   * on the same ports.
    */
   async replaceControlPlane(files: Backup & { readonly recoveryKey: string }): Promise<void> {
     const { ports, supervisor, product, controlPlane } = this.#parts;
