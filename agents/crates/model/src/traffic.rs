@@ -247,7 +247,7 @@ pub struct AppTraffic {
     /// Outlier ejection (circuit breaker) of failing instances.
     pub ejection: Ejection,
     /// Active health check by the proxy; `None` turns it off.
-    pub health: Option<HealthProbe>,
+    pub health: Option<ActiveHealthCheck>,
 }
 
 impl Default for AppTraffic {
@@ -275,7 +275,7 @@ impl Default for AppTraffic {
 /// Active health check that the proxy runs against each instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct HealthProbe {
+pub struct ActiveHealthCheck {
     /// Path that must respond with 2xx or 3xx; empty: a TCP connection is enough.
     pub path: String,
     pub interval_ms: u32,
@@ -287,7 +287,7 @@ pub struct HealthProbe {
     pub unhealthy_after: u32,
 }
 
-impl Default for HealthProbe {
+impl Default for ActiveHealthCheck {
     fn default() -> Self {
         Self { path: "/".to_owned(), interval_ms: 5_000, timeout_ms: 2_000, healthy_after: 1, unhealthy_after: 3 }
     }

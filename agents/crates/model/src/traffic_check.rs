@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 
 use crate::traffic::{
-    AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, HealthProbe, Page, ProxySettings, Redirect,
+    AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, ActiveHealthCheck, Page, ProxySettings, Redirect,
     RoutePolicy, Sticky, TrafficError,
 };
 
@@ -230,7 +230,7 @@ impl AppTraffic {
     }
 }
 
-fn health(probe: &HealthProbe) -> Checked {
+fn health(probe: &ActiveHealthCheck) -> Checked {
     let path = probe.path.as_bytes();
     if !path.is_empty() && (path[0] != b'/' || path.len() > 2048 || !path.iter().all(u8::is_ascii_graphic)) {
         return wrong("health.path", "is not a path that starts with `/`");

@@ -1,6 +1,6 @@
-//! The hot path's decisions over buffers in memory: read a request's head, find its route, write the head for the app, read
-//! the response's head, write the one for the client. Never measures itself: valgrind counts what `one_request` does
-//! (e2e/perf/instructions.ts). `instructions ROUTES REQUESTS KIND`, where KIND is `small` or `browser`.
+//! Workload for counting the instructions of the hot path: parse a request, find its route, encode both heads. Run it
+//! as `instructions ROUTES REQUESTS KIND` (KIND: `small` or `browser`) under valgrind, which counts `one_request`
+//! (e2e/perf/instructions.ts).
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -24,7 +24,7 @@ const BROWSER: &str = "GET /orders/4711?tab=history HTTP/1.1\r\nHost: bench.loca
     Cookie: session=0123456789abcdef0123456789abcdef; theme=dark\r\n\r\n";
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\n";
 
-/// What a core holds while it serves.
+/// State of a proxy core that the workload needs.
 struct Core {
     table: RouteTable<u32>,
     ids: RequestIds,
@@ -58,7 +58,7 @@ fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Everything that is counted; tells how many bytes it wrote.
+/// Measured function; returns the number of written bytes.
 #[inline(never)]
 fn one_request(core: &mut Core, request: &[u8], answer: &[u8]) -> Result<usize, Fault> {
     let mut slots = [const { MaybeUninit::<Header<'_>>::uninit() }; 100];

@@ -1,10 +1,10 @@
-//! Sets of address ranges, asked once a request: sorted, merged, one binary search.
+//! Sets of IP address ranges: sorted and merged, with one binary search per request.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net};
 
-/// Ranges of addresses. An IPv4 address in its IPv6 form (`::ffff:192.0.2.1`) counts as the IPv4 address.
+/// Set of address ranges. An IPv4 address in its IPv6 form (`::ffff:192.0.2.1`) counts as the IPv4 address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressSet {
     v4: Box<[(u32, u32)]>,
@@ -12,7 +12,7 @@ pub struct AddressSet {
 }
 
 impl AddressSet {
-    /// The union of `nets`.
+    /// Builds the union of `nets`.
     pub fn new(nets: impl IntoIterator<Item = IpNet>) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for net in nets.into_iter().map(plain) {
@@ -24,12 +24,12 @@ impl AddressSet {
         Self { v4: merge(v4).into(), v6: merge(v6).into() }
     }
 
-    /// Whether nothing is in it.
+    /// True if the set has no ranges.
     pub fn is_empty(&self) -> bool {
         self.v4.is_empty() && self.v6.is_empty()
     }
 
-    /// Whether an address is in one of the ranges.
+    /// True if an address is in one of the ranges.
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
             IpAddr::V4(address) => holds(&self.v4, address.to_bits()),
@@ -38,7 +38,7 @@ impl AddressSet {
     }
 }
 
-/// A range of IPv4 addresses in IPv6 form, as the range they are.
+/// Converts a range of IPv4 addresses in IPv6 form to the IPv4 range.
 fn plain(net: IpNet) -> IpNet {
     if let IpNet::V6(v6) = net
         && let Some(address) = v6.addr().to_ipv4_mapped()
@@ -67,7 +67,7 @@ fn holds<T: Ord>(ranges: &[(T, T)], address: T) -> bool {
     after.checked_sub(1).is_some_and(|index| address <= ranges[index].1)
 }
 
-/// Whether a client may come in: not if denied, and if anything is allowed, only if it is.
+/// Allow and deny lists of client addresses: `deny` wins, and an `allow` list that is not empty excludes all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRules {
     allow: AddressSet,
@@ -75,7 +75,7 @@ pub struct AddressRules {
 }
 
 impl AddressRules {
-    /// `None` when all may come in.
+    /// Returns `None` if both lists are empty.
     pub fn new(allow: &[IpNet], deny: &[IpNet]) -> Option<Self> {
         if allow.is_empty() && deny.is_empty() {
             return None;
@@ -83,16 +83,17 @@ impl AddressRules {
         Some(Self { allow: AddressSet::new(allow.iter().copied()), deny: AddressSet::new(deny.iter().copied()) })
     }
 
-    /// Whether `client` may come in.
+    /// True if `client` is allowed.
     pub fn admit(&self, client: IpAddr) -> bool {
         !self.deny.contains(client) && (self.allow.is_empty() || self.allow.contains(client))
     }
 }
 
-/// What counts as one client in limits: an IPv4 address, or the /64 that one IPv6 household has to itself.
+/// Returns the key of a client for limits: its IPv4 address, or the /64 of its IPv6 address, which one household has to
+/// itself.
 pub fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
-        // Prefixes of ::/64 are nobody's, so that no IPv6 client meets an IPv4 one.
+        // No client has an address in ::/64, so IPv4 and IPv6 keys never collide.
         IpAddr::V4(address) => u64::from(Ipv4Addr::to_bits(address)) | 0xffff << 32,
         IpAddr::V6(address) => (Ipv6Addr::to_bits(address) >> 64) as u64,
     }

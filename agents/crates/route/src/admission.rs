@@ -1,20 +1,19 @@
-//! Which requests are let into an app's line when the app does not keep up: by priority, low first, high last.
-//! Measures waiting, never the app's latency: endpoints of one app differ a thousandfold by nature, but a line that does not
-//! empty only ever means that more comes than goes.
-//!
-//! After CoDel (Nichols and Jacobson, RFC 8289): a line that is long for a moment is a burst and harmless; one whose *shortest*
-//! wait over a whole interval stays long is a standing queue, which only adds delay. Unlike for packets, the remedy is
-//! not to drop a few of everything, but not to let in what matters least, for as long as the line stands.
+//! Load shedding at an app's wait queue: low priority first, high last, for as long as a standing queue adds delay.
 
 use fairlead_model::Priority;
 
-/// Shares of the longest wait allowed at which priorities are shed.
+/// Fractions of the queue timeout at which priorities are shed.
 const LOW_AT: u64 = 20;
 const NORMAL_AT: u64 = 4;
-/// Bounds of the interval of measurement.
+/// Bounds of the measurement interval.
 const INTERVAL_MS: (u64, u64) = (100, 500);
 
-/// What an app's line tells, and what follows from it.
+/// Load shedding state of an app's queue.
+///
+/// Invariant: it measures queueing, never the app's latency, because the latency of an app's endpoints differs a
+/// thousandfold. After CoDel (Nichols and Jacobson, RFC 8289), a short burst is harmless. A queue has a standing delay
+/// if its *shortest* wait over a whole interval stays long. CoDel drops packets of all kinds; this sheds the lowest
+/// priorities.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Admission {
     level: Level,
@@ -32,17 +31,18 @@ enum Level {
 }
 
 impl Admission {
-    /// A request left the line for an instance after so long.
+    /// Records how long a request waited for an instance.
     pub fn waited(&mut self, ms: u64) {
         self.shortest_ms = Some(self.shortest_ms.map_or(ms, |shortest| shortest.min(ms)));
     }
 
-    /// The line has become empty: whatever stood in it was a burst.
+    /// Records that the queue became empty: its requests were a burst.
     pub fn emptied(&mut self) {
         self.emptied = true;
     }
 
-    /// Judges the interval if it is over. `oldest_ms` is how long the first in line has waited; `None` when nobody does.
+    /// Evaluates the interval if it is over. `oldest_ms` is the wait of the first request in the queue; `None` for an
+    /// empty queue.
     pub fn step(&mut self, now_ms: u64, oldest_ms: Option<u64>, queue_timeout_ms: u32) {
         let timeout = u64::from(queue_timeout_ms);
         let interval = (timeout / LOW_AT).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
@@ -53,7 +53,7 @@ impl Admission {
             Some(oldest) if !self.emptied => self.shortest_ms.map_or(oldest, |shortest| shortest.min(oldest)),
             _ => 0,
         };
-        // Half a threshold below: else a level would come and go with each interval.
+        // Uses half of the threshold to leave a level, or a level would switch with each interval.
         let reaches =
             |level: Level, threshold: u64| standing >= if self.level >= level { threshold / 2 } else { threshold };
         self.level = if reaches(Level::OnlyHigh, (timeout / NORMAL_AT).max(1)) {
@@ -66,12 +66,12 @@ impl Admission {
         (self.since_ms, self.shortest_ms, self.emptied) = (now_ms, None, false);
     }
 
-    /// Everybody is let in: while nobody waits either, there is nothing to judge.
+    /// True if no priority is shed. With an empty queue there is then nothing to evaluate.
     pub fn is_open(&self) -> bool {
         self.level == Level::All
     }
 
-    /// Whether a request that would have to wait is refused instead.
+    /// True if a request that would have to wait is shed.
     pub fn sheds(&self, priority: Priority) -> bool {
         match priority {
             Priority::Low => self.level >= Level::NotLow,
@@ -135,7 +135,7 @@ mod tests {
         let mut admission = Admission::default();
         admission.step(500, Some(3_000), TIMEOUT_MS);
         assert_eq!(shed(&admission), [Priority::Low, Priority::Normal]);
-        // Within the interval nothing is judged again.
+        // No evaluation before the interval is over.
         admission.step(600, None, TIMEOUT_MS);
         assert_eq!(shed(&admission), [Priority::Low, Priority::Normal]);
         admission.step(1_000, None, TIMEOUT_MS);

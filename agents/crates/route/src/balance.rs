@@ -1,8 +1,5 @@
-//! Which of an app's instances takes a request: choices over weights and loads, nothing else.
-//! Never asks whether an instance is well: who may not serve has weight zero, or no room.
-//!
-//! Weights are shares of requests. Least in flight draws two by weight and takes the second only when it is clearly less busy
-//! for its weight, so that a canary of 5 % keeps its 5 % whether the app idles or is busy.
+//! Weighted load balancer over an app's instances: least in flight (power of two choices) or smooth round robin. It
+//! knows no health: an instance that must not serve has weight zero or no room.
 
 mod ramp;
 mod rendezvous;
@@ -12,29 +9,34 @@ use fairlead_model::Balance;
 pub use ramp::{RAMP_FULL, ramped};
 pub use rendezvous::{instance_key, rendezvous};
 
-/// The instances of an app that take something new, by their position among all of them.
+/// Instances that take new requests, by their position among all instances of the app.
+///
+/// Weights are shares of requests. Least in flight draws two instances by weight. It takes the second only if that is
+/// clearly less loaded for its weight, so a canary of 5 % gets 5 % at any load.
 #[derive(Debug, Default)]
 pub struct Balancer {
     kind: Balance,
-    entries: Vec<Entry>,
+    entries: Vec<WeightedInstance>,
     total: u64,
-    /// All weigh the same, as is usual: a draw needs no walk.
+    /// True if all weights are equal, which is usual: drawing then needs no loop.
     equal: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct WeightedInstance {
     index: usize,
     weight: u32,
-    /// Of smooth weighted round robin: how much it is owed.
+    /// Current weight of smooth weighted round robin.
     owed: i64,
 }
 
 impl Balancer {
-    /// Takes new weights, one for each instance; zero is left out. Round robin goes on where it was if the same take part.
+    /// Sets new weights, one per instance; zero excludes it. Round robin continues at the same point if the same
+    /// instances take part.
     pub fn set(&mut self, kind: Balance, weights: impl IntoIterator<Item = u32>) {
         let taking = weights.into_iter().enumerate().filter(|(_, weight)| *weight > 0);
-        let entries: Vec<Entry> = taking.map(|(index, weight)| Entry { index, weight, owed: 0 }).collect();
+        let entries: Vec<WeightedInstance> =
+            taking.map(|(index, weight)| WeightedInstance { index, weight, owed: 0 }).collect();
         let same = entries.len() == self.entries.len()
             && entries.iter().zip(&self.entries).all(|(new, old)| new.index == old.index);
         if same {
@@ -47,23 +49,23 @@ impl Balancer {
         self.equal = self.entries.windows(2).all(|pair| pair[0].weight == pair[1].weight);
     }
 
-    /// Nobody takes anything.
+    /// True if no instance takes requests.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Those that take part: position and weight.
+    /// Returns position and weight of each instance that takes requests.
     pub fn entries(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.entries.iter().map(|entry| (entry.index, entry.weight))
     }
 
-    /// Whether the instance at this position takes part.
+    /// True if the instance at this position takes requests.
     pub fn contains(&self, index: usize) -> bool {
         self.entries.iter().any(|entry| entry.index == index)
     }
 
-    /// An instance for one request: `load` tells the requests in flight at one, or `None` when it has no room.
-    /// `None` when nobody has. `random` is used up: another pick wants another.
+    /// Picks an instance for one request; `None` if none has room. `load` returns an instance's in-flight requests, or
+    /// `None` if it has no room. Each pick needs a new `random`.
     pub fn pick(&mut self, random: u64, load: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         if let [only] = self.entries[..] {
             return load(only.index).map(|_| only.index);
@@ -87,22 +89,22 @@ impl Balancer {
             }
             (Some(_), None) => Some(first.index),
             (None, Some(_)) => Some(second.index),
-            // Nearly everything is full: look at all.
+            // Nearly all instances are full: look at each.
             (None, None) => self.least_of_all(load),
         }
     }
 
     fn least_of_all(&self, load: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let with_room = self.entries.iter().filter_map(|entry| load(entry.index).map(|load| (entry, load)));
-        // a/v < b/w, without division.
-        let by_share = |(a, load_a): &(&Entry, u32), (b, load_b): &(&Entry, u32)| {
+        // Compares a/v with b/w without division.
+        let by_share = |(a, load_a): &(&WeightedInstance, u32), (b, load_b): &(&WeightedInstance, u32)| {
             let (left, right) = (u64::from(*load_a) * u64::from(b.weight), u64::from(*load_b) * u64::from(a.weight));
             left.cmp(&right)
         };
         with_room.min_by(by_share).map(|(entry, _)| entry.index)
     }
 
-    /// A position in `entries` by weight; never `without`.
+    /// Draws a position in `entries` by weight; never `without`.
     fn draw(&self, random: u32, without: Option<usize>) -> usize {
         let without_weight = without.map_or(0, |at| u64::from(self.entries[at].weight));
         if self.equal {
@@ -123,12 +125,13 @@ impl Balancer {
         0
     }
 
-    /// Smooth weighted round robin: each turn everybody is owed its weight, the one owed most serves and pays for all.
+    /// Smooth weighted round robin: each turn adds to each instance its weight, then the greatest one serves and pays
+    /// the total.
     fn pick_next(&mut self, load: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let mut turn = 0;
         let mut picked: Option<usize> = None;
         for at in 0..self.entries.len() {
-            // One without room is owed nothing for the time: it would serve all at once later.
+            // An instance without room earns nothing, or it would get a burst later.
             if load(self.entries[at].index).is_none() {
                 continue;
             }
@@ -145,8 +148,9 @@ impl Balancer {
     }
 }
 
-/// Whether a request is better off with the other. Among equals: it has less in flight. Else the difference must be worth two
-/// requests of the lighter weight: one is within what drawing by weight leaves to chance, and evening it out bends the shares.
+/// True if the other instance is the better choice. With equal weights, it has fewer requests in flight. Otherwise the
+/// difference must be worth two requests of the lighter weight. A difference of one is chance, and correcting it would
+/// distort the shares.
 fn is_lighter(other: u32, other_weight: u32, one: u32, one_weight: u32) -> bool {
     if other_weight == one_weight {
         return other < one;
@@ -156,7 +160,7 @@ fn is_lighter(other: u32, other_weight: u32, one: u32, one_weight: u32) -> bool 
     left >= right
 }
 
-/// 0..below, evenly.
+/// Scales evenly to 0..below.
 fn scale(random: u32, below: u64) -> u64 {
     ((u128::from(random) * u128::from(below)) >> 32) as u64
 }

@@ -1,18 +1,18 @@
-//! Whether an instance that fails gets requests: closed (it does), open (it does not, for a while), half open (one, to try).
-//! One instance on one core; the clock and the share of instances that may be out are the caller's.
+//! Circuit breaker (outlier ejection) of one instance on one core: closed (gets requests), open (ejected for a period)
+//! or half open (gets one trial request). The caller provides the clock and the share of instances that may be ejected.
 
 use fairlead_model::Ejection;
 
-/// Most a period grows to, in first periods.
+/// Maximum length of a period, in first periods.
 const PERIODS_MAX: u64 = 10;
 
-/// What is known of one instance.
+/// State of one instance's circuit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circuit {
     state: State,
-    /// In a row.
+    /// Failures in a row.
     failures: u32,
-    /// Ejections one after the other, with little in between.
+    /// Consecutive ejections with little time in between.
     ejections: u32,
     closed_at_ms: u64,
 }
@@ -30,17 +30,17 @@ enum State {
 }
 
 impl Circuit {
-    /// Whether it takes a new request.
+    /// True if the instance takes a new request.
     pub fn takes(&self) -> bool {
         matches!(self.state, State::Closed | State::HalfOpen { trying: false })
     }
 
-    /// Whether it counts among those that are out.
+    /// True if the instance counts as ejected.
     pub fn is_out(&self) -> bool {
         self.state != State::Closed
     }
 
-    /// A period may have passed; tells whether it takes requests again.
+    /// Half-opens the circuit once its period is over. Returns true if the instance takes requests again.
     pub fn step(&mut self, now_ms: u64) -> bool {
         let State::Open { until_ms } = self.state else { return false };
         let over = now_ms >= until_ms;
@@ -50,8 +50,9 @@ impl Circuit {
         over
     }
 
-    /// A request goes there. Tells whether it is a trial, whose end must be told by `succeeded`, `failed` or `abandoned`.
-    /// One that goes to an instance that is out, because all are, is a trial as well: it may show that it is back.
+    /// Starts a request. Returns true if it is a trial, which must end with `succeeded`, `failed` or `abandoned`. If
+    /// all instances are ejected, a request to one of them is also a trial: it may show that the instance has
+    /// recovered.
     pub fn begin(&mut self) -> bool {
         if self.state == (State::HalfOpen { trying: false }) {
             self.state = State::HalfOpen { trying: true };
@@ -59,7 +60,8 @@ impl Circuit {
         self.is_out()
     }
 
-    /// It answered properly. What was sent before it was ejected says nothing about it now. Tells whether it is back.
+    /// Records a success. A request from before the ejection says nothing about the instance now. Returns true if the
+    /// circuit closes.
     pub fn succeeded(&mut self, trial: bool, now_ms: u64) -> bool {
         if self.state == State::Closed {
             self.failures = 0;
@@ -71,10 +73,10 @@ impl Circuit {
         trial
     }
 
-    /// It failed. Tells whether it is ejected by that; `may_eject` is asked only when it would be.
+    /// Records a failure. Returns true if it ejects the instance; `may_eject` is called only in that case.
     pub fn failed(&mut self, trial: bool, now_ms: u64, rule: &Ejection, may_eject: impl FnOnce() -> bool) -> bool {
         if rule.failures == 0 {
-            // Switched off while it was out: what is left of that ends with the next success.
+            // Ejection was turned off during an ejection, which then ends with the next success.
             self.abandoned(trial);
             return false;
         }
@@ -98,7 +100,7 @@ impl Circuit {
         true
     }
 
-    /// A request ended and told nothing, because its client left. Tells whether another may be a trial now.
+    /// Records a request without a result because its client left. Returns true if another trial may start now.
     pub fn abandoned(&mut self, trial: bool) -> bool {
         let tried = trial && self.state == State::HalfOpen { trying: true };
         if tried {
@@ -108,7 +110,7 @@ impl Circuit {
     }
 }
 
-/// Whether one more of `instances` may be out beside `out`.
+/// True if one more of `instances` may be ejected besides the `out` ejected ones.
 pub fn may_eject(instances: usize, out: usize, rule: &Ejection) -> bool {
     (out + 1) * 100 <= instances * rule.max_percent as usize
 }
@@ -157,7 +159,7 @@ mod tests {
         circuit.step(now + 10_000);
         let trial = circuit.begin();
         assert!(circuit.succeeded(trial, now + 10_000) && circuit.takes() && !circuit.is_out());
-        // Soon after, it goes on from where it was; after a quiet time it begins with one period.
+        // A failure soon after continues with the grown period; after a quiet time it starts with one period.
         fail_often(&mut circuit, now + 10_001);
         assert!(!circuit.step(now + 20_000));
     }

@@ -1,5 +1,5 @@
-//! Who asks: the client at the other end of the connection, or the one that a trusted proxy speaks for. What anybody else
-//! claims about it counts for nothing.
+//! Client of a request: the connection's peer, or the client that a trusted proxy names. Claims of other peers are
+//! ignored.
 
 use std::net::IpAddr;
 
@@ -11,45 +11,45 @@ use crate::cloudflare::CLOUDFLARE_RANGES;
 use crate::header::is;
 use crate::request::push;
 
-/// Proxies that may have passed a request on before it came here; more are not believed.
+/// Maximum number of trusted proxies before this one; more are not believed.
 const HOPS_MAX: usize = 16;
 
-/// The client as forwarded headers name it. That of a connection is made once; one behind a trusted proxy, for each request.
+/// Client as forwarded headers describe it. Made once per connection, or once per request behind a trusted proxy.
 #[derive(Debug, Clone)]
 pub struct Client {
     ip: IpAddr,
     secure: bool,
-    /// The value of X-Forwarded-For: its own address, then those of the proxies. All that is kept in text, for every idle
-    /// connection has one of these.
+    /// Value of X-Forwarded-For: the client's address, then those of the proxies. The only text that is stored, because
+    /// each idle connection has one.
     chain: Box<str>,
-    /// What only a client behind a trusted proxy has.
-    passed_on: Option<Box<PassedOn>>,
+    /// Details that only a client behind a trusted proxy has.
+    forwarded: Option<Box<ForwardedClient>>,
 }
 
 #[derive(Debug, Clone)]
-struct PassedOn {
-    /// The elements of Forwarded after the client's: `, for=…` for each proxy.
+struct ForwardedClient {
+    /// Elements of Forwarded after the client's: `, for=…` for each proxy.
     nodes: Box<str>,
-    /// The host that the client asked for, when the proxy asks for another.
+    /// Host that the client requested, if the proxy requests another one.
     host: Option<Box<[u8]>>,
-    /// Cloudflare named the client.
+    /// True if Cloudflare named the client.
     by_cloudflare: bool,
 }
 
 impl Client {
-    /// The client at `address`; `secure` when it speaks TLS to us.
+    /// Creates the client at `address`; `secure` if its connection uses TLS.
     pub fn new(address: IpAddr, secure: bool) -> Self {
-        // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 client; apps expect the plain form.
+        // Converts ::ffff:192.0.2.1, a dual-stack socket's form of an IPv4 client; apps expect the plain form.
         let ip = address.to_canonical();
-        Self { ip, secure, chain: ip.to_string().into(), passed_on: None }
+        Self { ip, secure, chain: ip.to_string().into(), forwarded: None }
     }
 
-    /// Its address: what limits and address rules go by.
+    /// Returns the client's address, which limits and address rules use.
     pub fn ip(&self) -> IpAddr {
         self.ip
     }
 
-    /// Whether it speaks TLS: to us, or to the trusted proxy in front.
+    /// True if the client uses TLS, to us or to the trusted proxy in front.
     pub fn is_secure(&self) -> bool {
         self.secure
     }
@@ -58,20 +58,20 @@ impl Client {
         if self.secure { b"https" } else { b"http" }
     }
 
-    /// Its address as RFC 7239, 6 wants it, in three pieces: that of IPv6 is quoted and in brackets.
+    /// Returns the address as RFC 7239, 6 requires, in three pieces: IPv6 is quoted and in brackets.
     fn node(&self) -> [&[u8]; 3] {
         let chain = self.chain.as_bytes();
-        let first = self.passed_on.as_ref().and_then(|_| memchr::memchr(b',', chain));
+        let first = self.forwarded.as_ref().and_then(|_| memchr::memchr(b',', chain));
         let address = &chain[..first.unwrap_or(chain.len())];
         if self.ip.is_ipv6() { [b"\"[", address, b"]\""] } else { [b"", address, b""] }
     }
 
-    /// Appends all fields that tell an app about the client.
+    /// Appends all fields that describe the client to an app.
     pub(crate) fn encode_all(&self, host: &[u8], out: &mut Vec<u8>) {
-        if self.passed_on.is_some() {
+        if self.forwarded.is_some() {
             return self.encode(host, |_| false, out);
         }
-        // In few pieces, most of them of a known length.
+        // Few pieces, most of known length.
         let address = self.chain.as_bytes();
         push(out, &[b"x-forwarded-for: ", address, b"\r\nx-forwarded-host: ", host]);
         if self.secure {
@@ -92,10 +92,10 @@ impl Client {
         }
     }
 
-    /// Appends the fields that tell an app about the client, but for those that `drops` names.
+    /// Appends the fields that describe the client to an app, except those that `drops` names.
     pub(crate) fn encode(&self, host: &[u8], drops: impl Fn(&[u8]) -> bool, out: &mut Vec<u8>) {
-        let passed_on = self.passed_on.as_deref();
-        let host = passed_on.and_then(|passed_on| passed_on.host.as_deref()).unwrap_or(host);
+        let forwarded = self.forwarded.as_deref();
+        let host = forwarded.and_then(|forwarded| forwarded.host.as_deref()).unwrap_or(host);
         if !drops(b"x-forwarded-for") {
             push(out, &[b"x-forwarded-for: ", self.chain.as_bytes(), b"\r\n"]);
         }
@@ -106,12 +106,12 @@ impl Client {
             push(out, &[b"x-forwarded-proto: ", self.scheme(), b"\r\n"]);
         }
         if !drops(b"forwarded") {
-            let nodes = passed_on.map_or(&[][..], |passed_on| passed_on.nodes.as_bytes());
+            let nodes = forwarded.map_or(&[][..], |forwarded| forwarded.nodes.as_bytes());
             out.extend_from_slice(b"forwarded: for=");
             push(out, &self.node());
             push(out, &[b";host=\"", host, b"\";proto=", self.scheme(), nodes, b"\r\n"]);
         }
-        if passed_on.is_some_and(|passed_on| passed_on.by_cloudflare) && !drops(b"cf-connecting-ip") {
+        if forwarded.is_some_and(|forwarded| forwarded.by_cloudflare) && !drops(b"cf-connecting-ip") {
             let first = self.chain.split(',').next().unwrap_or_default();
             push(out, &[b"cf-connecting-ip: ", first.as_bytes(), b"\r\n"]);
         }
@@ -122,16 +122,16 @@ fn node(ip: IpAddr) -> String {
     if ip.is_ipv6() { format!("\"[{ip}]\"") } else { ip.to_string() }
 }
 
-/// The proxies in front of this one whose word counts.
+/// Trusted proxies in front of this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trust {
+pub struct TrustedProxies {
     proxies: AddressSet,
-    /// Set when Cloudflare's word counts too.
+    /// Cloudflare's ranges; set if Cloudflare is trusted too.
     cloudflare: Option<AddressSet>,
 }
 
-impl Trust {
-    /// `None` when nobody is trusted, as without settings.
+impl TrustedProxies {
+    /// Returns `None` without trusted proxies, as in the default settings.
     pub fn new(settings: &ProxySettings) -> Option<Self> {
         let cloudflare = settings
             .cloudflare
@@ -142,7 +142,7 @@ impl Trust {
         Some(Self { proxies: AddressSet::new(settings.trusted_proxies.iter().copied()), cloudflare })
     }
 
-    /// Whether an address is that of a trusted proxy.
+    /// True if an address belongs to a trusted proxy.
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.proxies.contains(address) || self.is_cloudflare(address)
     }
@@ -151,12 +151,11 @@ impl Trust {
         self.cloudflare.as_ref().is_some_and(|ranges| ranges.contains(address))
     }
 
-    /// The client that the proxy at the other end of a connection speaks for; `None` when `peer` is no trusted proxy, and so
-    /// the client itself.
+    /// Returns the client that a trusted peer names; `None` if `peer` is no trusted proxy, and so is the client itself.
     ///
-    /// X-Forwarded-For is walked from its right end, where the peer wrote, through addresses of trusted proxies; the first that
-    /// is not trusted is the client. What stands left of it the client said itself, and it is dropped. An entry that is no
-    /// address ends the walk.
+    /// Walks X-Forwarded-For from its right end, which the peer wrote, through addresses of trusted proxies. The first
+    /// address that is not trusted is the client. Entries to the left of it are the client's own claims and are
+    /// dropped. An entry that is no address ends the walk.
     pub fn client<'a>(&self, peer: &Client, headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<Client> {
         if !self.trusts(peer.ip) {
             return None;
@@ -183,7 +182,7 @@ impl Trust {
     }
 }
 
-/// `hops` begins with the connection's peer and ends with the client.
+/// Builds the client; `hops` starts with the connection's peer and ends with the client.
 fn client_of(hops: &[IpAddr], secure: bool, host: Option<&[u8]>, by_cloudflare: bool) -> Client {
     let ip = hops[hops.len() - 1];
     let mut chain = String::new();
@@ -196,11 +195,11 @@ fn client_of(hops: &[IpAddr], secure: bool, host: Option<&[u8]>, by_cloudflare: 
         }
         chain.push_str(&hop.to_string());
     }
-    let passed_on = PassedOn { nodes: nodes.into(), host: host.map(Into::into), by_cloudflare };
-    Client { ip, secure, chain: chain.into(), passed_on: Some(Box::new(passed_on)) }
+    let forwarded = ForwardedClient { nodes: nodes.into(), host: host.map(Into::into), by_cloudflare };
+    Client { ip, secure, chain: chain.into(), forwarded: Some(Box::new(forwarded)) }
 }
 
-/// What a proxy says of the client.
+/// Claims of a proxy about the client.
 struct Claims<'a> {
     forwarded_for: Vec<&'a [u8]>,
     secure: Option<bool>,
@@ -226,13 +225,13 @@ impl<'a> Claims<'a> {
                 _ => {}
             }
         }
-        // Cloudflare says it once.
+        // Cloudflare sends the field exactly once.
         claims.cloudflare = claims.cloudflare.filter(|_| named == 1);
         claims
     }
 }
 
-/// The last of several is the nearest proxy's.
+/// Reads the last of several values: the nearest proxy wrote it.
 fn secure(value: &[u8]) -> Option<bool> {
     match value.rsplit(|byte| *byte == b',').next()?.trim_ascii() {
         scheme if scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"wss") => Some(true),
@@ -241,7 +240,8 @@ fn secure(value: &[u8]) -> Option<bool> {
     }
 }
 
-/// An address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`.
+/// Parses an address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]`,
+/// `[2001:db8::1]:4711`.
 pub fn forwarded_address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry.trim_ascii()).ok()?;
     let address = match text.strip_prefix('[') {
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    fn told(trust: &Trust, peer: &str, headers: &[(&str, &str)]) -> Option<String> {
+    fn told(trust: &TrustedProxies, peer: &str, headers: &[(&str, &str)]) -> Option<String> {
         let peer = Client::new(peer.parse().unwrap(), false);
         let headers = headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let client = trust.client(&peer, headers)?;
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_rightmost_untrusted_hop_is_the_client_and_what_it_said_is_dropped() {
-        let trust = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+        let trust = TrustedProxies::new(&settings(&["10.0.0.0/8"], false)).unwrap();
         let headers = [
             ("x-forwarded-for", "6.6.6.6, 192.0.2.7"),
             ("x-forwarded-for", "10.0.0.2:81"),
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_no_address_ends_the_walk() {
-        let trust = Trust::new(&settings(&["10.0.0.0/8", "2001:db8::/32"], false)).unwrap();
+        let trust = TrustedProxies::new(&settings(&["10.0.0.0/8", "2001:db8::/32"], false)).unwrap();
         for (chain, expected) in [
             ("192.0.2.7, unknown, 10.0.0.2", "10.0.0.2, 10.0.0.1"),
             ("192.0.2.7,, 10.0.0.2", "10.0.0.2, 10.0.0.1"),
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn cloudflare_names_the_client_and_nobody_else_does_so_in_its_way() {
-        let trust = Trust::new(&settings(&["10.0.0.0/8"], true)).unwrap();
+        let trust = TrustedProxies::new(&settings(&["10.0.0.0/8"], true)).unwrap();
         let named = [("cf-connecting-ip", "2001:db8::9"), ("x-forwarded-for", "6.6.6.6")];
         let told_by = |peer| told(&trust, peer, &named).unwrap();
         assert!(told_by("104.16.0.1").starts_with("x-forwarded-for: 2001:db8::9, 104.16.0.1\r\n"));
@@ -349,9 +349,9 @@ mod tests {
         let twice =
             [("cf-connecting-ip", "2001:db8::9"), ("cf-connecting-ip", "192.0.2.1"), ("x-forwarded-for", "192.0.2.2")];
         assert!(told(&trust, "104.16.0.1", &twice).unwrap().starts_with("x-forwarded-for: 192.0.2.2, "));
-        let without = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+        let without = TrustedProxies::new(&settings(&["10.0.0.0/8"], false)).unwrap();
         assert_eq!(told(&without, "104.16.0.1", &named), None);
-        assert_eq!(Trust::new(&settings(&[], false)), None);
+        assert_eq!(TrustedProxies::new(&settings(&[], false)), None);
     }
 
     #[test]
@@ -381,12 +381,13 @@ mod tests {
     }
 
     proptest! {
-        /// The obvious way: all entries in one list from the nearest on, up to the first that is bad or not trusted.
+        /// Compares with a model: all entries in one list from the nearest on, up to the first that is invalid or not
+        /// trusted.
         #[test]
         fn the_walk_finds_what_the_obvious_search_finds(entries in prop::collection::vec(
             prop::sample::select(vec!["10.0.0.1", "10.0.0.2", "192.0.2.1", "192.0.2.2", "x"]), 0..6)
         ) {
-            let trust = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+            let trust = TrustedProxies::new(&settings(&["10.0.0.0/8"], false)).unwrap();
             let mut expected = "10.9.9.9";
             for entry in entries.iter().rev() {
                 if *entry == "x" {

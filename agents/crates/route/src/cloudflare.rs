@@ -1,7 +1,7 @@
-//! The addresses that Cloudflare's proxies connect from, as facts: <https://www.cloudflare.com/ips-v4> and `ips-v6`, whose last
-//! change was published on 2023-09-28; compared on 2026-11-20. Look there again with each release.
+//! Address ranges of Cloudflare's proxies, from <https://www.cloudflare.com/ips-v4> and `ips-v6`. Last published
+//! change: 2023-09-28; compared on 2026-11-20. Compare again for each release.
 
-/// Published ranges, IPv4 then IPv6.
+/// Published ranges: IPv4, then IPv6.
 pub(crate) const CLOUDFLARE_RANGES: [&str; 22] = [
     "173.245.48.0/20",
     "103.21.244.0/22",

@@ -1,15 +1,12 @@
-//! Adaptive concurrency limit: the number of requests that a core keeps in flight at one instance without a configured number.
-//! Invariant: it refuses no request and never falls below `LIMIT_MIN`; requests beyond it wait in the queue.
-//!
-//! A fast app serves more when its requests wait here than when each has its own connection. A slow app that waits for something
-//! else serves more with every request that it gets. So the limit grows while requests wait. Each growth is a trial, and one that
-//! does not raise the throughput is undone. An app that answers less than once per connection and interval can't show that in
-//! time: its limit keeps growing meanwhile, up to `UNANSWERED_MAX` for one that answers nothing.
+//! Adaptive concurrency limit: the number of requests that a core keeps in flight at one instance, without
+//! configuration. Invariant: it refuses no request and never falls below `LIMIT_MIN`; requests beyond it wait in the
+//! queue.
 
-/// First and lowest limit.
+/// Initial and lowest limit.
 pub const LIMIT_MIN: u32 = 64;
 const LIMIT_MAX: u32 = 10_000;
-/// An interval without any completion grows the limit no further: a slow app is still served at once, a stalled one gets no more.
+/// Maximum limit to which an interval without completions grows: a slow app is served at once, a stalled one gets no
+/// more.
 const UNANSWERED_MAX: u32 = 1_024;
 /// Shortest time between two decisions, in milliseconds.
 const INTERVAL_MS: u64 = 200;
@@ -33,12 +30,17 @@ pub struct InstanceLoad {
 }
 
 /// Limit of one instance on one core.
+///
+/// A fast app has a higher throughput if its requests wait here instead of one connection each. A slow app that waits
+/// for other services gains from each request that it gets. So the limit grows while requests wait. Each growth is a
+/// trial, undone if it does not raise the throughput. An app that responds less than once per connection and interval
+/// can't show that in time. Its limit keeps growing, up to `UNANSWERED_MAX` without any response.
 #[derive(Debug, Clone, Copy)]
 pub struct ConcurrencyLimit {
     limit: u32,
     since_ms: u64,
     completed: u32,
-    /// Smoothed number of completions in a thousand seconds.
+    /// Smoothed number of completions per thousand seconds.
     rate: u64,
     /// Mean service time in microseconds at a concurrency that the app handles; zero until one is known.
     natural_us: u64,
@@ -49,7 +51,7 @@ pub struct ConcurrencyLimit {
     bound: bool,
 }
 
-/// Trial of another limit, whose throughput is compared with that of the one before.
+/// Trial of another limit. Compares its throughput with that of the previous limit.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     from: u32,
@@ -89,12 +91,12 @@ impl Default for ConcurrencyLimit {
 }
 
 impl ConcurrencyLimit {
-    /// Returns the number of requests that the instance gets at once.
+    /// Returns the number of requests that may be in flight at the instance.
     pub fn get(&self) -> u32 {
         self.limit
     }
 
-    /// Decides again when an interval is over. Reads no clock: `now_ms` only has to grow.
+    /// Makes a decision if an interval is over. Reads no clock: `now_ms` only has to grow.
     pub fn step(&mut self, now_ms: u64, load: InstanceLoad) {
         let elapsed_ms = now_ms.saturating_sub(self.since_ms);
         if elapsed_ms < INTERVAL_MS {
@@ -108,7 +110,7 @@ impl ConcurrencyLimit {
         if completed > load.busy && load.busy <= LIMIT_MIN && (self.natural_us == 0 || service_us < self.natural_us) {
             self.natural_us = service_us;
         }
-        // The fair share may deny a client the last quarter while it shares the app with others.
+        // The fair share may keep the last quarter from a client while others share the app.
         let bound = load.queued && load.busy >= self.limit - self.limit / 4;
         let binds = std::mem::replace(&mut self.bound, bound) && bound;
         let interval = Interval { now_ms, elapsed_ms, completed, load, binds, service_us };
@@ -121,7 +123,7 @@ impl ConcurrencyLimit {
     fn choose(&mut self, interval: &Interval) {
         let Interval { now_ms, completed, load, binds, .. } = *interval;
         if !load.queued && load.busy < self.limit / 2 {
-            // An unused limit is reset: the next burst may be of another kind.
+            // Decays an unused limit: the next burst may be of another kind.
             self.limit = (self.limit - self.limit / 8).max(LIMIT_MIN);
             return;
         }
@@ -145,7 +147,7 @@ impl ConcurrencyLimit {
 
     fn begin(&mut self, interval: &Interval, limit: u32) {
         let rate = self.rate.max(rate(interval.completed.into(), interval.elapsed_ms));
-        // Little's law again, for the recent time of a request.
+        // Little's law again, for the recent service time.
         let service_ms = (u64::from(self.limit) * 1_000_000 / rate.max(1)).min(SERVICE_MS_MAX);
         let measured_from_ms = interval.now_ms + service_ms.max(INTERVAL_MS);
         let ends_ms = measured_from_ms + service_ms.max(2 * INTERVAL_MS);
@@ -174,7 +176,7 @@ impl ConcurrencyLimit {
         self.trial = None;
         let reached = rate(trial.completed, now_ms - trial.measured_from_ms);
         let passed = if grows {
-            // A queue that one step of growth has emptied was not caused by the app.
+            // One step of growth that empties the queue shows that the app did not cause it.
             reached * 100 >= trial.rate * GROWTH_PERCENT || !load.queued && self.limit <= doubled(trial.from)
         } else {
             reached * 100 >= trial.rate * SHRINK_PERCENT
@@ -184,7 +186,7 @@ impl ConcurrencyLimit {
             return;
         }
         if !grows {
-            // The app needs the larger limit, so its service time under that limit is no sign of trouble.
+            // The app needs the larger limit, so its service time under that limit is no sign of overload.
             self.natural_us = service_us;
         }
         self.limit = trial.from;
@@ -193,7 +195,7 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Returns the number of completions in a thousand seconds.
+/// Returns the number of completions per thousand seconds.
 fn rate(completed: u64, elapsed_ms: u64) -> u64 {
     completed * 1_000_000 / elapsed_ms.max(1)
 }
@@ -217,13 +219,13 @@ mod tests {
 
     const TICK_US: u64 = 250_000;
 
-    /// App: how long each client's requests take it, and how many it works on at once.
+    /// Simulated app: service time of each client's requests, and number of workers.
     struct App {
         service_us: fn(client: usize) -> u64,
         workers: usize,
     }
 
-    /// Clients that ask, wait for the answer and ask again at once, on one core; virtual time.
+    /// Closed-loop clients on one core in virtual time: each sends its next request right after a response.
     struct Simulation {
         limit: ConcurrencyLimit,
         now_us: u64,
@@ -261,7 +263,7 @@ mod tests {
             }
         }
 
-        /// No limit at all: the control.
+        /// Control without a limit.
         fn unbounded() -> Self {
             Self { bounded: false, ..Self::new() }
         }
@@ -280,7 +282,7 @@ mod tests {
             }
         }
 
-        /// Lets `clients` ask an app for this time; returns the number of answers.
+        /// Simulates `seconds` with this app and `clients`; returns the number of responses.
         fn run(&mut self, app: &App, clients: usize, seconds: u64) -> usize {
             let until_us = self.now_us + seconds * 1_000_000;
             let before = self.completed;
@@ -309,7 +311,7 @@ mod tests {
             for client in self.queue.drain(..) {
                 self.waits_us.push((client, self.now_us - self.asked_us[client]));
             }
-            // Requests that the app still has end with the load.
+            // Drops the app's remaining requests with the load.
             self.events = BinaryHeap::from([Reverse((self.now_us + TICK_US, TICK))]);
             (self.busy, self.now_us) = (0, until_us);
             self.backlog.clear();
@@ -325,7 +327,7 @@ mod tests {
         App { service_us, workers: usize::MAX / 2 }
     }
 
-    /// Four workers, each with a quarter of a millisecond for a request: 16,000 a second, however many are sent.
+    /// Four workers at a quarter of a millisecond a request: 16,000 requests a second, however many are sent.
     const FAST: App = App { service_us: |_| 250, workers: 4 };
 
     #[test]
@@ -344,7 +346,7 @@ mod tests {
         let mut bounded = Simulation::new();
         bounded.run(&slow(|_| u64::MAX / 4), 10_000, 60);
         assert_eq!(bounded.limits.iter().max(), Some(&UNANSWERED_MAX));
-        // One that answered and then stalls keeps what it has shown that it bears.
+        // An app that responded and then stalls keeps the limit that it has proved.
         let mut bounded = Simulation::new();
         bounded.run(&slow(|_| 2_000_000), 4_000, 20);
         let before = bounded.limit.get();
@@ -362,7 +364,7 @@ mod tests {
 
     #[test]
     fn answers_that_take_a_random_time_grow_the_limit_too() {
-        // 0.1 to 9.9 s, as a model's answers do.
+        // Service times of 0.1 to 9.9 s, as of a language model.
         let app = slow(|client| 100_000 + (client as u64 * 7_919 % 99) * 100_000);
         let control = Simulation::unbounded().run(&app, 600, 60);
         let mut bounded = Simulation::new();
@@ -402,7 +404,7 @@ mod tests {
 
     #[test]
     fn an_app_that_is_busy_itself_is_not_sent_everything() {
-        // One worker, 50 ms a request: more requests at once only wait there instead of here.
+        // One worker at 50 ms a request: more requests in flight only move the queue into the app.
         let app = App { service_us: |_| 50_000, workers: 1 };
         let mut bounded = Simulation::new();
         bounded.run(&app, 1_000, 300);
@@ -413,7 +415,7 @@ mod tests {
 
     #[test]
     fn fast_requests_pass_slow_ones_of_the_same_app() {
-        // 200 of 600 clients want answers that take a millisecond.
+        // Requests of 200 of the 600 clients take one millisecond.
         let app = slow(|client| if client % 3 == 0 { 1_000 } else { 5_000_000 });
         let mut bounded = Simulation::new();
         bounded.run(&app, 600, 30);

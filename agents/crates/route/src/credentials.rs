@@ -1,19 +1,19 @@
-//! What a client says in Authorization (RFC 7617): taken apart, not judged.
+//! Parser of HTTP basic credentials in Authorization (RFC 7617). It does not verify them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Longest value that is looked at: long passwords only cost time.
+/// Longest value to parse: long passwords only cost time.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// A name and a password. Neither is ever printed.
+/// User name and password. Neither is ever printed.
 pub struct Credentials {
     text: Vec<u8>,
     colon: usize,
 }
 
 impl Credentials {
-    /// Reads the value of an Authorization field; `None` when it is of another scheme, or not well formed.
+    /// Parses the value of an Authorization field; `None` if it has another scheme or is malformed.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let (scheme, token) = value.split_at_checked(6)?;
         if !scheme.eq_ignore_ascii_case(b"basic ") || value.len() > VALUE_BYTES_MAX {
@@ -24,12 +24,12 @@ impl Credentials {
         Some(Self { text, colon })
     }
 
-    /// Who it claims to be.
+    /// Returns the user name.
     pub fn user(&self) -> &[u8] {
         &self.text[..self.colon]
     }
 
-    /// How it proves that.
+    /// Returns the password as bytes.
     pub fn password(&self) -> &[u8] {
         &self.text[self.colon + 1..]
     }

@@ -1,26 +1,26 @@
-//! Whether a response is to be compressed, and how: what the client takes (RFC 9110, 12.5.3) and what compression helps.
+//! Content coding negotiation (RFC 9110, 12.5.3), and rules for which responses to compress.
 
 use crate::ResponseBody;
 
-/// Shorter bodies fit into the packets that go anyway.
+/// Shorter bodies fit into the packets that are sent anyway.
 const BODY_BYTES_MIN: u64 = 1024;
 
-/// A content coding that the proxy can make.
+/// Content coding that the proxy can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// Zstandard (RFC 8878): the least work for its size.
     Zstd,
     /// Brotli (RFC 7932).
     Brotli,
-    /// gzip (RFC 1952), which everything takes.
+    /// gzip (RFC 1952), which every client accepts.
     Gzip,
 }
 
-/// What the proxy likes best first.
+/// Codings by the proxy's preference.
 const CODINGS: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
 impl Coding {
-    /// Its name in Content-Encoding.
+    /// Returns its name in Content-Encoding.
     pub fn token(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -35,15 +35,16 @@ impl Coding {
     }
 }
 
-/// The coding that the Accept-Encoding fields like best; `None` when the body is best left as it is. A part that can't be read
-/// counts for nothing.
+/// Returns the coding that the Accept-Encoding fields prefer; `None` if the body is better left as it is. Ignores parts
+/// that are malformed.
 pub fn negotiate<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Coding> {
     negotiate_among(&CODINGS, fields)
 }
 
-/// Like [`negotiate`], for a body that exists in these codings only. Of those that the client likes equally the first is taken.
+/// Like [`negotiate`], for a body that exists in these codings only. Picks the first of those that the client likes
+/// equally.
 pub fn negotiate_among<'a>(offered: &[Coding], fields: impl Iterator<Item = &'a [u8]>) -> Option<Coding> {
-    // In thousandths; the first mention counts.
+    // Weights in thousandths; the first mention of a coding counts.
     let mut weights: [Option<u16>; CODINGS.len()] = [None; CODINGS.len()];
     let (mut others, mut identity) = (None, None);
     for part in fields.flat_map(|field| field.split(|byte| *byte == b',')) {
@@ -66,7 +67,7 @@ pub fn negotiate_among<'a>(offered: &[Coding], fields: impl Iterator<Item = &'a 
     best.1.filter(|_| identity.is_none_or(|identity| identity <= best.0))
 }
 
-/// `name;q=0.5` as name and thousandths.
+/// Parses `name;q=0.5` to the name and thousandths.
 fn weighted(part: &[u8]) -> Option<(&[u8], u16)> {
     let mut pieces = part.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     let name = pieces.next().filter(|name| !name.is_empty())?;
@@ -88,8 +89,8 @@ fn weighted(part: &[u8]) -> Option<(&[u8], u16)> {
     (weight <= 1000 && pieces.next().is_none()).then_some((name, weight))
 }
 
-/// Whether compression helps a response: text of some length that is whole and not compressed yet, and that nobody forbade to
-/// change.
+/// True if compression helps a response: text of some length that is complete, not yet compressed, and without
+/// `no-transform`.
 pub fn is_compressible<'a>(
     status: u16,
     body: ResponseBody,
@@ -117,7 +118,7 @@ pub fn is_compressible<'a>(
     is_text
 }
 
-/// Whether a list names a token, in whatever case.
+/// True if a list contains a token, ignoring case.
 pub fn has_token(list: &[u8], token: &[u8]) -> bool {
     list.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
 }
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Slow and obvious: every coding's weight by the RFC's words, then the greatest.
+    /// Simple model: each coding's weight by the RFC's rules, then the greatest.
     fn model(parts: &[(String, u16)]) -> Option<Coding> {
         let weight = |name: &str| parts.iter().find(|(other, _)| other == name).map(|(_, weight)| *weight);
         let of = |coding: Coding| weight(coding.token()).or(weight("*")).unwrap_or(0);

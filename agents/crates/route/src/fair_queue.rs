@@ -1,5 +1,5 @@
-//! Wait queue that is fair between clients: round robin over the clients of a priority, weighted turns between priorities. Places
-//! are indexes into one vector that grows to the longest queue so far; every step takes constant time.
+//! Wait queue that is fair between clients: round robin over the clients of a priority, weighted turns between
+//! priorities. Slots are indexes into one vector that grows to the longest queue; every operation takes constant time.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use foldhash::fast::RandomState;
 use fairlead_model::Priority;
 
 const NONE: u32 = u32::MAX;
-/// Turns of the priorities when all of them wait: high gets four of seven, low one.
+/// Turns of the priorities if requests of all of them wait: high gets four of seven, low one.
 const TURNS: [Priority; 7] =
     [Priority::High, Priority::Normal, Priority::High, Priority::Low, Priority::High, Priority::Normal, Priority::High];
 
-/// Queue of `T`. A place belongs to its holder until `free`, whether it still waits or not.
+/// Queue of `T`. A slot belongs to its holder until `free`, in the queue or not.
 #[derive(Debug)]
 pub struct FairQueue<T> {
-    places: Vec<Place<T>>,
+    slots: Vec<Slot<T>>,
     unused: Vec<u32>,
-    /// All waiting places, in the order of their arrival.
+    /// Queued slots in the order of their arrival.
     arrivals: List,
     arrival_links: Links,
     flows: Vec<Flow>,
     unused_flows: Vec<u32>,
     flow_of: HashMap<(u64, u8), u32, RandomState>,
-    /// Places of each flow.
+    /// Slots of each flow.
     flow_links: Links,
     /// Flows of each priority; the front one has the next turn.
     rings: [List; 3],
@@ -33,9 +33,9 @@ pub struct FairQueue<T> {
 }
 
 #[derive(Debug)]
-struct Place<T> {
+struct Slot<T> {
     value: Option<T>,
-    /// Index of its flow; `NONE` if it does not wait.
+    /// Index of its flow; `NONE` if the slot is not queued.
     flow: u32,
 }
 
@@ -60,7 +60,7 @@ impl Default for List {
     }
 }
 
-/// Neighbours in a list, by index.
+/// Previous and next element of a linked list, by index.
 #[derive(Debug, Default)]
 struct Links(Vec<(u32, u32)>);
 
@@ -99,7 +99,7 @@ impl Links {
 impl<T> Default for FairQueue<T> {
     fn default() -> Self {
         Self {
-            places: Vec::new(),
+            slots: Vec::new(),
             unused: Vec::new(),
             arrivals: List::default(),
             arrival_links: Links::default(),
@@ -116,58 +116,58 @@ impl<T> Default for FairQueue<T> {
 }
 
 impl<T> FairQueue<T> {
-    /// Returns how many wait.
+    /// Returns the number of queued requests.
     pub fn len(&self) -> u32 {
         self.length
     }
 
-    /// Reports whether the queue is empty.
+    /// True if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Returns the place that has waited longest.
+    /// Returns the slot that has waited longest.
     pub fn oldest(&self) -> Option<u32> {
         (self.arrivals.front != NONE).then_some(self.arrivals.front)
     }
 
-    /// Returns the waiting place that arrived next after `place`; without one, the oldest.
-    pub fn after(&self, place: Option<u32>) -> Option<u32> {
-        let next = match place {
+    /// Returns the queued slot that arrived next after `slot`; without one, the oldest.
+    pub fn after(&self, slot: Option<u32>) -> Option<u32> {
+        let next = match slot {
             None => self.arrivals.front,
-            Some(place) => self.arrival_links.0.get(place as usize).map_or(NONE, |links| links.1),
+            Some(slot) => self.arrival_links.0.get(slot as usize).map_or(NONE, |links| links.1),
         };
         (next != NONE).then_some(next)
     }
 
-    /// Returns the value at a place, whether it still waits or not.
-    pub fn value(&mut self, place: u32) -> Option<&mut T> {
-        self.places.get_mut(place as usize).and_then(|place| place.value.as_mut())
+    /// Returns the value of a slot, queued or not.
+    pub fn value(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.get_mut(slot as usize).and_then(|slot| slot.value.as_mut())
     }
 
-    /// Adds `value` for a client; returns its place.
+    /// Queues `value` for a client; returns its slot.
     pub fn push(&mut self, client: u64, priority: Priority, value: T) -> u32 {
         let flow = match self.flow_of.get(&(client, priority as u8)) {
             Some(flow) => *flow,
             None => self.add_flow(client, priority),
         };
-        let new = Place { value: Some(value), flow };
-        let place = match self.unused.pop() {
-            Some(place) => {
-                self.places[place as usize] = new;
-                place
+        let new = Slot { value: Some(value), flow };
+        let slot = match self.unused.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = new;
+                slot
             }
             None => {
-                self.places.push(new);
-                u32::try_from(self.places.len() - 1).unwrap_or(NONE)
+                self.slots.push(new);
+                u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
             }
         };
-        self.arrival_links.push_back(&mut self.arrivals, place);
+        self.arrival_links.push_back(&mut self.arrivals, slot);
         let flow = &mut self.flows[flow as usize];
-        self.flow_links.push_back(&mut flow.waiting, place);
+        self.flow_links.push_back(&mut flow.waiting, slot);
         flow.length += 1;
         self.length += 1;
-        place
+        slot
     }
 
     fn add_flow(&mut self, client: u64, priority: Priority) -> u32 {
@@ -187,7 +187,7 @@ impl<T> FairQueue<T> {
         flow
     }
 
-    /// Returns the place with the next turn among the clients that `may` have one.
+    /// Returns the slot with the next turn among the clients that `may` have one.
     pub fn next(&self, may: impl Fn(u64) -> bool) -> Option<u32> {
         let first = TURNS[self.turn % TURNS.len()];
         [first, Priority::High, Priority::Normal, Priority::Low].into_iter().find_map(|priority| {
@@ -197,9 +197,9 @@ impl<T> FairQueue<T> {
         })
     }
 
-    /// Uses a place's turn: its client goes to the end of the ring. Call it before the place leaves.
-    pub fn take_turn(&mut self, place: u32) {
-        let Some(flow) = self.places.get(place as usize).map(|place| place.flow).filter(|flow| *flow != NONE) else {
+    /// Uses a slot's turn: its client goes to the end of the ring. Call it before the slot leaves.
+    pub fn take_turn(&mut self, slot: u32) {
+        let Some(flow) = self.slots.get(slot as usize).map(|slot| slot.flow).filter(|flow| *flow != NONE) else {
             return;
         };
         let ring = &mut self.rings[self.flows[flow as usize].priority as usize];
@@ -208,7 +208,7 @@ impl<T> FairQueue<T> {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Reports whether any other client waits.
+    /// True if requests of any other client are queued.
     pub fn has_others(&self, client: u64) -> bool {
         // A client has at most one flow in a ring.
         let others =
@@ -216,26 +216,26 @@ impl<T> FairQueue<T> {
         self.rings.iter().any(others)
     }
 
-    /// Returns how many requests of a client wait with a priority.
+    /// Returns the number of queued requests of a client with a priority.
     pub fn len_of(&self, client: u64, priority: Priority) -> u32 {
         self.flow_of.get(&(client, priority as u8)).map_or(0, |flow| self.flows[*flow as usize].length)
     }
 
-    /// Returns the last place of the client with the most waiting requests of a priority, and their number.
+    /// Returns the last slot of the client with the most queued requests of a priority, and their number.
     pub fn last_of_longest(&self, priority: Priority) -> Option<(u32, u32)> {
         let flows = self.ring_links.iter(self.rings[priority as usize]).map(|flow| &self.flows[flow as usize]);
         flows.max_by_key(|flow| flow.length).map(|flow| (flow.waiting.back, flow.length))
     }
 
-    /// Leaves the queue; the place keeps its value. Returns whether it still waited.
-    pub fn leave(&mut self, place: u32) -> bool {
-        let Some(leaving) = self.places.get_mut(place as usize).filter(|place| place.flow != NONE) else {
+    /// Removes a slot from the queue; it keeps its value. Returns true if it was still queued.
+    pub fn leave(&mut self, slot: u32) -> bool {
+        let Some(leaving) = self.slots.get_mut(slot as usize).filter(|slot| slot.flow != NONE) else {
             return false;
         };
         let number = std::mem::replace(&mut leaving.flow, NONE);
-        self.arrival_links.remove(&mut self.arrivals, place);
+        self.arrival_links.remove(&mut self.arrivals, slot);
         let flow = &mut self.flows[number as usize];
-        self.flow_links.remove(&mut flow.waiting, place);
+        self.flow_links.remove(&mut flow.waiting, slot);
         flow.length -= 1;
         if flow.length == 0 {
             self.ring_links.remove(&mut self.rings[flow.priority as usize], number);
@@ -246,12 +246,12 @@ impl<T> FairQueue<T> {
         true
     }
 
-    /// Frees a place and returns its value; the place leaves the queue if it still waited.
-    pub fn free(&mut self, place: u32) -> Option<T> {
-        self.leave(place);
-        let value = self.places.get_mut(place as usize)?.value.take();
+    /// Frees a slot and returns its value; removes it from the queue if it was still queued.
+    pub fn free(&mut self, slot: u32) -> Option<T> {
+        self.leave(slot);
+        let value = self.slots.get_mut(slot as usize)?.value.take();
         if value.is_some() {
-            self.unused.push(place);
+            self.unused.push(slot);
         }
         value
     }
@@ -265,12 +265,12 @@ mod tests {
 
     const ALL: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
-    /// Serves the queue to its end; returns the values in the order of their turns.
+    /// Takes all turns; returns the values in their order.
     fn drain<T: Copy>(queue: &mut FairQueue<T>) -> Vec<T> {
         let mut served = Vec::new();
-        while let Some(place) = queue.next(|_| true) {
-            queue.take_turn(place);
-            served.extend(queue.free(place));
+        while let Some(slot) = queue.next(|_| true) {
+            queue.take_turn(slot);
+            served.extend(queue.free(slot));
         }
         served
     }
@@ -309,9 +309,9 @@ mod tests {
         for client in [1, 2, 3] {
             queue.push(client, Priority::Normal, client);
         }
-        let place = queue.next(|client| client != 1).unwrap();
-        queue.take_turn(place);
-        assert_eq!(queue.free(place), Some(2));
+        let slot = queue.next(|client| client != 1).unwrap();
+        queue.take_turn(slot);
+        assert_eq!(queue.free(slot), Some(2));
         assert!(queue.has_others(1) && queue.has_others(3));
         assert_eq!(drain(&mut queue), [1, 3]);
         assert_eq!(queue.next(|_| true), None);
@@ -320,8 +320,8 @@ mod tests {
     #[test]
     fn the_last_of_the_client_with_most_is_known() {
         let mut queue = FairQueue::default();
-        let places: Vec<u32> = [1, 2, 2, 2, 1].iter().map(|client| queue.push(*client, Priority::Low, ())).collect();
-        assert_eq!(queue.last_of_longest(Priority::Low), Some((places[3], 3)));
+        let slots: Vec<u32> = [1, 2, 2, 2, 1].iter().map(|client| queue.push(*client, Priority::Low, ())).collect();
+        assert_eq!(queue.last_of_longest(Priority::Low), Some((slots[3], 3)));
         assert_eq!(queue.last_of_longest(Priority::High), None);
         assert_eq!((queue.len_of(1, Priority::Low), queue.len_of(1, Priority::High)), (2, 0));
         assert!(!FairQueue::<()>::default().has_others(1));
@@ -339,40 +339,40 @@ mod tests {
                         model.push((queue.push(client, priority, number), number, client, priority));
                     }
                     2 if !model.is_empty() => {
-                        let (place, value, ..) = model.remove(choice % model.len());
-                        prop_assert!(queue.leave(place));
-                        prop_assert!(!queue.leave(place));
-                        out.push((place, value));
+                        let (slot, value, ..) = model.remove(choice % model.len());
+                        prop_assert!(queue.leave(slot));
+                        prop_assert!(!queue.leave(slot));
+                        out.push((slot, value));
                     }
                     _ => {
                         let freed = if choice % 2 == 0 || model.is_empty() {
                             out.pop()
                         } else {
-                            let (place, value, ..) = model.remove(0);
-                            Some((place, value))
+                            let (slot, value, ..) = model.remove(0);
+                            Some((slot, value))
                         };
-                        if let Some((place, value)) = freed {
-                            prop_assert_eq!(queue.free(place), Some(value));
-                            prop_assert_eq!(queue.free(place), None);
+                        if let Some((slot, value)) = freed {
+                            prop_assert_eq!(queue.free(slot), Some(value));
+                            prop_assert_eq!(queue.free(slot), None);
                         }
                     }
                 }
-                let order: Vec<u32> = std::iter::successors(queue.oldest(), |place| queue.after(Some(*place))).collect();
-                let expected: Vec<u32> = model.iter().map(|(place, ..)| *place).collect();
+                let order: Vec<u32> = std::iter::successors(queue.oldest(), |slot| queue.after(Some(*slot))).collect();
+                let expected: Vec<u32> = model.iter().map(|(slot, ..)| *slot).collect();
                 prop_assert_eq!(order, expected);
                 prop_assert_eq!(queue.len() as usize, model.len());
                 for (client, priority) in (0u64..5).flat_map(|client| ALL.map(|priority| (client, priority))) {
                     let of = model.iter().filter(|(.., c, p)| (*c, *p) == (client, priority)).count();
                     prop_assert_eq!(queue.len_of(client, priority) as usize, of);
                 }
-                for (place, value) in model.iter().map(|(place, value, ..)| (*place, *value)).chain(out.iter().copied()) {
-                    prop_assert_eq!(queue.value(place), Some(&mut value.clone()));
+                for (slot, value) in model.iter().map(|(slot, value, ..)| (*slot, *value)).chain(out.iter().copied()) {
+                    prop_assert_eq!(queue.value(slot), Some(&mut value.clone()));
                 }
                 let next = queue.next(|_| true);
                 prop_assert_eq!(next.is_some(), !model.is_empty());
                 if let Some(next) = next {
-                    // It is the first of its client and priority.
-                    let (_, _, client, priority) = model.iter().find(|(place, ..)| *place == next).unwrap();
+                    // The slot is the first of its client and priority.
+                    let (_, _, client, priority) = model.iter().find(|(slot, ..)| *slot == next).unwrap();
                     let first = model.iter().find(|(.., c, p)| (c, p) == (client, priority)).unwrap();
                     prop_assert_eq!(first.0, next);
                 }

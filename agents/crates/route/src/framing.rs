@@ -1,32 +1,33 @@
-//! How long a body is. The one place that decides it, because every request-smuggling attack is a disagreement about it.
+//! Message framing: the only code that decides the length of a body, because request smuggling exploits disagreements
+//! about it.
 
 use crate::Malformed;
 
-/// The body a request says it has.
+/// Body of a request by its framing headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestBody {
-    /// Neither length nor coding: none.
+    /// No body: neither a length nor a coding.
     None,
-    /// Exactly this many bytes.
+    /// Body of exactly this many bytes.
     Length(u64),
     /// Chunks until the last one.
     Chunked,
 }
 
-/// The body a response has.
+/// Body of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseBody {
-    /// None whatever the headers say: HEAD, 1xx, 204, 304.
+    /// No body, regardless of the headers: HEAD, 1xx, 204, 304.
     None,
-    /// Exactly this many bytes.
+    /// Body of exactly this many bytes.
     Length(u64),
     /// Chunks until the last one.
     Chunked,
-    /// Everything until the peer closes.
+    /// All bytes until the peer closes the connection.
     UntilClose,
 }
 
-/// Reads a Content-Length: 1 to 19 digits, no sign, no list, no space.
+/// Parses a Content-Length: 1 to 19 digits, no sign, no list, no space.
 pub fn content_length(value: &[u8]) -> Option<u64> {
     // 19 nines fit into u64, so no arithmetic can overflow.
     if value.is_empty() || value.len() > 19 || !value.iter().all(u8::is_ascii_digit) {
@@ -35,7 +36,7 @@ pub fn content_length(value: &[u8]) -> Option<u64> {
     Some(value.iter().fold(0, |length, digit| length * 10 + u64::from(digit - b'0')))
 }
 
-/// What the framing headers of one head said, before anything is concluded.
+/// Framing headers of one head, before a decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FramingHeaders {
     pub(crate) length: Option<u64>,
@@ -60,7 +61,8 @@ impl FramingHeaders {
         Ok(())
     }
 
-    /// The request's body; both headers at once are refused (RFC 9112, 6.3 allows it as an attack's mark).
+    /// Returns the request's body. Refuses a request with both headers: RFC 9112, 6.3 describes it as a mark of an
+    /// attack.
     pub(crate) fn request(self, is_http_1_1: bool) -> Result<RequestBody, Malformed> {
         match (self.chunked, self.length) {
             (true, Some(_)) => Err(Malformed::Framing),

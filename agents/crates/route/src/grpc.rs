@@ -1,17 +1,18 @@
-//! gRPC as a proxy sees it: HTTP/2 whose outcome is in trailers, so that the proxy's own answers must be told there too.
+//! gRPC rules for a proxy: the outcome of a call is in trailers, so the proxy's own responses need a `grpc-status` too.
 
-/// A caller may not keep an app's place for longer, whatever it asks for.
+/// Maximum timeout: a caller may not occupy an app for longer, whatever it requests.
 const TIMEOUT_MS_MAX: u64 = 3_600_000;
 
-/// Whether a Content-Type is gRPC's: `application/grpc`, with or without a format or parameters. Not gRPC-Web, which is another.
+/// True for gRPC's Content-Type: `application/grpc` with or without a format or parameters. Not gRPC-Web, which is
+/// another protocol.
 pub fn is_grpc(content_type: &[u8]) -> bool {
     const NAME: &[u8] = b"application/grpc";
     let Some((name, rest)) = content_type.split_at_checked(NAME.len()) else { return false };
     name.eq_ignore_ascii_case(NAME) && matches!(rest.first(), None | Some(b'+' | b';' | b' '))
 }
 
-/// How long a call's caller waits, in milliseconds rounded up and at most an hour; `None` for what is no timeout. The value
-/// of `grpc-timeout` is at most eight digits and a unit.
+/// Parses the timeout of a call to milliseconds, rounded up and at most an hour. Returns `None` for an invalid one. The
+/// value of `grpc-timeout` has at most eight digits and a unit.
 pub fn grpc_timeout_ms(value: &[u8]) -> Option<u32> {
     let (unit, digits) = value.split_last()?;
     if !(1..=8).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
@@ -30,7 +31,7 @@ pub fn grpc_timeout_ms(value: &[u8]) -> Option<u32> {
     u32::try_from(ms.min(TIMEOUT_MS_MAX)).ok()
 }
 
-/// What `grpc-status` says for an answer of the proxy that HTTP would give this status.
+/// Returns the `grpc-status` of a proxy's own response with this HTTP status.
 pub fn grpc_status(http_status: u16) -> u8 {
     match http_status {
         // CANCELLED: the caller stopped sending.
@@ -39,13 +40,13 @@ pub fn grpc_status(http_status: u16) -> u8 {
         504 => 4,
         // PERMISSION_DENIED
         403 => 7,
-        // RESOURCE_EXHAUSTED: a limit, not a lack.
+        // RESOURCE_EXHAUSTED: a limit was exceeded.
         413 | 429 | 431 => 8,
-        // UNIMPLEMENTED: nothing is there.
+        // UNIMPLEMENTED: there is no such method.
         404 | 405 | 501 => 12,
-        // INTERNAL: what was sent is not valid.
+        // INTERNAL: the request is not valid.
         400 | 414 | 417 | 500 | 505 => 13,
-        // UNAVAILABLE: again may help.
+        // UNAVAILABLE: a retry may help.
         502 | 503 => 14,
         // UNAUTHENTICATED
         401 => 16,

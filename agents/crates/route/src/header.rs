@@ -1,9 +1,9 @@
-//! What each header name means to a proxy. Decided by length first, then by one comparison.
+//! Role of each header name for the proxy. Lookup compares the length first, then one name.
 
-/// The part a header plays.
+/// Role of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Sent on as it is.
+    /// End-to-end header that is forwarded unchanged.
     EndToEnd,
     Host,
     ContentLength,
@@ -16,15 +16,15 @@ pub(crate) enum Role {
     RequestId,
     Cookie,
     ContentType,
-    /// Never sent on: of this hop only, or a claim about the client that only the proxy may make.
+    /// Never forwarded: a hop-by-hop header, or a claim about the client that only the proxy may make.
     Dropped,
 }
 
-/// The role of a header. `X_Forwarded_For` reads as `X-Forwarded-For` in CGI-like apps, so a name that becomes a special
-/// one when its underscores are dashes is dropped.
+/// Returns the role of a header. CGI-like apps read `X_Forwarded_For` as `X-Forwarded-For`. So a name that becomes a
+/// special one with dashes for underscores is dropped.
 pub(crate) fn role(name: &[u8]) -> Role {
     let Some(first) = name.first() else { return Role::EndToEnd };
-    // Most names part from every special one by their length and first letter: one jump, no comparison.
+    // Length and first letter distinguish most names from all special ones: one jump, no comparison.
     match (name.len(), first | 0x20) {
         (2, b't') => special(name, b"te", Role::Te),
         (4, b'h') => special(name, b"host", Role::Host),
@@ -35,7 +35,7 @@ pub(crate) fn role(name: &[u8]) -> Role {
         (7, b'u') => special(name, b"upgrade", Role::Upgrade),
         (9, b'x') => special(name, b"x-real-ip", Role::Dropped),
         (9, b'f') => special(name, b"forwarded", Role::Dropped),
-        // Other proxies' ways to name the client; only this one's word counts.
+        // Other proxies' names for the client's address; only this proxy may set it.
         (11, b'x') => special(name, b"x-client-ip", Role::Dropped),
         (14, b't') => special(name, b"true-client-ip", Role::Dropped),
         (16, b'c') => special(name, b"cf-connecting-ip", Role::Dropped),
@@ -56,8 +56,8 @@ pub(crate) fn role(name: &[u8]) -> Role {
     }
 }
 
-/// `role` if `name` is `lower` but for case, and `Dropped` if it would be with dashes for underscores. The length is known, so
-/// that all bytes are compared at once; among the bytes of names only letters differ by the bit of case.
+/// Returns `role` if `name` equals `lower` ignoring case, and `Dropped` if it would with dashes for underscores. The
+/// length is known, so all bytes are compared at once. Only letters differ by the case bit among the bytes of names.
 #[inline]
 fn special<const N: usize>(name: &[u8], lower: &[u8; N], role: Role) -> Role {
     let Ok(bytes) = <&[u8; N]>::try_from(name) else { return Role::EndToEnd };
@@ -71,7 +71,8 @@ fn special<const N: usize>(name: &[u8], lower: &[u8; N], role: Role) -> Role {
     }
 }
 
-/// Whether `name` is `lower` but for case and for underscores in place of dashes. Looks at every byte: that takes no branch.
+/// True if `name` equals `lower`, ignoring case and treating underscores as dashes. Looks at every byte, which needs no
+/// branch.
 pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
     let difference = name.iter().zip(lower).fold(0, |difference, (byte, lower)| {
         let byte = if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
@@ -80,14 +81,14 @@ pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
     name.len() == lower.len() && difference == 0
 }
 
-/// Whether a trailer field may be sent on: nothing that frames, routes or authenticates (RFC 9110, 6.5.1).
+/// True if a trailer field may be forwarded: it must not frame, route or authenticate (RFC 9110, 6.5.1).
 pub fn trailer_forwards(name: &[u8]) -> bool {
     let private: [&[u8]; 6] =
         [b"authorization", b"set-cookie", b"content-encoding", b"content-range", b"content-type", b"trailer"];
     matches!(role(name), Role::EndToEnd) && !private.iter().any(|other| is(name, other))
 }
 
-/// What Connection said: its options, and the headers it names as belonging to this hop.
+/// Options of Connection, and the hop-by-hop headers that it names.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Connection<'a> {
     pub(crate) close: bool,
@@ -98,7 +99,7 @@ pub(crate) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Adds one Connection header; `false` when it names more than is kept.
+    /// Adds one Connection header; returns false if it names more headers than fit.
     pub(crate) fn see(&mut self, value: &'a [u8]) -> bool {
         for token in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|token| !token.is_empty()) {
             if token.eq_ignore_ascii_case(b"close") {
@@ -117,7 +118,7 @@ impl<'a> Connection<'a> {
         true
     }
 
-    /// Whether a header was named, and so ends here.
+    /// True if Connection names a header, so it is not forwarded.
     pub(crate) fn names(&self, header: &[u8]) -> bool {
         self.names[..self.count].iter().any(|name| name.eq_ignore_ascii_case(header))
     }

@@ -1,29 +1,30 @@
-//! What answers to health probes add up to: an instance is unhealthy after some bad ones in a row, healthy after some good ones.
+//! Health state of an instance from active checks: consecutive failures make it unhealthy, consecutive successes
+//! healthy again.
 
-use fairlead_model::HealthProbe;
+use fairlead_model::ActiveHealthCheck;
 
-/// One instance's answers. It begins as healthy: whoever put it into the table said so.
+/// Health of one instance. It starts healthy: whatever adds an instance to the route table vouches for it.
 #[derive(Debug, Clone, Copy)]
-pub struct Health {
+pub struct HealthState {
     healthy: bool,
-    /// In a row, against what it is taken for.
+    /// Consecutive results that contradict the current state.
     contrary: u32,
 }
 
-impl Default for Health {
+impl Default for HealthState {
     fn default() -> Self {
         Self { healthy: true, contrary: 0 }
     }
 }
 
-impl Health {
-    /// Whether it gets requests.
+impl HealthState {
+    /// True if the instance gets requests.
     pub fn is_healthy(&self) -> bool {
         self.healthy
     }
 
-    /// Counts an answer; tells whether it changed what the instance is taken for.
-    pub fn count(&mut self, good: bool, probe: &HealthProbe) -> bool {
+    /// Counts a check's result; returns true if it changed the state.
+    pub fn count(&mut self, good: bool, probe: &ActiveHealthCheck) -> bool {
         if good == self.healthy {
             self.contrary = 0;
             return false;
@@ -38,8 +39,8 @@ impl Health {
     }
 }
 
-/// Whether a probe's status is good: 2xx and 3xx.
-pub fn is_good_health(status: u16) -> bool {
+/// True for the status of a successful check: 2xx and 3xx.
+pub fn is_healthy_status(status: u16) -> bool {
     (200..400).contains(&status)
 }
 
@@ -49,8 +50,8 @@ mod tests {
 
     #[test]
     fn only_answers_in_a_row_change_what_an_instance_is_taken_for() {
-        let probe = HealthProbe { healthy_after: 2, unhealthy_after: 3, ..HealthProbe::default() };
-        let mut health = Health::default();
+        let probe = ActiveHealthCheck { healthy_after: 2, unhealthy_after: 3, ..ActiveHealthCheck::default() };
+        let mut health = HealthState::default();
         let mut changes =
             |answers: &[bool]| -> Vec<bool> { answers.iter().map(|good| health.count(*good, &probe)).collect() };
         assert_eq!(changes(&[false, false, true, false, false]), [false; 5]);
@@ -58,6 +59,6 @@ mod tests {
         assert_eq!(changes(&[true, false, true]), [false; 3]);
         assert_eq!(changes(&[true]), [true]);
         assert!(health.is_healthy());
-        assert_eq!([199, 200, 399, 400].map(is_good_health), [false, true, true, false]);
+        assert_eq!([199, 200, 399, 400].map(is_healthy_status), [false, true, true, false]);
     }
 }

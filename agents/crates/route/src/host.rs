@@ -1,10 +1,10 @@
-//! Host names as requests carry them: validated, without port, in lower case, without touching the heap.
+//! Host names in requests: validates and lower-cases them without their port and without allocation.
 
 use fairlead_model::HOST_BYTES_MAX;
 
 use crate::Malformed;
 
-/// Bytes of host names.
+/// Bytes allowed in host names.
 const NAME_BYTES: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;
@@ -15,19 +15,18 @@ const NAME_BYTES: [bool; 256] = {
     table
 };
 
-/// What a Host header or an authority says.
+/// Value of a Host header or an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authority<'a> {
-    /// As it was sent, with its port.
+    /// Text as sent, including the port.
     pub text: &'a [u8],
-    /// Without port; an IPv6 address keeps its brackets.
+    /// Host without the port; an IPv6 address keeps its brackets.
     pub host: &'a [u8],
-    /// The port, when one was given.
     pub port: Option<u16>,
 }
 
 impl<'a> Authority<'a> {
-    /// Reads `host[:port]`. User information, empty names and bytes outside of names are refused.
+    /// Parses `host[:port]`. Refuses user information, empty names and bytes that host names don't have.
     pub fn parse(text: &'a [u8]) -> Result<Self, Malformed> {
         let end = match text.first() {
             Some(b'[') => memchr::memchr(b']', text).ok_or(Malformed::Host)? + 1,
@@ -52,19 +51,19 @@ impl<'a> Authority<'a> {
         if valid { Ok(Self { text, host, port }) } else { Err(Malformed::Host) }
     }
 
-    /// The name to look up, where it was sent in just that form, as nearly every client does.
+    /// Returns the name for a lookup if it was sent in exactly that form, as nearly every client does.
     pub fn plain_name(&self) -> Option<&'a [u8]> {
         let upper = self.host.iter().fold(false, |found, byte| found | byte.is_ascii_uppercase());
         (!upper && self.host.last() != Some(&b'.')).then_some(self.host)
     }
 
-    /// The name to look up.
+    /// Returns the name for a lookup.
     pub fn name(&self) -> HostName {
         HostName::new(self.host)
     }
 }
 
-/// A port of 1 to 5 digits, at most 65535.
+/// Parses a port of 1 to 5 digits, at most 65535.
 fn port(digits: &[u8]) -> Option<u16> {
     if digits.is_empty() || digits.len() > 5 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -72,7 +71,7 @@ fn port(digits: &[u8]) -> Option<u16> {
     u16::try_from(digits.iter().fold(0u32, |port, digit| port * 10 + u32::from(digit - b'0'))).ok()
 }
 
-/// A host name in lower case and without a final dot, on the stack.
+/// Host name in lower case and without a final dot, on the stack.
 #[derive(Clone, Copy)]
 pub struct HostName {
     bytes: [u8; HOST_BYTES_MAX],
@@ -90,7 +89,7 @@ impl HostName {
         Self { bytes, length }
     }
 
-    /// The name's bytes.
+    /// Returns the bytes of the name.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

@@ -1,5 +1,5 @@
-//! The proxy's decisions as pure functions: what a head means, which route it takes, what is sent on, where, and whether again.
-//! Owns rules, most of them from RFC 9110, 9112 and 7239. Never does I/O, reads no clock, and never trusts a byte a peer sent.
+//! Decisions of the proxy as pure functions: parsing of heads, routing, header rewriting, load balancing, retries and
+//! limits. Most rules are from RFC 9110, 9112 and 7239. Invariant: no I/O, no clock, and no trust in a peer's bytes.
 
 mod address;
 mod admission;
@@ -34,7 +34,7 @@ pub use address::{AddressRules, AddressSet, client_key};
 pub use admission::Admission;
 pub use balance::{Balancer, RAMP_FULL, instance_key, ramped, rendezvous};
 pub use circuit::{Circuit, may_eject};
-pub use client::{Client, Trust, forwarded_address};
+pub use client::{Client, TrustedProxies, forwarded_address};
 pub use concurrency::{ConcurrencyLimit, InstanceLoad, LIMIT_MIN};
 pub use credentials::Credentials;
 pub use encoding::{Coding, has_token, is_compressible, negotiate, negotiate_among};
@@ -42,11 +42,11 @@ pub use fair_queue::FairQueue;
 pub use framing::{RequestBody, ResponseBody, content_length};
 pub use grpc::{grpc_status, grpc_timeout_ms, is_grpc};
 pub use header::trailer_forwards;
-pub use health::{Health, is_good_health};
+pub use health::{HealthState, is_healthy_status};
 pub use host::{Authority, HostName};
-pub use limit::{ClientRates, ClientsInFlight, Occupied, Rate, TICKS_PER_SECOND, TooMany, Window};
+pub use limit::{ClientPermit, ClientRates, ClientsInFlight, Rate, SharedRate, TICKS_PER_SECOND, TooManyInFlight};
 pub use malformed::Malformed;
-pub use path::{Stripped, https_location, lenient_path, loose_path, redirect_location, strip_prefix};
+pub use path::{StrippedPath, https_location, lenient_path, loose_path, redirect_location, strip_prefix};
 pub use proxy_protocol::{BadProxyHeader, PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use request::{RequestEdit, RequestFacts, RequestLine, Version, encode_request};
 pub use request_id::{REQUEST_ID_BYTES_MAX, RequestIds, usable_request_id};
@@ -56,4 +56,4 @@ pub use rules::HeaderRules;
 pub use sticky::{cookie, sticky_cookie};
 pub use table::{Guard, RouteMatch, RouteTable};
 pub use target::Target;
-pub use websocket::{CLOSE_FRAME, Frames};
+pub use websocket::{CLOSE_FRAME, WebSocketFrames};

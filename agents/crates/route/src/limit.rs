@@ -1,8 +1,8 @@
-//! How much may come: requests a second with a burst, and requests at once, of one client or of all. Shared by the cores, one
-//! word of memory and no lock a counter. Never stricter than configured; where memory is bounded, it errs towards letting in.
+//! Rate and concurrency limits of one client or of a whole route, shared by all cores without locks. Invariant: never
+//! stricter than configured; a full table admits too many rather than too few.
 
 mod clients;
 mod rate;
 
-pub use clients::{ClientRates, ClientsInFlight, Occupied, TooMany};
-pub use rate::{Rate, TICKS_PER_SECOND, Window};
+pub use clients::{ClientPermit, ClientRates, ClientsInFlight, TooManyInFlight};
+pub use rate::{Rate, SharedRate, TICKS_PER_SECOND};

@@ -1,21 +1,21 @@
-//! Why a request is not forwarded at all. Each reason has one status; a connection that sent one is closed.
+//! Reasons to reject a request as malformed. Each reason has one status; the proxy closes a connection that sent one.
 
-/// A request that breaks a rule.
+/// Reason to reject a request as malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Not HTTP/1.x, or a byte that may not be there (bare CR or LF, NUL, a space before a colon, a folded line).
+    /// Not HTTP/1.x, or a forbidden byte (bare CR or LF, NUL, a space before a colon, a folded line).
     #[error("the request is not valid HTTP")]
     Syntax,
     /// HTTP/1.x with a version other than 1.0 and 1.1.
     #[error("this HTTP version is not supported")]
     Version,
-    /// No Host, more than one, or one that is no host.
+    /// No Host, more than one, or an invalid one.
     #[error("the request has no single valid Host")]
     Host,
-    /// The target names another host than the Host header (RFC 9112, 3.2.2 lets a proxy choose; we refuse to).
+    /// The target names another host than the Host header. RFC 9112, 3.2.2 lets a proxy choose; we refuse.
     #[error("the request's target and its Host differ")]
     HostMismatch,
-    /// Content-Length that is no plain number, or several.
+    /// Content-Length that is not a plain number, or several.
     #[error("the request's Content-Length is not valid")]
     ContentLength,
     /// Content-Length beside Transfer-Encoding, or Transfer-Encoding in HTTP/1.0 (RFC 9112, 6.1 and 6.3).
@@ -24,13 +24,13 @@ pub enum Malformed {
     /// A transfer coding other than a single `chunked`.
     #[error("this transfer coding is not supported")]
     TransferEncoding,
-    /// More names in Connection than anyone needs.
+    /// Connection lists more names than any client needs.
     #[error("the Connection header is too long")]
     Connection,
     /// The target is not a path, nor an absolute URI, nor `*` with OPTIONS.
     #[error("the request's target is not valid")]
     Target,
-    /// CONNECT: this is no forward proxy.
+    /// CONNECT, which only a forward proxy serves.
     #[error("this method is not supported here")]
     Method,
     /// Expect with anything but 100-continue.
@@ -48,7 +48,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// The status to answer with.
+    /// Returns the status of the response.
     pub fn status(self) -> u16 {
         match self {
             Self::Syntax

@@ -1,22 +1,20 @@
-//! What becomes of a path: stripped of its route's prefix for the app, or made the location that a redirect leads to.
-//! And what an app may read in one that is written in a roundabout way.
+//! Paths of requests: prefix stripping, redirect locations, and the lenient readings that an app may have of a path.
 
 use fairlead_model::Redirect;
 
-/// What follows a prefix of `length` bytes, as an app gets it: begins with `/`. `None` when the path is the app's as it is.
-///
-/// `path_and_query` begins with that prefix, which ends at a segment (or is empty).
-pub fn strip_prefix(path_and_query: &[u8], length: usize) -> Option<Stripped<'_>> {
+/// Strips a prefix of `length` bytes; the result starts with `/`. Returns `None` if the app gets the path unchanged.
+/// `path_and_query` must start with that prefix, which ends at a segment (or is empty).
+pub fn strip_prefix(path_and_query: &[u8], length: usize) -> Option<StrippedPath<'_>> {
     let rest = path_and_query.get(length..).filter(|_| length > 0)?;
     let slash: &[u8] = if rest.first() == Some(&b'/') { b"" } else { b"/" };
-    Some(Stripped { prefix: &path_and_query[..length], slash, rest })
+    Some(StrippedPath { prefix: &path_and_query[..length], slash, rest })
 }
 
-/// The path that an app may take this one for: escapes read, `\` for `/`, parameters of segments (`;x`) left out, slashes that
-/// follow each other as one, dot segments resolved (RFC 3986, 5.2.4). `None` for one that can only be read as it is written.
+/// Returns the path as the most lenient framework may read it: escapes decoded, `\` as `/`, segment parameters (`;x`)
+/// removed, repeated slashes merged, dot segments resolved (RFC 3986, 5.2.4). `None` if there is no other reading.
 ///
-/// For comparisons only. It is as lenient as the most lenient framework, so that nobody slips past a route's policy by a
-/// spelling that the app understands and the route table does not.
+/// For comparisons only. A client must not evade a route's policy with a spelling that the app accepts and the route
+/// table does not.
 pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
     let plain = path.iter().zip(path.iter().skip(1).chain(&[0])).all(|(byte, next)| match byte {
         b'%' | b'\\' | b';' => false,
@@ -113,21 +111,21 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// A path without its route's prefix.
+/// Path without its route's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stripped<'a> {
-    /// What was taken off, without a final slash: the app is told in X-Forwarded-Prefix.
+pub struct StrippedPath<'a> {
+    /// Removed prefix without a final slash; the app gets it in X-Forwarded-Prefix.
     pub prefix: &'a [u8],
-    /// To be sent before `rest`: `/` when that doesn't begin with one.
+    /// Slash to send before `rest`, if that doesn't start with one.
     pub slash: &'a [u8],
     /// Path and query after the prefix.
     pub rest: &'a [u8],
 }
 
-/// Where a redirect leads a request whose path begins with its route's prefix of `prefix_length` bytes.
+/// Returns the location of a redirect for a request. Its path starts with the route's prefix of `prefix_length` bytes.
 ///
-/// A request's path can't choose another host: with `to` of `/`, `/%old//evil.example` would else become `//evil.example`,
-/// which browsers take for a host (RFC 3986, 4.2), and `\` for `/`.
+/// A request's path can't choose another host. With `to` of `/`, `/%old//evil.example` would otherwise become
+/// `//evil.example`, which browsers take for a host (RFC 3986, 4.2), and `\` for `/`.
 pub fn redirect_location(redirect: &Redirect, path_and_query: &[u8], prefix_length: usize) -> String {
     if !redirect.keep_path {
         return redirect.to.clone();
@@ -141,16 +139,16 @@ pub fn redirect_location(redirect: &Redirect, path_and_query: &[u8], prefix_leng
         && !rest.starts_with('/')
         && !base[base.find("//").map_or(0, |at| at + 2)..].contains('/')
     {
-        // A host needs a path before a query.
+        // After a host, a query needs a path before it.
         rest = format!("/{rest}").into();
     }
     format!("{base}{rest}")
 }
 
-/// The same address over HTTPS. A port other than 443 is named.
+/// Returns the same address over HTTPS. Includes a port other than 443.
 pub fn https_location(host: &[u8], port: u16, path_and_query: &[u8]) -> String {
     let (host, path) = (String::from_utf8_lossy(host), String::from_utf8_lossy(path_and_query));
-    // `*` of OPTIONS is no path.
+    // `*` of OPTIONS is not a path.
     let path = if path.starts_with('/') { path } else { "/".into() };
     if port == 443 { format!("https://{host}{path}") } else { format!("https://{host}:{port}{path}") }
 }

@@ -1,30 +1,30 @@
-//! The PROXY protocol's header, versions 1 and 2 (haproxy.org, proxy-protocol.txt): who a proxy in front speaks for. Strict,
-//! because whoever may send one says who the client is.
+//! Parser of the PROXY protocol header, versions 1 and 2 (haproxy.org, proxy-protocol.txt). It is strict, because the
+//! header determines the client's address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Longest header taken: a version 2 header of cloud balancers with its extensions has some hundred bytes.
+/// Longest accepted header: a version 2 header of cloud balancers with its extensions has some hundred bytes.
 pub const PROXY_HEADER_BYTES_MAX: usize = 4096;
-/// 2.1: longer lines are not version 1's.
+/// Longest line of version 1 (2.1).
 const LINE_BYTES_MAX: usize = 107;
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 const FIXED_BYTES: usize = 16;
 
-/// A whole header.
+/// Complete PROXY protocol header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyHeader {
-    /// Its bytes; what follows is the client's.
+    /// Length of the header; the client's bytes follow.
     pub length: usize,
-    /// The client; `None` when the proxy speaks for itself or doesn't know (LOCAL, UNKNOWN, UNSPEC).
+    /// Address of the client; `None` if the proxy speaks for itself or doesn't know (LOCAL, UNKNOWN, UNSPEC).
     pub client: Option<SocketAddr>,
 }
 
-/// It is not such a header.
+/// Error of a connection without a valid header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection does not begin with a valid PROXY protocol header")]
 pub struct BadProxyHeader;
 
-/// Reads the header that `input` begins with; `None` when all of `input` is the beginning of one.
+/// Parses the header at the start of `input`; `None` if `input` is an incomplete header.
 pub fn parse_proxy_header(input: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
     if input.starts_with(b"P") {
         return version_1(input);
@@ -69,7 +69,7 @@ fn version_1(input: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
     Ok(Some(ProxyHeader { length: end + 1, client: Some(SocketAddr::new(source, port(source_port)?)) }))
 }
 
-/// Digits only, and no zero before others.
+/// Parses a port: digits only, without leading zeros.
 fn port(text: &str) -> Result<u16, BadProxyHeader> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) || text.len() > 1 && text.starts_with('0') {
         return Err(BadProxyHeader);
@@ -87,7 +87,7 @@ fn version_2(input: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
         0x21 => false,
         _ => return Err(BadProxyHeader),
     };
-    // Of address and port, twice each. Datagrams don't come over connections.
+    // Length of two addresses and two ports. Datagrams don't come over connections.
     let address_bytes = match family {
         0x00 => 0,
         0x11 => 12,
@@ -111,7 +111,7 @@ fn version_2(input: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
     Ok(Some(ProxyHeader { length, client }))
 }
 
-/// Type, length and value, again and again, and nothing left over.
+/// Checks that the extensions are a sequence of type, length and value without a remainder.
 fn extensions_are_whole(mut rest: &[u8]) -> bool {
     while let [_, high, low, values @ ..] = rest {
         let Some(after) = values.get(usize::from(u16::from_be_bytes([*high, *low]))..) else { return false };

@@ -1,13 +1,14 @@
-//! What a request's head means, and the head that is sent on: normalised, with framing and client address written by us.
+//! Parsing of request heads, and encoding of the normalised head for the app. The proxy writes framing and client
+//! address itself.
 
 use std::ops::Range;
 
 use crate::framing::FramingHeaders;
 use crate::grpc::is_grpc;
 use crate::header::{Connection, Role, role};
-use crate::{Authority, Client, HeaderRules, Malformed, RequestBody, Stripped, Target, usable_request_id};
+use crate::{Authority, Client, HeaderRules, Malformed, RequestBody, StrippedPath, Target, usable_request_id};
 
-/// The protocol a request came by.
+/// HTTP version of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.0.
@@ -20,46 +21,43 @@ pub enum Version {
     Http3,
 }
 
-/// A request's first line and host, validated.
+/// Validated request line and host.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLine<'a> {
-    /// A token, as it was sent: methods are case-sensitive.
+    /// Method token as sent: methods are case-sensitive.
     pub method: &'a [u8],
-    /// Path and query.
     pub target: Target<'a>,
-    /// The protocol it came by.
     pub version: Version,
-    /// HTTP/2's `:authority`.
+    /// `:authority` of HTTP/2.
     pub authority: Option<&'a [u8]>,
-    /// HTTP/2, where framing is the protocol's own: a body follows though no header tells its length.
+    /// True if a body of unknown length follows: HTTP/2 does its own framing, so no header needs to announce it.
     pub unsized_body: bool,
 }
 
-/// What the fields of one head say.
+/// Meaning of the fields of one head.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestFacts<'a> {
-    /// The host asked for.
     pub authority: Authority<'a>,
-    /// The body that follows.
+    /// Body of the request.
     pub body: RequestBody,
-    /// The client wants the connection closed, or its version implies it.
+    /// True if the connection closes afterwards: the client asks for it, or its version implies it.
     pub close: bool,
-    /// WebSocket, when the client offers to change to it with `Connection: upgrade`. No other protocol: in HTTP of another
-    /// version (h2c) the app would take requests that nobody looked at.
+    /// WebSocket upgrade, if the client offers it with `Connection: upgrade`. No other protocol: with another HTTP
+    /// version (h2c) the app would get requests that the proxy has not checked.
     pub upgrade: Option<&'a [u8]>,
-    /// The client waits for 100 before it sends its body.
+    /// True if the client waits for 100 (Continue) before it sends its body.
     pub expects_continue: bool,
-    /// The client takes trailers.
+    /// True if the client accepts trailers.
     pub takes_trailers: bool,
-    /// A gRPC call: its outcome is in trailers, and it may be a conversation.
+    /// True for a gRPC call: its outcome is in trailers, and it may stream both ways.
     pub grpc: bool,
-    /// A usable id that the client sent.
+    /// Valid request id from the client.
     pub request_id: Option<&'a [u8]>,
     connection: Connection<'a>,
 }
 
 impl<'a> RequestFacts<'a> {
-    /// Reads all fields once. `headers` are (name, value) with surrounding blanks of values removed.
+    /// Reads all fields once. `headers` are (name, value); the values have no surrounding blanks.
     pub fn gather(
         line: &RequestLine<'a>,
         headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -93,7 +91,7 @@ impl<'a> RequestFacts<'a> {
             body => body,
         };
         let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
-        // HTTP/1.0 has neither; the request is a GET (RFC 6455, 4.1), and a body before the change of protocol is nobody's use.
+        // HTTP/1.0 has no upgrades, the request is a GET (RFC 6455, 4.1), and a body before an upgrade has no use.
         let may_upgrade = line.version == Version::Http11 && line.method == b"GET" && matches!(body, RequestBody::None);
         let takes = |protocol: &&[u8]| protocol.eq_ignore_ascii_case(b"websocket");
         Ok(Self {
@@ -110,7 +108,7 @@ impl<'a> RequestFacts<'a> {
     }
 }
 
-/// The one host of a request: Host, `:authority` and an absolute target must not contradict each other.
+/// Returns the host of a request: Host, `:authority` and an absolute target must agree.
 fn authority<'a>(line: &RequestLine<'a>, host: Option<&'a [u8]>) -> Result<Authority<'a>, Malformed> {
     let host = host.map(Authority::parse).transpose()?;
     let other = match line.authority {
@@ -125,17 +123,17 @@ fn authority<'a>(line: &RequestLine<'a>, host: Option<&'a [u8]>) -> Result<Autho
     }
 }
 
-/// What a route changes of a request; the default is nothing.
+/// Changes that a route makes to a request; none by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestEdit<'a> {
-    /// Its header rules.
+    /// Header rules of the route.
     pub rules: Option<&'a HeaderRules>,
-    /// The path without the route's prefix.
-    pub stripped: Option<Stripped<'a>>,
+    /// Path without the route's prefix.
+    pub stripped: Option<StrippedPath<'a>>,
 }
 
-/// Appends the head for an HTTP/1.1 upstream. Framing, hop-by-hop fields and claims about the client are never copied.
-/// `headers` begins them anew: they are walked twice when there are cookies. Tells where in `out` the request id is.
+/// Appends the head for an HTTP/1.1 upstream. Never copies framing, hop-by-hop fields or claims about the client.
+/// `headers` restarts the fields: cookies need a second pass. Returns the position of the request id in `out`.
 pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     line: &RequestLine<'a>,
     facts: &RequestFacts<'a>,
@@ -158,7 +156,7 @@ pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             Role::EndToEnd | Role::ContentType if !facts.connection.names(name) && !drops(name) => {
                 push(out, &[name, b": ", value, b"\r\n"]);
             }
-            // An empty one says nothing, and joined with others it would leave a blank at the end.
+            // Skips an empty one: joined with others it would leave a blank at the end.
             Role::Cookie if !value.is_empty() => cookies += 1,
             _ => {}
         }
@@ -192,7 +190,7 @@ pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     }
     match facts.upgrade {
         Some(protocol) => push(out, &[b"connection: upgrade\r\nupgrade: ", protocol, b"\r\n"]),
-        // TE is of each hop (RFC 9110, 10.1.4): said again only because trailers really are sent on.
+        // TE is hop-by-hop (RFC 9110, 10.1.4): sent only because trailers really are forwarded.
         None if facts.takes_trailers => out.extend_from_slice(b"connection: te\r\nte: trailers\r\n"),
         None => {}
     }
@@ -200,7 +198,7 @@ pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     id_start..id_start + request_id.len()
 }
 
-/// One Cookie field: HTTP/2 may split it into several, which HTTP/1.1 forbids (RFC 9113, 8.2.3).
+/// Joins cookies into one Cookie field: HTTP/2 may split it, which HTTP/1.1 forbids (RFC 9113, 8.2.3).
 fn encode_cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>, more: &[u8], out: &mut Vec<u8>) {
     let mut separator: &[u8] = b"cookie: ";
     for (_, value) in headers.filter(|(name, value)| !value.is_empty() && role(name) == Role::Cookie) {
@@ -213,7 +211,7 @@ fn encode_cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>, more:
     out.extend_from_slice(b"\r\n");
 }
 
-/// Methods whose content means something: without a length some servers answer 411 (RFC 9110, 8.6).
+/// True for methods that expect content: without a length some servers respond with 411 (RFC 9110, 8.6).
 fn needs_length(method: &[u8]) -> bool {
     matches!(method, b"POST" | b"PUT" | b"PATCH")
 }

@@ -1,18 +1,19 @@
-//! Request ids: one a request, 32 hex digits, unique without a lock. Never a secret.
+//! Request ids: 32 hex digits, unique without a lock. They are never secrets.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Longest id that is taken over from a client.
+/// Longest id that is accepted from a client.
 pub const REQUEST_ID_BYTES_MAX: usize = 64;
 
-/// Whether a client's id can be taken over: short, and harmless in logs, headers and file names.
+/// True if a client's id can be used: short, and harmless in logs, headers and file names.
 pub fn usable_request_id(value: &[u8]) -> bool {
     (1..=REQUEST_ID_BYTES_MAX).contains(&value.len())
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Makes ids: a random half for this maker, and a counted half scrambled so that ids don't reveal a request rate at a glance.
+/// Generator of request ids. One half is random for each generator. The other is a scrambled counter, so ids don't
+/// reveal the request rate.
 #[derive(Debug)]
 pub struct RequestIds {
     prefix: u64,
@@ -21,7 +22,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// A maker that no other equals.
+    /// Creates a generator with its own random half.
     pub fn new() -> Self {
         let random = |salt: u64| {
             let mut hasher = RandomState::new().build_hasher();
@@ -32,7 +33,7 @@ impl RequestIds {
         Self { prefix, prefix_hex: hex(prefix), next: Cell::new(random(2)) }
     }
 
-    /// The next id.
+    /// Returns the next request id.
     pub fn next(&self) -> [u8; 32] {
         let count = self.next.get();
         self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
@@ -42,7 +43,7 @@ impl RequestIds {
         id
     }
 
-    /// A number to choose by, not tied to any id.
+    /// Returns a random number, unrelated to any id.
     pub fn random(&self) -> u64 {
         let count = self.next.get();
         self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
@@ -63,15 +64,15 @@ fn mix(mut value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Sixteen digits, all at once.
+/// Converts to sixteen hex digits at once.
 fn hex(value: u64) -> [u8; 16] {
-    // Each half of a byte becomes a byte.
+    // Spreads each half of a byte to a byte.
     let mut halves = u128::from(value);
     halves = (halves | halves << 32) & 0x0000_0000_ffff_ffff_0000_0000_ffff_ffff;
     halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff_0000_ffff_0000_ffff;
     halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff;
     halves = (halves | halves << 4) & (EACH * 0x0f);
-    // One in each byte that is a letter.
+    // One in each byte that becomes a letter.
     let letters = (halves + EACH * 6) >> 4 & EACH;
     (halves + EACH * u128::from(b'0') + letters * u128::from(b'a' - 10 - b'0')).to_be_bytes()
 }

@@ -1,47 +1,47 @@
-//! What an upstream's response head means, and the head that is sent to an HTTP/1 client.
+//! Parsing of an upstream's response head, and encoding of the head for an HTTP/1 client.
 
 use crate::ResponseBody;
 use crate::framing::FramingHeaders;
 use crate::header::{Connection, Role, role};
 use crate::request::{push, push_length};
 
-/// A response that can't be passed on; the client gets 502 and the connection to the app is not used again.
+/// Invalid response of an app: the client gets 502, and the connection to the app is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadResponse {
-    /// Not HTTP/1.x, or a byte that may not be there.
+    /// Not HTTP/1.x, or a forbidden byte.
     #[error("the app's response is not valid HTTP")]
     Syntax,
-    /// Its length is ambiguous.
+    /// The length is ambiguous.
     #[error("the app's response has ambiguous framing")]
     Framing,
-    /// Its head is longer or has more fields than the limit.
+    /// Head that is longer or has more fields than the limit.
     #[error("the app's response headers are too large")]
     HeadTooLarge,
-    /// It changes to a protocol that nobody asked for.
+    /// Upgrade that the client did not request.
     #[error("the app changed the protocol without being asked")]
     Upgrade,
-    /// Its chunked body is not valid.
+    /// The chunked body is not valid.
     #[error("the app's response body is not valid")]
     Body,
-    /// More interim responses than anybody needs.
+    /// More interim responses than any client needs.
     #[error("the app sent too many interim responses")]
     Interims,
 }
 
-/// What the fields of one response head say.
+/// Meaning of the fields of one response head.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseFacts<'a> {
-    /// The body that follows.
+    /// Body of the response.
     pub body: ResponseBody,
-    /// Content-Length as said, also where no body follows (HEAD, 304).
+    /// Value of Content-Length, also without a body (HEAD, 304).
     pub content_length: Option<u64>,
-    /// The app keeps its connection open after this response.
+    /// True if the app keeps its connection open after this response.
     pub reusable: bool,
-    /// How long the app keeps an idle connection (`Keep-Alive: timeout=`), seconds.
+    /// Time in seconds for which the app keeps an idle connection (`Keep-Alive: timeout=`).
     pub keep_alive_seconds: Option<u64>,
-    /// The protocol that a 101 changes to.
+    /// Protocol that a 101 switches to.
     pub upgrade: Option<&'a [u8]>,
-    /// Server-sent events: may stay open for hours.
+    /// True for server-sent events, which may stay open for hours.
     pub event_stream: bool,
     connection: Connection<'a>,
 }
@@ -89,12 +89,12 @@ impl<'a> ResponseFacts<'a> {
         })
     }
 
-    /// The same head before another body, whose length is told.
+    /// Returns the same facts with another body of a known length.
     pub fn with_body(&self, body: ResponseBody, content_length: u64) -> Self {
         Self { body, content_length: Some(content_length), ..*self }
     }
 
-    /// Whether a field goes to the client as it is.
+    /// True if a field is forwarded to the client unchanged.
     pub fn forwards(&self, name: &[u8]) -> bool {
         // Roles that matter only in requests are ordinary fields here.
         let end_to_end = matches!(
@@ -105,28 +105,28 @@ impl<'a> ResponseFacts<'a> {
     }
 }
 
-/// N of `timeout=N`.
+/// Parses N of `timeout=N`.
 fn keep_alive_timeout(value: &[u8]) -> Option<u64> {
     value
         .split(|byte| *byte == b',')
         .find_map(|part| crate::content_length(part.trim_ascii().strip_prefix(b"timeout=")?))
 }
 
-/// How the body is framed towards an HTTP/1 client.
+/// Framing of a body for an HTTP/1 client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DownstreamBody {
-    /// No body; the length is only told (HEAD, 304).
+    /// No body; an announced length only (HEAD, 304).
     None(Option<u64>),
-    /// This many bytes.
+    /// Body with a Content-Length.
     Length(u64),
-    /// Chunks.
+    /// Body with chunked transfer coding.
     Chunked,
-    /// Until we close: an HTTP/1.0 client and a body of unknown length.
+    /// Body until the connection closes: for an HTTP/1.0 client and an unknown length.
     UntilClose,
 }
 
-/// Appends the head of a response for an HTTP/1 client: `fields` as they are, then framing. `connection` is what to say in
-/// Connection, if anything.
+/// Appends a response head for an HTTP/1 client: `fields` unchanged, then framing. `connection` is the value of
+/// Connection, if any.
 pub fn encode_response<'a>(
     status: u16,
     reason: &[u8],
@@ -137,11 +137,11 @@ pub fn encode_response<'a>(
     out: &mut Vec<u8>,
 ) {
     push_status_line(out, status, reason);
-    // From within, because they are several chained: asked for one by one, each would ask every link of the chain.
+    // Internal iteration: `fields` is a chain of iterators, which is slow with `next`.
     fields.for_each(|(name, value)| push(out, &[name, b": ", value, b"\r\n"]));
     match body {
         DownstreamBody::None(None) | DownstreamBody::UntilClose => {}
-        // RFC 9110, 8.6: a length is forbidden in 1xx and 204.
+        // A length is forbidden in 1xx and 204 (RFC 9110, 8.6).
         DownstreamBody::None(Some(_)) if status < 200 || status == 204 => {}
         DownstreamBody::None(Some(length)) | DownstreamBody::Length(length) => push_length(out, length),
         DownstreamBody::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),

@@ -1,18 +1,19 @@
-//! Whether a failed attempt may be made again without the app seeing a request twice.
+//! Retry policy: decides if a failed attempt may be retried without the app processing a request twice, and limits
+//! retries by a budget.
 
-/// How far an attempt came before its connection failed.
+/// Progress of an attempt when its connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// No byte was sent: the connection could not be made.
+    /// No byte was sent: the connection failed.
     Unsent,
-    /// The request went out on a connection that had served before; no byte came back.
+    /// The request was sent on a reused connection; no byte of a response came.
     SentOnReused,
-    /// The request went out on a new connection, or a byte came back.
+    /// The request was sent on a new connection, or a byte of a response came.
     Processed,
 }
 
-/// A request whose body (if any) is untouched may go again when it surely did not run, or may run twice and most likely
-/// hit the moment in which an idle connection was closed. Safe methods only: RFC 9110, 9.2.1 and 9.2.2.
+/// True if a request may be retried: its body (if any) is unread, and it surely did not run, or may run twice. The
+/// latter are safe methods (RFC 9110, 9.2.1 and 9.2.2) on a connection that most likely closed as idle at that moment.
 pub fn may_retry(method: &[u8], body_touched: bool, attempt: Attempt) -> bool {
     match attempt {
         _ if body_touched => false,
@@ -22,15 +23,15 @@ pub fn may_retry(method: &[u8], body_touched: bool, attempt: Attempt) -> bool {
     }
 }
 
-/// A token's worth: a percent of one is what each request may add.
+/// Size of a token; each request adds a percentage of one.
 const TOKEN: u32 = 100;
-/// Tokens that time gives when requests are few, one a second: else a quiet app could never try twice.
+/// Tokens that time adds if requests are few, one a second: otherwise a quiet app could never retry.
 const FLOOR: u32 = 10 * TOKEN;
-/// Most that a busy time can leave to a bad one.
+/// Maximum number of tokens that a busy time can save.
 const MOST: u32 = 100 * TOKEN;
 
-/// How many second attempts an app may cause: a share of its requests, and a few besides. When everything fails, attempts
-/// must not double the load that made it fail.
+/// Retry budget of an app: a percentage of its requests, and a few besides. If everything fails, retries must not
+/// double the load that caused it.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryBudget {
     hundredths: u32,
@@ -44,12 +45,12 @@ impl Default for RetryBudget {
 }
 
 impl RetryBudget {
-    /// A request came; `percent` of one second attempt are added.
+    /// Adds `percent` of a retry for a new request.
     pub fn add(&mut self, percent: u32) {
         self.hundredths = (self.hundredths + percent.min(TOKEN)).min(MOST);
     }
 
-    /// Takes one attempt off; `false` when there is none. With zero percent there never is.
+    /// Takes one retry from the budget; returns false if it is used up. With zero percent it is always empty.
     pub fn take(&mut self, percent: u32, now_ms: u64) -> bool {
         let seconds = now_ms.saturating_sub(self.filled_ms) / 1000;
         if seconds > 0 {
@@ -78,7 +79,7 @@ mod tests {
             attempts += u32::from(budget.take(20, 1));
         }
         assert_eq!(attempts, 210);
-        // Time gives a few back, never more than the floor.
+        // Time adds a few tokens, never more than the floor.
         assert!(!budget.take(20, 1) && budget.take(20, 1_500) && !budget.take(20, 1_600));
         assert_eq!((0..100).filter(|_| budget.take(20, 1_000_000)).count(), 10);
         assert!(!RetryBudget::default().take(0, 1));

@@ -1,4 +1,4 @@
-//! Header rules: what a route changes of the fields that pass. Compiled once, so that a request only compares names.
+//! Header rules of a route, compiled once so that a request only compares names.
 
 use std::borrow::Cow;
 
@@ -6,27 +6,28 @@ use fairlead_model::{HeaderAction, HeaderRule};
 
 use crate::header::is;
 
-/// Rules of one direction, in a form that no longer depends on their order: names whose fields are dropped, then fields added.
-/// Carrying rules out one by one on any list of fields gives the same fields (but for the order of different names).
+/// Compiled rules of one direction: names of fields to drop, then fields to add. Their order no longer matters. The
+/// result equals that of applying the rules one by one, except for the order of different names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderRules {
     dropped: Box<[Box<[u8]>]>,
-    added: Box<[Added]>,
+    added: Box<[AddedField]>,
     /// Cookies to add, joined: a request has one Cookie field (RFC 9113, 8.2.3).
     cookies: Box<[u8]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Added {
+struct AddedField {
     name: Box<[u8]>,
     value: Box<[u8]>,
 }
 
 impl HeaderRules {
-    /// Compiles rules for requests; `consumed` fields never reach the app unless a rule adds them. `None` when nothing changes.
+    /// Compiles rules for requests. The app gets `consumed` fields only if a rule adds them. Returns `None` if nothing
+    /// changes.
     pub fn of_requests(rules: &[HeaderRule], consumed: &[&str]) -> Option<Self> {
         let mut compiled = Self::compile(rules, consumed)?;
-        let is_cookie = |added: &&Added| *added.name == *b"cookie";
+        let is_cookie = |added: &&AddedField| *added.name == *b"cookie";
         compiled.cookies = compiled
             .added
             .iter()
@@ -39,7 +40,7 @@ impl HeaderRules {
         Some(compiled)
     }
 
-    /// Compiles rules for responses; `None` when nothing changes.
+    /// Compiles rules for responses; `None` if nothing changes.
     pub fn of_responses(rules: &[HeaderRule]) -> Option<Self> {
         Self::compile(rules, &[])
     }
@@ -63,7 +64,7 @@ impl HeaderRules {
             return None;
         }
         let field =
-            |(name, value): &(&str, &str)| Added { name: name.as_bytes().into(), value: value.as_bytes().into() };
+            |(name, value): &(&str, &str)| AddedField { name: name.as_bytes().into(), value: value.as_bytes().into() };
         Some(Self {
             dropped: dropped.iter().map(|name| name.as_bytes().into()).collect(),
             added: added.iter().map(field).collect(),
@@ -71,13 +72,13 @@ impl HeaderRules {
         })
     }
 
-    /// Whether a field of the message goes no further. `X_User` counts as `x-user`, as CGI-like apps read it: what a rule sets
-    /// can't be said beside it in another spelling.
+    /// True if a field of the message is dropped. `X_User` counts as `x-user`, as CGI-like apps read it: another
+    /// spelling must not evade a rule.
     pub fn drops(&self, name: &[u8]) -> bool {
         self.dropped.iter().any(|dropped| is(name, dropped))
     }
 
-    /// Whether any rule is about a field.
+    /// True if any rule concerns a field.
     pub fn names(&self, name: &[u8]) -> bool {
         self.drops(name) || self.added.iter().any(|added| is(name, &added.name))
     }
@@ -94,12 +95,12 @@ impl HeaderRules {
         }
     }
 
-    /// Fields to send after those of the message.
+    /// Returns fields to send after those of the message.
     pub fn added(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.added.iter().map(|added| (&*added.name, &*added.value))
     }
 
-    /// What to add to a request's Cookie field; empty for nothing.
+    /// Returns text to add to a request's Cookie field; empty for none.
     pub(crate) fn cookies(&self) -> &[u8] {
         &self.cookies
     }
@@ -113,7 +114,7 @@ mod tests {
 
     type Field = (String, String);
 
-    /// The obvious way: one rule after the other on the whole list.
+    /// Simple model: applies one rule after the other to the whole list.
     fn slow(rules: &[HeaderRule], mut fields: Vec<Field>) -> Vec<Field> {
         let same = |name: &str, rule: &HeaderRule| name.to_ascii_lowercase().replace('_', "-") == rule.name;
         for rule in rules {
@@ -137,7 +138,7 @@ mod tests {
         (prop::sample::select(vec!["X-A", "x_a", "x-b", "Server", "other"]).prop_map(str::to_owned), "[a-z]{0,3}")
     }
 
-    /// By name, values in their order: the order of different names means nothing (RFC 9110, 5.3).
+    /// Sorts by name and keeps the order of values: the order of different names means nothing (RFC 9110, 5.3).
     fn by_name(mut fields: Vec<Field>) -> Vec<Field> {
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
         fields

@@ -1,7 +1,7 @@
-//! The cookie that ties a client to an instance: found among a request's cookies, and written for a response.
-//! The value is the caller's and means nothing to anybody else.
+//! Cookie of a sticky session: parsed from a request's cookies and written for a response. Its value is opaque here.
 
-/// The value of a cookie in one Cookie field. The first counts: a browser sends the most specific one first (RFC 6265, 5.4).
+/// Returns the value of a cookie in one Cookie field. The first counts: a browser sends the most specific one first
+/// (RFC 6265, 5.4).
 pub fn cookie<'a>(field: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     field.split(|byte| *byte == b';').find_map(|pair| {
         let value = pair.trim_ascii().strip_prefix(name)?.strip_prefix(b"=")?;
@@ -9,8 +9,8 @@ pub fn cookie<'a>(field: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// The Set-Cookie field that gives a client its instance for as long as its browser is open. No script sees it; other sites
-/// send it only along a link; `secure` keeps it off plain HTTP.
+/// Returns the Set-Cookie field of a sticky session, valid until the browser closes. Scripts can't read it, and other
+/// sites send it only along a link. `secure` keeps it off plain HTTP.
 pub fn sticky_cookie(name: &str, value: &str, secure: bool) -> String {
     let secure = if secure { "; Secure" } else { "" };
     format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}")

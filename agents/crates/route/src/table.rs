@@ -1,8 +1,5 @@
-//! The route table: host, then longest path prefix. Immutable once built; one hash look-up a request for a host that has its own
-//! routes.
-//!
-//! `*.example.com` takes every name below `example.com`, however many labels it has. A host's own routes come before those of
-//! wildcards, a longer wildcard's before a shorter one's; where none of a host's prefixes fits, the next one's may.
+//! Route table: matches the host, then the longest path prefix. Immutable once built; one hash lookup per request for a
+//! host that has its own routes.
 
 use std::collections::HashMap;
 
@@ -12,26 +9,30 @@ use fairlead_model::{RouteError, route_key, wildcard_of};
 
 use crate::path::{lenient_path, loose_path, without_authority};
 
-/// What a look-up found.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteMatch<T> {
-    /// The target of the longest prefix.
+    /// Target of the longest matching prefix.
     Found(T),
-    /// The host is known, but none of its prefixes fits.
+    /// The host is known, but none of its prefixes matches.
     NoPath,
     /// The host is not known.
     NoHost,
-    /// The path leads to one place as it is written, and to another as an app may read it.
+    /// The path leads to different targets as written and as an app may read it.
     Ambiguous,
 }
 
-/// Targets by host and path prefix.
+/// Route targets by host and path prefix.
+///
+/// `*.example.com` matches every name below `example.com`, with any number of labels. A host's own routes come before
+/// those of wildcards, a longer wildcard's before a shorter one's. If none of a host's prefixes matches, the next one's
+/// may.
 #[derive(Debug, Clone)]
 pub struct RouteTable<T> {
     hosts: Hosts<T>,
-    /// By what follows `*.`.
+    /// Wildcard hosts by the name after `*.`.
     wildcards: Hosts<T>,
-    /// Bit n: a wildcard has n labels after `*`. No other ends of a name are looked up.
+    /// Bit n is set if a wildcard has n labels after `*`. Only suffixes of these lengths are looked up.
     wildcard_labels: u128,
 }
 
@@ -39,9 +40,9 @@ type Hosts<T> = HashMap<Box<[u8]>, Host<T>, RandomState>;
 
 #[derive(Debug, Clone)]
 struct Host<T> {
-    /// Longest prefix first.
+    /// Prefixes, the longest one first.
     prefixes: Vec<Prefix<T>>,
-    /// True if some of them are guarded.
+    /// True if some of the prefixes are guarded.
     guarded: bool,
 }
 
@@ -53,17 +54,17 @@ impl<T> Default for Host<T> {
 
 #[derive(Debug, Clone)]
 struct Prefix<T> {
-    /// Without a final slash; empty for all paths.
+    /// Prefix without a final slash; empty for all paths.
     path: Box<[u8]>,
-    /// As an app may read it; `None` when that is the same.
+    /// Prefix as an app may read it; `None` if that is the same.
     lenient: Option<Box<[u8]>>,
-    /// Form that a careless app may read.
+    /// Prefix as a careless app may read it.
     loose: Box<[u8]>,
     target: T,
     guard: Guard,
 }
 
-/// Rules that keep requests from a route's app. Requests must not reach it by another route with weaker rules.
+/// Rules that restrict access to a route's app. Requests must not reach it by another route with weaker rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Number of the rules; zero for none. Routes with the same rules have the same number.
@@ -108,11 +109,12 @@ impl<T: Copy + PartialEq> RouteTable<T> {
         Ok(Self { hosts, wildcards, wildcard_labels })
     }
 
-    /// Finds the longest prefix of `path` among those of `host` (lower case). A prefix ends at a segment's border:
-    /// `/api` takes `/api` and `/api/x`, not `/apis`.
+    /// Finds the longest prefix of `path` among those of `host` (lower case). A prefix ends at a segment: `/api`
+    /// matches `/api` and `/api/x`, not `/apis`.
     ///
-    /// A path that an app may read as another one must lead to the same place either way: `/%61dmin` must not pass by what is
-    /// set for `/admin`. It costs nothing where a host leads to one place only, and a look at each byte elsewhere.
+    /// A path that an app may read as another one must lead to the same target either way: `/%61dmin` must not evade
+    /// the policy of `/admin`. That check costs nothing for a host with a single target, and a look at each byte
+    /// elsewhere.
     pub fn find(&self, host: &[u8], path: &[u8]) -> RouteMatch<T> {
         let own = self.hosts.get(host);
         if let Some([only]) = own.map(|host| host.prefixes.as_slice())
@@ -128,7 +130,7 @@ impl<T: Copy + PartialEq> RouteTable<T> {
                 return if matches!(other, Some(RouteMatch::Found(_))) { RouteMatch::Ambiguous } else { miss };
             }
         };
-        // An app whose route strips its prefix reads an authority behind that prefix.
+        // An app behind a stripped prefix may read an authority after that prefix.
         if let Some(rest) = without_authority(&path[found.path.len()..])
             && self.find_reading(own, host, &[&found.path, rest].concat()) != RouteMatch::Found(found.target)
         {
@@ -205,18 +207,18 @@ impl<T: Copy + PartialEq> RouteTable<T> {
         Err(if known { RouteMatch::NoPath } else { RouteMatch::NoHost })
     }
 
-    /// Whether any route has this host.
+    /// True if any route has this host.
     pub fn knows(&self, host: &[u8]) -> bool {
         self.hosts.contains_key(host) || self.wildcards_of(host).next().is_some()
     }
 
-    /// The wildcards that take a host, longest first.
+    /// Returns the wildcards that match a host, longest first.
     fn wildcards_of(&self, host: &[u8]) -> impl Iterator<Item = &Host<T>> {
-        // Nothing is counted, nor looked up, where there are no wildcards.
+        // Without wildcards there is nothing to count or to look up.
         let host = if self.wildcard_labels == 0 { &[] } else { host };
         let mut labels = memchr::memchr_iter(b'.', host).count();
         memchr::memchr_iter(b'.', host).filter_map(move |dot| {
-            // An empty label is no name below.
+            // A name with an empty label does not match.
             let worth_it = dot > 0 && self.wildcard_labels & label_bit(labels) != 0;
             labels -= 1;
             if worth_it { self.wildcards.get(&host[dot + 1..]) } else { None }
@@ -224,12 +226,12 @@ impl<T: Copy + PartialEq> RouteTable<T> {
     }
 }
 
-/// Names of more labels than a name can have (127) share the last bit.
+/// Names with more labels than a name can have (127) share the last bit.
 fn label_bit(labels: usize) -> u128 {
     1 << labels.min(127)
 }
 
-/// Reports whether `path` is `prefix` or continues it with another segment.
+/// True if `path` equals `prefix` or continues it with another segment.
 fn begins(path: &[u8], prefix: &[u8]) -> bool {
     path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
         // `*` of OPTIONS belongs to the whole host.
@@ -256,7 +258,8 @@ mod tests {
 
     use super::*;
 
-    /// How well a route's host fits: not at all, or better the more of it is named.
+    /// Returns how well a route's host matches: `None` if not at all, or a greater number the more of the name is
+    /// fixed.
     fn fit(route_host: &str, host: &str) -> Option<usize> {
         match route_host.strip_prefix('*') {
             Some(end) => host.ends_with(end).then_some(end.len()),
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The obvious way: compare the host's end and whole segments with every route, keep the one with most of both.
+    /// Simple model: compares the host's end and whole segments with every route, and keeps the best match.
     fn slow(routes: &[(String, String)], host: &str, path: &str) -> Option<usize> {
         let segments = |path: &str| path.split('/').filter(|s| !s.is_empty()).map(str::to_owned).collect::<Vec<_>>();
         routes
@@ -377,7 +380,7 @@ mod tests {
             let found = guarded.find(b"h.test", path.as_bytes());
             let expected = if path.contains(".json") { RouteMatch::Found(2) } else { RouteMatch::Ambiguous };
             assert_eq!(found, expected, "{path}");
-            // The control: without a guard each of them is left to the app.
+            // Control: without a guard each of them is left to the app.
             assert_eq!(open.find(b"h.test", path.as_bytes()), RouteMatch::Found(1), "{path}");
         }
         // A format has the same guard as the path without it.
@@ -441,7 +444,7 @@ mod tests {
         for path in ["/STRICT", "/strict/../STRICT", "/strict%20/x"] {
             assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Ambiguous, "{path}");
         }
-        // Another app, or one that gets another path, can't get a request that it does not expect.
+        // Another app, or one with a changed path, must not get a request that it does not expect.
         for app in [Some(2), None] {
             let guard = Guard { rules: 7, app };
             let table = RouteTable::guarded([("*.test", "/", 1, OPEN), ("*.test", "/admin", 2, guard)]).unwrap();

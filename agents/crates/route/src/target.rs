@@ -1,18 +1,18 @@
-//! The request target (RFC 9112, 3.2): origin form, absolute form, or `*` with OPTIONS.
+//! Request target (RFC 9112, 3.2): origin form, absolute form, or `*` with OPTIONS.
 
 use crate::{Authority, Malformed};
 
-/// A target taken apart.
+/// Request target after parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// Path and query as they are sent on; starts with `/`, or is `*`.
+    /// Path and query as forwarded; starts with `/`, or is `*`.
     pub path_and_query: &'a [u8],
-    /// Of the absolute form only; must agree with Host.
+    /// Authority of the absolute form; must agree with Host.
     pub authority: Option<Authority<'a>>,
 }
 
 impl<'a> Target<'a> {
-    /// Reads a target. Fragments, bytes outside of visible ASCII and CONNECT's authority form are refused.
+    /// Parses a target. Refuses fragments, bytes outside of visible ASCII and CONNECT's authority form.
     pub fn parse(method: &[u8], raw: &'a [u8]) -> Result<Self, Malformed> {
         if method == b"CONNECT" {
             return Err(Malformed::Method);
@@ -45,7 +45,7 @@ impl<'a> Target<'a> {
         Ok(Self { path_and_query, authority: Some(Authority::parse(authority)?) })
     }
 
-    /// The path alone, without query.
+    /// Returns the path without the query.
     pub fn path(&self) -> &'a [u8] {
         let end = memchr::memchr(b'?', self.path_and_query).unwrap_or(self.path_and_query.len());
         &self.path_and_query[..end]

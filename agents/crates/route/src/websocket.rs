@@ -1,53 +1,53 @@
-//! Where the frames of a WebSocket end, and how it is told to end (RFC 6455, 5.2 and 5.5.1). Follows lengths only: payloads are
-//! never looked at, never changed, never held back.
+//! Frame boundaries of a WebSocket, and its Close frame for a restart (RFC 6455, 5.2 and 5.5.1). Invariant: it tracks
+//! lengths only; payloads are never read, changed or delayed.
 
-/// Service Restart in IANA's registry of close codes: come back, and find another server process.
+/// Service Restart in IANA's registry of close codes: the client reconnects to another server process.
 const SERVICE_RESTART: u16 = 1012;
 /// Longest header of a frame: two bytes, eight of length, four of mask.
 const HEADER_BYTES_MAX: usize = 14;
 const OPCODE_CLOSE: u8 = 8;
 
-/// A frame from a server (so without a mask) that asks the client to close and come back.
+/// Close frame from a server (so without a mask) that asks the client to reconnect.
 pub const CLOSE_FRAME: [u8; 4] = {
     let code = SERVICE_RESTART.to_be_bytes();
     [0x80 | OPCODE_CLOSE, 2, code[0], code[1]]
 };
 
-/// How far one direction of a WebSocket has come.
+/// Position within the frames of one direction of a WebSocket.
 #[derive(Debug, Clone, Default)]
-pub struct Frames {
-    /// Payload that is still to come.
+pub struct WebSocketFrames {
+    /// Remaining bytes of the current payload.
     payload_left: u64,
-    /// The part of a header that has arrived.
+    /// Bytes of a header that have arrived.
     header: [u8; HEADER_BYTES_MAX],
     header_length: u8,
     closed: bool,
 }
 
-impl Frames {
-    /// Whether a frame has just ended, or none has begun.
-    pub fn at_border(&self) -> bool {
+impl WebSocketFrames {
+    /// True between two frames: one has just ended, or none has begun.
+    pub fn at_boundary(&self) -> bool {
         self.payload_left == 0 && self.header_length == 0
     }
 
-    /// Whether a Close has gone by: nothing may follow it.
+    /// True after a Close frame: no frame may follow it.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Follows all of `bytes`.
-    pub fn pass(&mut self, bytes: &[u8]) {
+    /// Tracks all of `bytes`.
+    pub fn track(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             rest = self.step(rest);
         }
     }
 
-    /// Follows `bytes` up to the first border, which may be at their very start; tells how many that are. `None`: all of them,
-    /// and there is no border yet.
-    pub fn pass_to_border(&mut self, bytes: &[u8]) -> Option<usize> {
+    /// Tracks `bytes` up to the first boundary, which may be at their very start; returns their number. `None` if all
+    /// of them were tracked without a boundary.
+    pub fn track_to_boundary(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut rest = bytes;
-        while !self.at_border() {
+        while !self.at_boundary() {
             if rest.is_empty() {
                 return None;
             }
@@ -56,7 +56,7 @@ impl Frames {
         Some(bytes.len() - rest.len())
     }
 
-    /// Follows a header or a payload, as far as there is any; tells the rest.
+    /// Tracks one header or payload as far as it has arrived; returns the rest.
     fn step<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         if self.payload_left > 0 {
             let here = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(bytes.len());
@@ -68,7 +68,7 @@ impl Frames {
         let here = (wanted - have).min(bytes.len());
         self.header[have..have + here].copy_from_slice(&bytes[..here]);
         let have = have + here;
-        // With two bytes it is known how many there are.
+        // The first two bytes determine the length of the header.
         if have == wanted && header_length(&self.header[..have]) == have {
             self.payload_left = payload_length(&self.header[..have]);
             self.closed |= self.header[0] & 0x0f == OPCODE_CLOSE;
@@ -81,7 +81,7 @@ impl Frames {
     }
 }
 
-/// How long the header is that begins so.
+/// Returns the length of a header from its first bytes.
 fn header_length(begun: &[u8]) -> usize {
     let [_, second, ..] = begun else { return 2 };
     let mask = if second & 0x80 == 0 { 0 } else { 4 };
@@ -140,28 +140,28 @@ mod tests {
             let frames: Vec<_> = frames.into_iter().map(|(op, masked, size)| frame(op, masked, size)).collect();
             let bytes = frames.concat();
             let borders: Vec<usize> = frames.iter().scan(0, |at, frame| { *at += frame.len(); Some(*at) }).collect();
-            let (mut following, mut at, mut pieces) = (Frames::default(), 0, pieces.into_iter().cycle());
+            let (mut following, mut at, mut pieces) = (WebSocketFrames::default(), 0, pieces.into_iter().cycle());
             while at < bytes.len() {
                 let end = bytes.len().min(at + pieces.next().unwrap());
                 let piece = &bytes[at..end];
                 let next = borders.iter().copied().chain([0]).filter(|border| (at..=end).contains(border)).min();
-                let found = following.clone().pass_to_border(piece);
+                let found = following.clone().track_to_boundary(piece);
                 prop_assert_eq!(found.map(|offset| at + offset), next);
-                following.pass(piece);
-                prop_assert_eq!(following.at_border(), borders.contains(&end));
+                following.track(piece);
+                prop_assert_eq!(following.at_boundary(), borders.contains(&end));
                 at = end;
             }
             prop_assert!(!following.is_closed());
-            following.pass(&CLOSE_FRAME);
-            prop_assert!(following.is_closed() && following.at_border());
+            following.track(&CLOSE_FRAME);
+            prop_assert!(following.is_closed() && following.at_boundary());
         }
     }
 
     #[test]
     fn a_length_without_end_is_only_a_length() {
-        let mut frames = Frames::default();
-        frames.pass(&[0x82, 127, 255, 255, 255, 255, 255, 255, 255, 255]);
-        frames.pass(&[0; 1000]);
-        assert!(!frames.at_border() && frames.pass_to_border(&[0; 10]).is_none());
+        let mut frames = WebSocketFrames::default();
+        frames.track(&[0x82, 127, 255, 255, 255, 255, 255, 255, 255, 255]);
+        frames.track(&[0; 1000]);
+        assert!(!frames.at_boundary() && frames.track_to_boundary(&[0; 10]).is_none());
     }
 }

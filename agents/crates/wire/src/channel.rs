@@ -1,5 +1,5 @@
-//! The framing of the local protocol: a 4-byte big-endian length, then one message, over a Unix socket that may carry
-//! descriptors. Never interprets a message; a peer that breaks the framing gets an error, not a panic.
+//! Framing of the local protocol: a 4-byte big-endian length, then one message, over a Unix socket that may carry
+//! descriptors. Invariant: a peer that breaks the framing gets an error, never a panic.
 
 use std::io;
 use std::marker::PhantomData;
@@ -10,31 +10,30 @@ use fairlead_base::descriptor::{self, Ancillary};
 use prost::Message;
 use tokio::net::UnixStream;
 
-/// Longest message; a snapshot of some thousand routes with their certificates fits many times.
+/// Maximum length of a message: many times a snapshot of some thousand routes with their certificates.
 pub const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Most descriptors that wait for their message: a socket for each address and core of a large server fits.
+/// Maximum number of descriptors that wait for their message: a socket for each address and core of a large server.
 const DESCRIPTORS_MAX: usize = 4096;
 
-/// Why a local channel ended.
+/// Reason why a local channel ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// The socket failed.
     #[error("the local socket failed")]
     Io(#[from] io::Error),
-    /// The peer closed in the middle of a message.
+    /// The peer closed the socket in the middle of a message.
     #[error("the peer closed in the middle of a message")]
     Truncated,
-    /// A message is longer than the bound.
+    /// A message exceeds `MESSAGE_BYTES_MAX`.
     #[error("a message of {length} bytes is longer than the {MESSAGE_BYTES_MAX} allowed")]
     TooLong {
-        /// Its length.
+        /// Announced length of the message in bytes.
         length: usize,
     },
-    /// More descriptors than any message carries.
+    /// More descriptors came than any message carries.
     #[error("more than the {DESCRIPTORS_MAX} descriptors allowed came with one message")]
     TooManyDescriptors,
-    /// The bytes are no such message.
+    /// The bytes are not a valid message.
     #[error("the peer sent what is not a message")]
     Malformed(#[from] prost::DecodeError),
 }
@@ -49,12 +48,12 @@ pub struct LocalChannel<Out, In> {
 }
 
 impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
-    /// Takes over a connected socket.
+    /// Creates a channel on a connected socket.
     pub fn new(stream: UnixStream) -> Self {
         Self { stream, unread: BytesMut::new(), ancillary: Ancillary::default(), messages: PhantomData }
     }
 
-    /// Sends one message, descriptors beside it. Not cancel-safe: a dropped send ends the channel's use.
+    /// Sends one message with its descriptors. Not cancel-safe: after a dropped send, the channel is unusable.
     pub async fn send(&self, message: &Out, descriptors: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
         let length = message.encoded_len();
         if length > MESSAGE_BYTES_MAX {
@@ -66,13 +65,13 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
         Ok(descriptor::send(&self.stream, &bytes, descriptors).await?)
     }
 
-    /// The next message; `None` when the peer closed between two. Cancel-safe.
+    /// Receives the next message; `None` if the peer closed between two messages. Cancel-safe.
     pub async fn receive(&mut self) -> Result<Option<In>, ChannelError> {
         self.receive_with(DESCRIPTORS_MAX).await
     }
 
-    /// The same where no message carries descriptors: closes them as they arrive, also before their message is whole, so that
-    /// the peer can't use up those of this process.
+    /// Receives a message that must not carry descriptors. Closes descriptors as they arrive, even before their message
+    /// is complete, so that the peer can't exhaust those of this process.
     pub async fn receive_only_messages(&mut self) -> Result<Option<In>, ChannelError> {
         self.receive_with(0).await
     }
@@ -97,13 +96,13 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
         }
     }
 
-    /// Returns the process that sent the last message; `None` unless the socket was made to ask the kernel for it.
+    /// Returns the process that sent the last message; `None` unless the socket asks the kernel for it.
     pub fn sender(&self) -> Option<u32> {
         self.ancillary.sender
     }
 
-    /// Takes the first `count` descriptors that arrived and were not taken yet, in the order they were sent. Those of the next
-    /// message may have arrived already.
+    /// Takes the first `count` descriptors that have arrived and were not yet taken, in the order sent. Those of the
+    /// next message may have arrived already.
     pub fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
         let arrived = &mut self.ancillary.descriptors;
         arrived.drain(..count.min(arrived.len())).collect()
@@ -174,14 +173,14 @@ mod tests {
         assert!(far.take_descriptors(1).is_empty());
     }
 
-    /// Announces the longest message and sends bytes of it, each with as many descriptors as travel together.
+    /// Announces a message of maximum length and sends bytes of it, each with as many descriptors as one send allows.
     async fn flood(stream: &UnixStream, batches: usize) {
         let file = tempfile::tempfile().unwrap();
         let length = u32::try_from(MESSAGE_BYTES_MAX).unwrap();
         descriptor::send(stream, &length.to_be_bytes(), &[]).await.unwrap();
         let batch = [file.as_fd(); 32];
         for _ in 0..batches {
-            // The receiver may have given up.
+            // The receiver may have closed the channel.
             descriptor::send(stream, &[0], &batch).await.ok();
         }
     }
@@ -196,7 +195,7 @@ mod tests {
 
     #[tokio::test]
     async fn descriptors_that_no_message_carries_are_closed_as_they_arrive() {
-        // The control: beside a message that may carry them, they wait until it is whole.
+        // Control: with a message that may carry them, descriptors wait until it is complete.
         for (only_messages, kept) in [(false, 4 * 32), (true, 0)] {
             let (near, mut far) = pair();
             flood(&near.stream, 4).await;

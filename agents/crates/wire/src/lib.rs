@@ -1,11 +1,11 @@
-//! The messages of the link and of the local protocol, and their parsing into `model`.
-//! Owns what bytes mean. Never acts on them: no sockets but the framed local channel, no files, no clocks.
+//! Messages of the agent link and of the local protocol, and their conversion to and from `model`. No I/O except on the
+//! framed local channel.
 
 mod channel;
 mod parse;
 mod render;
 mod secret;
-mod traffic_words;
+mod traffic_policy;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]
@@ -13,7 +13,7 @@ pub mod agent {
     include!("gen/fairlead.agent.v1.rs");
 }
 
-/// How requests are treated, generated from `traffic.proto`; part of the two others.
+/// Traffic policy, generated from `traffic.proto`; part of the two others.
 #[allow(missing_docs, clippy::all)]
 pub mod traffic {
     include!("gen/fairlead.traffic.v1.rs");
@@ -29,23 +29,23 @@ pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
 pub use parse::{announced_keys, desired_state, inspected_source};
 pub use render::{ReportParts, log_chunk, report, version};
 pub use secret::{SECRETS_BYTES_MAX, secret_bundle};
-pub use traffic_words::{
+pub use traffic_policy::{
     app_traffic, app_traffic_message, proxy_settings, proxy_settings_message, redirect, redirect_message, route_policy,
     route_policy_message,
 };
 
-/// The protocol version of the link that this agent speaks.
+/// Version of the link protocol that this agent speaks.
 pub const LINK_PROTOCOL: u32 = 1;
 
-/// The version of the local protocol; each side accepts the one before its own too.
+/// Version of the local protocol; each side also accepts the one before its own.
 pub const LOCAL_PROTOCOL: u32 = 1;
 
-/// Whether a peer's local protocol version can be spoken with.
+/// True if this side accepts a peer's local protocol version.
 pub fn local_protocol_accepted(version: u32) -> bool {
     version.abs_diff(LOCAL_PROTOCOL) <= 1 && version > 0
 }
 
-/// What an agent of this version can do; a desired state that requires more is refused whole.
+/// Capabilities of this agent version; it rejects a whole desired state that requires others.
 pub const CAPABILITIES: [&str; 24] = [
     "app",
     "benchmark",
@@ -73,12 +73,12 @@ pub const CAPABILITIES: [&str; 24] = [
     "worker",
 ];
 
-/// The proxy's key of an app.
+/// Returns the proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {
     key.to_string()
 }
 
-/// The proxy's key of a part of the control plane.
+/// Returns the proxy's key of a part of the control plane.
 pub fn control_key(socket: &str) -> String {
     format!("control/{socket}")
 }

@@ -1,4 +1,5 @@
-//! Signed bytes to a desired state: parsed once here, then trusted everywhere. Refuses the whole when one field is wrong.
+//! Parser of signed bytes to a desired state, which later code trusts. Invariant: one invalid field rejects the whole
+//! state.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,16 +16,16 @@ use prost::Message;
 use crate::secret::is_name;
 use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
 
-/// No agent is larger, with all its names for a debugger.
+/// Maximum size of an agent, with all symbols for a debugger.
 const AGENT_BYTES_MAX: u64 = 2 << 30;
 
 const SERVER_PORTS_MAX: usize = 16;
-/// Address at which every instance finds its resolver.
+/// Address of the DNS resolver in every instance.
 const RESOLVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 53)), 53);
 const METADATA: &str = "is the metadata service of a cloud";
 const DISGUISED_V4: &str = "is an IPv4 address written as IPv6";
 
-/// Parses the bytes whose signature was checked. `server` is who this agent is.
+/// Parses bytes with a verified signature. `server` is the id of this agent's server.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
     let message = agent::DesiredState::decode(bytes).map_err(|error| wrong("state", error.to_string()))?;
     if message.server_id != server.as_str() {
@@ -47,7 +48,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
     for (index, spec) in message.routes.into_iter().enumerate() {
         let at = format!("routes[{index}]");
         let route = route(&at, spec)?;
-        // The proxy's own rule: a table that it refuses would freeze every route of the server.
+        // Applies the proxy's rule: one route that its table rejects would freeze every route of the server.
         let path = route_key(&route.host, &route.path_prefix).map_err(|error| match error {
             RouteError::Host { .. } => wrong(&format!("{at}.host"), error.to_string()),
             _ => wrong(&format!("{at}.path_prefix"), error.to_string()),
@@ -84,7 +85,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
     })
 }
 
-/// The successors of the signing key that a state announces.
+/// Returns the successors of the signing key that a state announces.
 pub fn announced_keys(bytes: &[u8]) -> Result<Vec<agent::SigningKey>, StateError> {
     let message = agent::DesiredState::decode(bytes).map_err(|error| wrong("state", error.to_string()))?;
     Ok(message.signing_keys)
@@ -116,7 +117,7 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
     Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, scale })
 }
 
-/// How long a request waits for an app that sleeps, when nothing is said. Browsers and most clients wait longer.
+/// Default wake timeout: how long a request waits for a sleeping app. Browsers and most clients wait longer.
 const WAKE_TIMEOUT_MS: u32 = 30_000;
 
 fn scale(at: &str, spec: agent::Scale) -> Result<Scale, StateError> {
@@ -160,7 +161,6 @@ fn hook(at: &str, spec: Option<agent::Hook>) -> Result<Option<Hook>, StateError>
     Ok(Some(Hook { command: spec.command, timeout: milliseconds(spec.timeout_ms) }))
 }
 
-/// Program and arguments.
 fn command(at: &str, command: &[String]) -> Result<(), StateError> {
     if command.first().is_none_or(String::is_empty) || command.iter().any(|word| word.contains('\0')) {
         return Err(wrong(&format!("{at}.command"), "has no program, or a NUL"));
@@ -176,7 +176,7 @@ fn digest(at: &str, found: &str) -> Result<(), StateError> {
     Ok(())
 }
 
-/// A name that becomes a folder's: of a volume or a process.
+/// Checks a name that becomes a folder name: of a volume or a process.
 fn plain_name(at: &str, name: &str) -> Result<(), StateError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 40 || name.starts_with('-') || !name.bytes().all(plain) {
@@ -185,7 +185,7 @@ fn plain_name(at: &str, name: &str) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Relative, and nowhere above.
+/// Checks that a path is relative and does not leave its folder.
 fn below(at: &str, folder: &str) -> Result<(), StateError> {
     if folder.starts_with('/') || folder.split('/').any(|part| part == "..") || has_controls(folder) {
         return Err(wrong(at, "leaves the repository"));
@@ -258,7 +258,7 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         Ok(agent::ArtifactKind::Image) => ArtifactKind::Image,
         Err(_) => return Err(wrong(&format!("{at}.artifact_kind"), "is unknown here")),
     };
-    // An image may know by itself how it starts.
+    // An image may define its own start command.
     if artifact_kind == ArtifactKind::Archive || !spec.command.is_empty() {
         command(at, &spec.command)?;
     }
@@ -335,8 +335,9 @@ fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateErr
     Ok(ports)
 }
 
-/// Reason why an instance may not have this port of the server. Refuses wildcard, link-local and multicast addresses, those of
-/// other instances and of metadata services, and IPv4 addresses written as IPv6. The control plane refuses the same ones.
+/// Returns why an instance may not have this port of the server. Refuses wildcard, link-local and multicast addresses,
+/// those of other instances and of metadata services, and IPv4 addresses written as IPv6. The control plane refuses the
+/// same ones.
 fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
     if port.port() == 0 {
         return Some("has port 0");
@@ -358,7 +359,7 @@ fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
             ip if ip.is_unspecified() => Some("is a wildcard address"),
             ip if ip.is_unicast_link_local() || v6.scope_id() != 0 => Some("is a link-local address"),
             ip if ip.is_multicast() => Some("is no unicast address"),
-            // It would evade the rules for IPv4.
+            // An IPv4 address in IPv6 form would evade the rules for IPv4.
             ip if ip.to_ipv4().is_some() && !ip.is_loopback() => Some(DISGUISED_V4),
             ip => match ip.segments() {
                 // EC2, then single addresses of other clouds.
@@ -376,7 +377,7 @@ fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
     }
 }
 
-/// Looked at no further here: it is opened when an app that needs it starts.
+/// The secrets stay sealed here; the agent opens them when an app that needs them starts.
 fn sealed(at: &str, secrets: agent::SealedSecrets) -> Result<SealedSecrets, StateError> {
     within(at, "sealed.length", secrets.sealed.len() as u64, 1, SECRETS_BYTES_MAX as u64)?;
     within(at, "version.length", secrets.version.len() as u64, 1, 128)?;
@@ -389,7 +390,7 @@ fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
     let target = match spec.target {
         Some(agent::route_spec::Target::App(app)) => RouteTarget::App(key(at, &app.app_id, &app.environment_id)?),
         Some(agent::route_spec::Target::ControlSocket(name)) => {
-            // It becomes the name of a file.
+            // The name becomes a file name.
             if name != "web" && name != "gateway" {
                 return Err(wrong(&format!("{at}.control_socket"), "is neither web nor gateway"));
             }
@@ -463,7 +464,7 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
     })
 }
 
-/// Source of an inspection. It has no deployment: `stand_in` names its folder and its processes.
+/// Parses the source of an inspection. It has no deployment: `stand_in` names its folder and its processes.
 pub fn inspected_source(mut spec: agent::BuildSpec, stand_in: &DeploymentId) -> Result<BuildSpec, StateError> {
     if spec.builder == i32::from(agent::Builder::Image) || !spec.upload_digest.is_empty() {
         return Err(wrong("source", "is not a repository"));
@@ -475,7 +476,7 @@ pub fn inspected_source(mut spec: agent::BuildSpec, stand_in: &DeploymentId) -> 
     build("source", spec)
 }
 
-/// `http` or `https` without credentials, or `ssh://user@host/path`.
+/// Checks a repository URL: `http` or `https` without credentials, or `ssh://user@host/path`.
 fn repository(at: &str, url: &str, git_ref: &str) -> Result<(), StateError> {
     let authority = |scheme| url.strip_prefix(scheme).map(|rest| rest.split('/').next().unwrap_or_default());
     let web = ["https://", "http://"].into_iter().find_map(authority).is_some_and(|host| !host.contains('@'));
@@ -512,7 +513,7 @@ fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, Stat
         within(at, "concurrency", u64::from(*clients), 1, 4096)?;
     }
     within(at, "repeats", spec.repeats.into(), 1, 100)?;
-    // All rows travel in one report, which must fit a frame of the link.
+    // One report carries all rows and must fit a frame of the link.
     let cells = (targets.len() * protocols.len() * spec.concurrency.len()) as u64;
     within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
     within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
@@ -531,7 +532,7 @@ fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, Stat
     })
 }
 
-/// Tells where in the state a policy's field is.
+/// Adds the position in the state to a policy error's field.
 fn traffic<T>(at: &str, name: &str, parsed: Result<T, TrafficError>) -> Result<T, StateError> {
     parsed.map_err(|error| wrong(&format!("{at}.{name}.{}", error.field), error.reason))
 }
@@ -584,7 +585,7 @@ fn milliseconds(value: u32) -> Duration {
     Duration::from_millis(value.into())
 }
 
-/// Foreign text is shortened before it reaches a message that is logged and reported.
+/// Shortens untrusted text before it reaches a message that is logged and reported.
 pub(crate) fn clip(value: &str) -> String {
     value.chars().take(80).collect()
 }

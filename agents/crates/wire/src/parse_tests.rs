@@ -1,4 +1,4 @@
-//! What a desired state must be, one wrong field at a time.
+//! Tests of the parser of desired state, one invalid field at a time.
 
 use fairlead_model::{ServerId, StateError, Version};
 use prost::Message;

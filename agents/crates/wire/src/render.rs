@@ -1,17 +1,17 @@
-//! What the agent says about itself, as messages: reports and log chunks.
+//! Encoding of the agent's reports and log chunks as messages.
 
 use fairlead_model as model;
 
 use crate::agent;
 
-/// Everything a report holds, borrowed from whoever knows it.
+/// Contents of a report.
 #[derive(Debug, Default)]
 pub struct ReportParts<'a> {
-    /// The newest state applied; zero when none.
+    /// Newest applied state; zero if there is none.
     pub applied: model::Version,
-    /// Why the newest state was refused, as (code, sentence).
+    /// Reason why the newest state was rejected, as (code, sentence).
     pub refused: Option<(&'a str, String)>,
-    /// Instances, all of them.
+    /// All instances of this server.
     pub instances: Vec<model::InstanceStatus>,
     /// Rollouts of the candidates in desired state.
     pub rollouts: Vec<model::RolloutStatus>,
@@ -19,17 +19,17 @@ pub struct ReportParts<'a> {
     pub builds: Vec<model::BuildStatus>,
     /// Benchmark runs in desired state.
     pub benchmarks: Vec<model::BenchmarkStatus>,
-    /// Persistent folders and what they hold.
+    /// Volumes and their size in bytes.
     pub volumes: Vec<(model::VolumeKey, u64)>,
-    /// The disk, once it was looked at.
+    /// Disk usage, once it was measured.
     pub disk: Option<agent::DiskStatus>,
-    /// The agent's own program, once it is known.
+    /// Status of the agent's own program, once it is known.
     pub agent: Option<model::AgentStatus>,
-    /// The firewall of apps, where they have networks of their own.
+    /// Status of the firewall of apps, if they have networks of their own.
     pub network: Option<agent::NetworkStatus>,
 }
 
-/// A report as it is sent; `report_id` is given by the link.
+/// Encodes a report; the link assigns its `report_id`.
 pub fn report(parts: ReportParts<'_>) -> agent::Report {
     agent::Report {
         report_id: 0,
@@ -65,7 +65,7 @@ fn volume((volume, used_bytes): (model::VolumeKey, u64)) -> agent::VolumeStatus 
     agent::VolumeStatus { key: Some(key), used_bytes }
 }
 
-/// Consecutive lines of a deployment's log; `first_line` counts from 0.
+/// Encodes consecutive lines of a deployment's log; `first_line` counts from 0.
 pub fn log_chunk(
     deployment: &model::DeploymentId,
     first_line: u64,
@@ -85,7 +85,7 @@ pub fn log_chunk(
     agent::LogChunk { deployment_id: deployment.to_string(), first_line, lines: lines.into_iter().map(line).collect() }
 }
 
-/// A version as it is sent.
+/// Encodes a version of desired state.
 pub fn version(version: model::Version) -> agent::Version {
     agent::Version { epoch: version.epoch, number: version.number }
 }

@@ -1,4 +1,4 @@
-//! The plain text of sealed secrets to a bundle. Owns what a secret may be. No error here tells a value.
+//! Parser of the plain text of sealed secrets. Invariant: no error here contains a value.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,14 +10,15 @@ use zeroize::Zeroizing;
 use crate::agent;
 use crate::parse::{clip, id, wrong};
 
-/// Most bytes of one release's secrets, sealed: the 1 MiB of values that the control plane allows (`snapshotBytesMax` of its
-/// rules), and as much again for names and the envelope. A release above it would refuse the server's whole state.
+/// Maximum size of one release's sealed secrets: the 1 MiB of values that the control plane allows (`snapshotBytesMax`
+/// of its rules), and as much again for names and the envelope. A release above it would make the agent reject the
+/// server's whole state.
 pub const SECRETS_BYTES_MAX: usize = 2 * 1024 * 1024;
 const NAME_BYTES_MAX: usize = 128;
 
-/// Parses what was sealed.
+/// Parses the plain text of sealed secrets.
 pub fn secret_bundle(bytes: &[u8]) -> Result<SecretBundle, StateError> {
-    // The decoder's own words may quote what it read.
+    // The decoder's error message may quote what it read.
     let message = agent::SecretBundle::decode(bytes).map_err(|_| wrong("secrets", "can't be read"))?;
     let at = "secrets";
     let key = AppKey {
@@ -45,7 +46,7 @@ pub fn secret_bundle(bytes: &[u8]) -> Result<SecretBundle, StateError> {
     Ok(SecretBundle { key, version: message.version, secrets })
 }
 
-/// Whether it can name a variable, and so a file as well.
+/// True if a name is valid for a variable, and so for a file as well.
 pub(crate) fn is_name(name: &str) -> bool {
     let head = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     head && name.len() <= NAME_BYTES_MAX && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -1,4 +1,4 @@
-//! The contract's fixtures, which the TypeScript side reads too: same bytes, same meaning.
+//! Parses the contract's fixtures, which the TypeScript side reads too: same bytes, same meaning.
 
 #![cfg(test)]
 

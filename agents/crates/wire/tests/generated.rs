@@ -1,11 +1,11 @@
-//! The committed Rust of the contract equals what its .proto files generate now.
-//! `UPDATE_GEN=1 cargo test -p fairlead-wire --test generated` writes it.
+//! Checks that the committed Rust of the contract equals what its .proto files generate. `UPDATE_GEN=1 cargo test -p
+//! fairlead-wire --test generated` writes it.
 
 #![cfg(test)]
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What the others import comes from a module of its own.
+/// Protos that the others import get a module of their own.
 const SHARED: [&str; 1] = ["fairlead/traffic/v1/traffic.proto"];
 const PROTOS: [&str; 2] = ["fairlead/agent/v1/agent.proto", "fairlead/local/v1/local.proto"];
 
@@ -15,9 +15,9 @@ fn generate(into: &Path) -> BTreeMap<String, String> {
     let config = || {
         let mut config = prost_build::Config::new();
         config.btree_map(["."]).out_dir(into);
-        // Its Debug is written by hand: it shows no value.
+        // Its Debug is handwritten: it shows no value.
         config.skip_debug([".fairlead.agent.v1.SecretValue"]);
-        // It alone would make every envelope as large as itself.
+        // Boxed: its size would otherwise be that of every envelope.
         config.boxed(".fairlead.agent.v1.InspectQuery.source");
         config
     };

@@ -1,12 +1,12 @@
-//! Slow start: a new instance's share grows to its full weight, so that cold caches and compilers don't meet a full load.
+//! Slow start: a new instance's share of requests grows to its full weight while its caches and compilers warm up.
 
-/// What a full weight is multiplied by: a ramp goes in hundredths.
+/// Factor of a full weight: weights during slow start are in hundredths.
 pub const RAMP_FULL: u32 = 100;
-/// Where a ramp begins: enough to warm up by.
+/// Initial factor: enough requests to warm up.
 const RAMP_LEAST: u32 = 10;
 
-/// The weight of an instance that has taken part for `age_ms`, times `RAMP_FULL` at its end. `None` is not new; zero stays zero.
-/// Weights are relative: when all of an app's instances grow together, nobody gets less than before.
+/// Returns the weight of an instance after `age_ms`, times `RAMP_FULL` at its end. `None` is not new; zero stays zero.
+/// Weights are relative: if all instances of an app start together, each keeps its share.
 pub fn ramped(weight: u32, age_ms: Option<u64>, slow_start_ms: u32) -> u32 {
     let part = match age_ms {
         Some(age) if age < u64::from(slow_start_ms) => {

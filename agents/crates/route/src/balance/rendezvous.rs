@@ -1,17 +1,18 @@
-//! The same instance for the same client on every core, without a table: rendezvous (highest random weight) hashing.
-//! When an instance comes or goes, only the clients it gains or loses move. Hashes have no seed: cores and proxies must agree.
+//! Rendezvous (highest random weight) hashing: picks the same instance for a client on every core, without a table. A
+//! change moves only the clients of the affected instance. Hashes have no seed: cores and proxies must agree.
 
-/// An instance's key, by its id.
+/// Returns the key of an instance from its id.
 pub fn instance_key(id: &str) -> u64 {
     hash(id.as_bytes())
 }
 
-/// The instance of a client (`client_key`) among (position, key, weight); each gets clients by its weight. `None` when there is none.
+/// Returns the position of the instance for a client (`client_key`) among (position, key, weight). Each instance gets
+/// clients by its weight. `None` if there are no instances.
 pub fn rendezvous(client: u64, instances: impl IntoIterator<Item = (usize, u64, u32)>) -> Option<usize> {
     let arrival = |key: u64, weight: u32| {
-        // Evenly in (0, 1), so the logarithm is finite.
+        // Even in (0, 1), so the logarithm is finite.
         let even = ((mix(mix(client) ^ key) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        // A race of exponential arrivals is won by weight.
+        // The minimum of exponential variables is distributed by weight.
         -even.ln() / f64::from(weight)
     };
     instances
@@ -22,7 +23,7 @@ pub fn rendezvous(client: u64, instances: impl IntoIterator<Item = (usize, u64, 
         .map(|(index, _)| index)
 }
 
-/// FNV-1a, then scrambled: short inputs of the same shape must not land near each other.
+/// FNV-1a, then mixed: similar short inputs must not get similar hashes.
 fn hash(bytes: &[u8]) -> u64 {
     mix(bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)))
 }

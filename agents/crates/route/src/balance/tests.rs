@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A fixed sequence: distributions are the same on every run.
+/// Fixed random sequence: distributions are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -20,7 +20,7 @@ fn balancer(kind: Balance, weights: &[u32]) -> Balancer {
     balancer
 }
 
-/// Requests that each instance gets of `count`, with so many under way that end in random order.
+/// Returns the requests of each instance out of `count`, with `under_way` in flight that end in random order.
 fn served(kind: Balance, weights: &[u32], under_way: usize, count: usize) -> Vec<usize> {
     let (mut balancer, mut random) = (balancer(kind, weights), Random(7));
     let (mut served, mut loads, mut open) = (vec![0; weights.len()], vec![0u32; weights.len()], Vec::new());
@@ -47,7 +47,7 @@ fn shares_follow_weights_idle_and_busy() {
                 for (count, weight) in served.iter().zip(weights) {
                     let share = f64::from(*weight) / f64::from(total);
                     let got = *count as f64 / 40_000.0;
-                    // An eighth more or less, and half a percent of noise.
+                    // Tolerance: one eighth, and half a percent of noise.
                     assert!((got - share).abs() <= share / 8.0 + 0.005, "{kind:?} {weights:?} {under_way}: {served:?}");
                 }
             }
@@ -77,7 +77,7 @@ fn round_robin_is_smooth_and_goes_on_when_weights_change() {
 }
 
 proptest! {
-    /// The model looks at everybody: the picked one has room, and somebody is picked whenever anybody has.
+    /// Compares with a model: the picked instance has room, and one is picked if any has room.
     #[test]
     fn a_pick_has_weight_and_room(
         members in prop::collection::vec((0u32..4, prop::option::of(0u32..50)), 0..8), random: u64, robin: bool,
@@ -98,7 +98,7 @@ proptest! {
         prop_assert!(loads.iter().enumerate().any(|(index, load)| index != picked && *load >= loads[picked]));
     }
 
-    /// The model of smooth weighted round robin: a whole turn serves each exactly its weight.
+    /// A whole turn of smooth weighted round robin serves each instance exactly its weight.
     #[test]
     fn a_turn_of_round_robin_serves_each_its_weight(weights in prop::collection::vec(0u32..9, 1..6)) {
         let total: u32 = weights.iter().sum();

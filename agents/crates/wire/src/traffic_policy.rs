@@ -1,5 +1,5 @@
-//! Policy between its messages and `model`: parsed and checked on the way in, written whole on the way out.
-//! Owns the defaults that an absent field means.
+//! Conversion of traffic policy between messages and `model`: validates incoming values and applies the defaults of
+//! absent fields.
 
 use fairlead_model::{self as model, TrafficError};
 
@@ -11,12 +11,12 @@ fn unknown<T>(field: &str) -> Parsed<T> {
     Err(TrafficError::new(field, "holds one that is unknown here"))
 }
 
-/// Zero stands for the default.
+/// Returns the default for zero.
 fn or(value: u32, default: u32) -> u32 {
     if value == 0 { default } else { value }
 }
 
-/// The policy of a route.
+/// Parses the policy of a route.
 pub fn route_policy(message: &wire::RoutePolicy) -> Parsed<model::RoutePolicy> {
     let limits = message.limits.unwrap_or_default();
     let policy = model::RoutePolicy {
@@ -53,7 +53,7 @@ pub fn route_policy(message: &wire::RoutePolicy) -> Parsed<model::RoutePolicy> {
     Ok(policy)
 }
 
-/// A route's policy as a message; `None` for the default.
+/// Encodes a route's policy; `None` for the default.
 pub fn route_policy_message(policy: &model::RoutePolicy) -> Option<wire::RoutePolicy> {
     if *policy == model::RoutePolicy::default() {
         return None;
@@ -170,7 +170,7 @@ fn error_page_message(found: &model::ErrorPage) -> wire::ErrorPage {
     }
 }
 
-/// A redirect.
+/// Parses a redirect and validates it.
 pub fn redirect(message: &wire::Redirect) -> Parsed<model::Redirect> {
     let status = u16::try_from(message.status).map_err(|_| TrafficError::new("status", "is not a status"))?;
     let redirect = model::Redirect { status, to: message.to.clone(), keep_path: message.keep_path };
@@ -178,12 +178,12 @@ pub fn redirect(message: &wire::Redirect) -> Parsed<model::Redirect> {
     Ok(redirect)
 }
 
-/// A redirect as a message.
+/// Encodes a redirect as a message.
 pub fn redirect_message(redirect: &model::Redirect) -> wire::Redirect {
     wire::Redirect { status: redirect.status.into(), to: redirect.to.clone(), keep_path: redirect.keep_path }
 }
 
-/// The traffic of an app; `None` is the default.
+/// Parses the traffic settings of an app; `None` is the default.
 pub fn app_traffic(message: Option<&wire::AppTraffic>) -> Parsed<model::AppTraffic> {
     let default = model::AppTraffic::default();
     let Some(message) = message else { return Ok(default) };
@@ -221,7 +221,7 @@ pub fn app_traffic(message: Option<&wire::AppTraffic>) -> Parsed<model::AppTraff
             period_ms: ejection.period_ms,
             max_percent: ejection.max_percent,
         }),
-        health: message.health.as_ref().map(|health| model::HealthProbe {
+        health: message.health.as_ref().map(|health| model::ActiveHealthCheck {
             path: health.path.clone(),
             interval_ms: health.interval_ms,
             timeout_ms: health.timeout_ms,
@@ -233,7 +233,7 @@ pub fn app_traffic(message: Option<&wire::AppTraffic>) -> Parsed<model::AppTraff
     Ok(traffic)
 }
 
-/// An app's traffic as a message; `None` for the default.
+/// Encodes an app's traffic settings; `None` for the default.
 pub fn app_traffic_message(traffic: &model::AppTraffic) -> Option<wire::AppTraffic> {
     if *traffic == model::AppTraffic::default() {
         return None;
@@ -283,7 +283,7 @@ pub fn app_traffic_message(traffic: &model::AppTraffic) -> Option<wire::AppTraff
     })
 }
 
-/// The settings of the proxy; `None` is the default.
+/// Parses the settings of the proxy; `None` is the default.
 pub fn proxy_settings(message: Option<&wire::ProxySettings>) -> Parsed<model::ProxySettings> {
     let default = model::ProxySettings::default();
     let Some(message) = message else { return Ok(default) };
@@ -313,7 +313,7 @@ pub fn proxy_settings(message: Option<&wire::ProxySettings>) -> Parsed<model::Pr
     Ok(settings)
 }
 
-/// The settings as a message; `None` for the default.
+/// Encodes the settings of the proxy; `None` for the default.
 pub fn proxy_settings_message(settings: &model::ProxySettings) -> Option<wire::ProxySettings> {
     if *settings == model::ProxySettings::default() {
         return None;
@@ -391,7 +391,7 @@ mod tests {
             adaptive: false,
             retry_budget_percent: 0,
             ejection: model::Ejection { failures: 0, period_ms: 900, max_percent: 10 },
-            health: Some(model::HealthProbe {
+            health: Some(model::ActiveHealthCheck {
                 path: "/up".into(),
                 interval_ms: 10,
                 timeout_ms: 11,
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn what_is_absent_is_the_default_and_what_is_wrong_is_named() {
         assert_eq!(route_policy(&wire::RoutePolicy::default()), Ok(model::RoutePolicy::default()));
-        // A present message says whether load is shed: older control planes mean shedding by an unset field.
+        // A present message says if load is shed: older control planes turn shedding on by an unset field.
         let traffic = wire::AppTraffic { admission_off: true, ..Default::default() };
         assert_eq!(app_traffic(Some(&traffic)), Ok(model::AppTraffic::default()));
         assert!(app_traffic(Some(&wire::AppTraffic::default())).is_ok_and(|traffic| traffic.adaptive));
