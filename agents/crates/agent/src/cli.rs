@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_goes_before_what_package_managers_are_told() {
+    fn mirror_options_override_package_manager_variables() {
         let run = |words: &[&str]| {
             let cli = Cli::try_parse_from(["fairlead-agent", "run", "--data", "/tmp/x"].iter().chain(words))?;
             let Command::Run(run) = cli.command else { panic!("not run") };

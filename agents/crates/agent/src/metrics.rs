@@ -24,7 +24,7 @@ const BOUNDS_US: [u64; 14] = [
     10_000_000,
 ];
 
-/// Label values of the reasons for which the proxy answers a request instead of the app.
+/// Label values of the reasons why the proxy answers a request instead of the app.
 const REASONS: [&str; 6] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance", "body_too_large"];
 
 /// Totals since the start of this process, shared by the reconciler and the endpoint.
@@ -146,9 +146,9 @@ impl Metrics {
                 return Ok(());
             }
         }
-        let asked = request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?");
+        let is_metrics = request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?");
         let (status, body) =
-            if asked { ("200 OK", self.text()) } else { ("404 Not Found", "see /metrics\n".to_owned()) };
+            if is_metrics { ("200 OK", self.text()) } else { ("404 Not Found", "see /metrics\n".to_owned()) };
         let head = format!(
             "HTTP/1.1 {status}\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
             body.len()
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn totals_grow_and_are_told_in_the_text_format() {
+    async fn totals_accumulate_and_are_served_in_the_text_format() {
         let metrics = Metrics::default();
         metrics.add(&stats(&[400, 3_000, 20_000_000]));
         metrics.add(&stats(&[400]));

@@ -128,20 +128,20 @@ fn a_file_is_served_followed_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     let file = ConfigFile::new(folder.path(), app("hello"));
     file.write("one.example.com", "");
-    let mut alone = StandaloneProxy::start(&file.path);
-    let metrics = port(&alone.until("metrics"));
-    let http = port(&alone.until("serving by"));
+    let mut proxy = StandaloneProxy::start(&file.path);
+    let metrics = port(&proxy.until("metrics"));
+    let http = port(&proxy.until("serving by"));
     assert!(get(http, "one.example.com", "/").unwrap().ends_with("hello"));
     assert!(get(http, "two.example.com", "/").unwrap().starts_with("HTTP/1.1 404"));
 
     file.write("two.example.com", "");
-    alone.until("configuration applied");
+    proxy.until("configuration applied");
     assert!(get(http, "two.example.com", "/").unwrap().ends_with("hello"));
 
     file.write("three.example.com", "[routes.policy]\nno_such_word = 1\n");
-    alone.signal(rustix::process::Signal::HUP);
-    alone.until("no_such_word");
-    alone.until("serves on");
+    proxy.signal(rustix::process::Signal::HUP);
+    proxy.until("no_such_word");
+    proxy.until("serves on");
     assert!(get(http, "two.example.com", "/").unwrap().ends_with("hello"), "the last good file serves on");
 
     // The metrics update once a second.
@@ -149,8 +149,8 @@ fn a_file_is_served_followed_and_checked() {
     while !get(metrics, "localhost", "/metrics").unwrap().contains(counted) {
         std::thread::yield_now();
     }
-    alone.signal(rustix::process::Signal::TERM);
-    assert!(alone.child.wait().unwrap().success());
+    proxy.signal(rustix::process::Signal::TERM);
+    assert!(proxy.child.wait().unwrap().success());
     assert!(get(http, "two.example.com", "/").is_none(), "nothing listens any more");
 }
 
@@ -209,10 +209,10 @@ fn a_taken_address_for_metrics_leaves_no_proxy_behind() {
     let mut file = ConfigFile::new(folder.path(), app("hello"));
     file.metrics = taken.local_addr().unwrap();
     file.write("one.example.com", "");
-    let mut alone = StandaloneProxy::start(&file.path);
-    assert!(!alone.child.wait().unwrap().success());
+    let mut proxy = StandaloneProxy::start(&file.path);
+    assert!(!proxy.child.wait().unwrap().success());
     // The output ends only once no process holds the pipe: a left-over proxy would.
-    let said: Vec<String> = std::iter::from_fn(|| alone.next_line()).collect();
+    let said: Vec<String> = std::iter::from_fn(|| proxy.next_line()).collect();
     assert!(said.iter().any(|line| line.contains("in use")), "{said:#?}");
 }
 

@@ -139,7 +139,7 @@ fn rounds() -> usize {
 }
 
 #[test]
-fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_whoever_was_restarted_meanwhile() {
+fn an_idle_app_sleeps_and_the_next_request_wakes_it_also_after_restarts() {
     let server = Server::prepare_changed(|state| {
         state.apps[0].scale =
             Some(wire::Scale { instances_min: 0, instances_max: 2, idle_timeout_ms: 1_000, ..wire::Scale::default() });

@@ -127,7 +127,7 @@ impl Cgroups {
         Self { parents: Parents::Off(reason.to_owned()) }
     }
 
-    /// Returns the reason, as a sentence, for which there are no groups.
+    /// Returns the reason, as a sentence, why there are no groups.
     pub fn off_reason(&self) -> Option<&str> {
         match &self.parents {
             Parents::Off(reason) => Some(reason),

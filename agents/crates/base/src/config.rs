@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::file;
 
-/// Reason for which a configuration file can't be used.
+/// Reason why a configuration file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read or written.

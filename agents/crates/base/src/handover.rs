@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_survive_the_way_and_others_are_none() {
+    fn requests_round_trip_and_other_bytes_are_rejected() {
         for request in [Request::Ipv4(1), Request::Ipv6(SOCKETS_MAX), Request::Unix, Request::Namespace] {
             assert_eq!(Request::read(request.bytes()), Some(request));
         }

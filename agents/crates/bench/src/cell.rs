@@ -62,7 +62,7 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let _stop = stop.clone().drop_guard();
     let mut tallies = Vec::new();
     let memory_before_bytes = memory(&cell.pids);
-    for clients in shares(cell.concurrency, cell.protocol) {
+    for clients in clients_by_worker(cell.concurrency, cell.protocol) {
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
         let worker = worker::spawn(WorkerTask { destination, protocol, mode, clients, ready, window, cancel });
@@ -120,7 +120,7 @@ async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
 }
 
 /// Returns the number of clients by worker. Half of the cores generate load, and one worker has all streams of a connection.
-fn shares(clients: u32, protocol: Protocol) -> Vec<u32> {
+fn clients_by_worker(clients: u32, protocol: Protocol) -> Vec<u32> {
     let unit = protocol.clients_per_connection();
     let cores = available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
     let workers = (cores / 2).clamp(1, 8).min(clients.div_ceil(unit).max(1));
@@ -156,9 +156,12 @@ mod tests {
     fn every_client_has_a_worker_and_connections_are_whole() {
         for clients in [1, 2, 15, 16, 17, 33, 500, 9_000] {
             for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3] {
-                let shares = shares(clients, protocol);
-                assert_eq!(shares.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
-                assert!(shares.iter().all(|share| *share > 0), "{clients} {protocol:?}: {shares:?}");
+                let clients_by_worker = clients_by_worker(clients, protocol);
+                assert_eq!(clients_by_worker.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
+                assert!(
+                    clients_by_worker.iter().all(|share| *share > 0),
+                    "{clients} {protocol:?}: {clients_by_worker:?}"
+                );
             }
         }
     }

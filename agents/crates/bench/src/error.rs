@@ -2,7 +2,7 @@
 
 use fairlead_model::Failure;
 
-/// Reason for which a benchmark failed. Rows measured before it stay valid.
+/// Reason why a benchmark failed. Rows measured before it stay valid.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The app has no healthy instance.

@@ -24,9 +24,9 @@ pub(crate) async fn run(shared: SharedRef) {
     let mut ready = false;
     loop {
         let outcome = match shared.mode {
-            Mode::Keepalive => keep_asking(&destination, &request, &shared, &mut ready).await,
-            Mode::Fresh | Mode::Resumed => ask_once(&destination, &request, &shared, &mut ready).await,
-            Mode::Idle => ask_and_stay(&destination, &request, &shared, &mut ready).await,
+            Mode::Keepalive => request_loop(&destination, &request, &shared, &mut ready).await,
+            Mode::Fresh | Mode::Resumed => request_once(&destination, &request, &shared, &mut ready).await,
+            Mode::Idle => request_and_idle(&destination, &request, &shared, &mut ready).await,
         };
         if let Err(error) = outcome {
             shared.failed(&error);
@@ -43,7 +43,7 @@ fn request(destination: &Destination, closes: bool) -> Vec<u8> {
 }
 
 /// Uses one connection until the server closes it cleanly (`Ok`) or it fails.
-async fn keep_asking(
+async fn request_loop(
     destination: &Destination,
     request: &[u8],
     shared: &SharedRef,
@@ -70,7 +70,12 @@ async fn keep_asking(
 }
 
 /// Opens a connection for one request; the latency includes both.
-async fn ask_once(destination: &Destination, request: &[u8], shared: &SharedRef, ready: &mut bool) -> io::Result<()> {
+async fn request_once(
+    destination: &Destination,
+    request: &[u8],
+    shared: &SharedRef,
+    ready: &mut bool,
+) -> io::Result<()> {
     let started = Instant::now();
     let mut stream = shared.connect(destination).await?;
     let response = Exchanges::new().ask(&mut *stream, request).await?;
@@ -80,7 +85,7 @@ async fn ask_once(destination: &Destination, request: &[u8], shared: &SharedRef,
 }
 
 /// Sends one request, then keeps the connection; its end is a failure.
-async fn ask_and_stay(
+async fn request_and_idle(
     destination: &Destination,
     request: &[u8],
     shared: &SharedRef,

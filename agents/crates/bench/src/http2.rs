@@ -37,7 +37,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dy
         .body(())?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
-        loops.spawn_local(keep_asking(sender.clone(), request.clone(), shared.clone(), *said));
+        loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
     }
     drop(sender);
     tokio::select! {
@@ -53,7 +53,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dy
     Err(io::Error::from(io::ErrorKind::ConnectionReset).into())
 }
 
-async fn keep_asking(
+async fn request_loop(
     mut sender: SendRequest<Bytes>,
     request: Request<()>,
     shared: SharedRef,

@@ -20,7 +20,7 @@ use crate::connect::CONNECT_TIMEOUT;
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
-type Fault = Box<dyn Error>;
+type BoxError = Box<dyn Error>;
 
 /// Runs `streams` loops on one connection until the worker ends.
 pub(crate) async fn run(shared: SharedRef, streams: u32) {
@@ -33,7 +33,7 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault> {
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), BoxError> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
     let (endpoint, quic) = tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())??;
     let mut builder = h3::client::builder();
@@ -49,10 +49,10 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault>
         .body(())?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
-        loops.spawn_local(keep_asking(sender.clone(), request.clone(), shared.clone(), *said));
+        loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
     }
     drop(sender);
-    let ended: Fault = tokio::select! {
+    let ended: BoxError = tokio::select! {
         ended = std::future::poll_fn(|cx| connection.poll_close(cx)) => ended.into(),
         failed = loops.join_next() => match failed {
             Some(Ok(Err(error))) => error.into(),
@@ -67,7 +67,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault>
     Err(ended)
 }
 
-async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Fault> {
+async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), BoxError> {
     let destination = &shared.destination;
     let (tls, name) = destination.tls.clone().ok_or_else(|| io::Error::other("HTTP/3 is spoken over TLS only"))?;
     let UpstreamAddress::Tcp { address, .. } = destination.address else {
@@ -86,7 +86,7 @@ async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Fa
     Ok((endpoint, connection))
 }
 
-async fn keep_asking(
+async fn request_loop(
     mut sender: SendRequest<OpenStreams, Bytes>,
     request: Request<()>,
     shared: SharedRef,

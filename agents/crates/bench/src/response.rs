@@ -22,10 +22,10 @@ pub(crate) struct Response {
 /// Bytes that are no HTTP/1.1 response.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is not HTTP/1.1: {0}")]
-pub(crate) struct Malformed(&'static str);
+pub(crate) struct MalformedResponse(&'static str);
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum ParserState {
     Head,
     /// Body bytes to come.
     Sized(u64),
@@ -40,36 +40,36 @@ enum State {
 /// Parser of consecutive responses.
 #[derive(Debug)]
 pub(crate) struct ResponseReader {
-    state: State,
+    state: ParserState,
     response: Response,
 }
 
 impl ResponseReader {
     pub(crate) fn new() -> Self {
-        Self { state: State::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
+        Self { state: ParserState::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
     }
 
     /// Continues parsing. If `response` is `None`, it needs more bytes after the unconsumed ones.
-    pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<Progress, Malformed> {
+    pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<Progress, MalformedResponse> {
         let mut at = 0;
         loop {
             let rest = &buffer[at..];
             let step = match self.state {
-                State::Head => self.head(rest)?,
-                State::Sized(0) => {
-                    self.state = State::Head;
+                ParserState::Head => self.head(rest)?,
+                ParserState::Sized(0) => {
+                    self.state = ParserState::Head;
                     return Ok(Progress { consumed: at, response: Some(self.response) });
                 }
-                State::Sized(left) => self.body(rest, left, State::Sized),
-                State::ChunkSize => self.chunk_size(rest)?,
-                State::Chunk(0) => {
-                    self.state = State::ChunkEnd;
+                ParserState::Sized(left) => self.body(rest, left, ParserState::Sized),
+                ParserState::ChunkSize => self.chunk_size(rest)?,
+                ParserState::Chunk(0) => {
+                    self.state = ParserState::ChunkEnd;
                     continue;
                 }
-                State::ChunkEnd => self.chunk_end(rest)?,
-                State::Chunk(left) => self.body(rest, left, State::Chunk),
-                State::Trailers => self.trailer(rest),
-                State::UntilClose => {
+                ParserState::ChunkEnd => self.chunk_end(rest)?,
+                ParserState::Chunk(left) => self.body(rest, left, ParserState::Chunk),
+                ParserState::Trailers => self.trailer(rest),
+                ParserState::UntilClose => {
                     self.response.body_bytes += rest.len() as u64;
                     return Ok(Progress { consumed: buffer.len(), response: None });
                 }
@@ -83,79 +83,80 @@ impl ResponseReader {
 
     /// Handles the end of the connection. Returns the response if its body ends with the connection.
     pub(crate) fn close(&self) -> Option<Response> {
-        matches!(self.state, State::UntilClose).then_some(self.response)
+        matches!(self.state, ParserState::UntilClose).then_some(self.response)
     }
 
-    fn head(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+    fn head(&mut self, input: &[u8]) -> Result<usize, MalformedResponse> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut headers);
         let length = match parsed.parse(input) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(0),
-            Err(_) => return Err(Malformed("its head can't be parsed")),
+            Err(_) => return Err(MalformedResponse("its head can't be parsed")),
         };
         let status = parsed.code.unwrap_or_default();
         if (100..200).contains(&status) {
             return Ok(length);
         }
         self.response = Response { status, body_bytes: 0, closes: false };
-        self.state = State::UntilClose;
+        self.state = ParserState::UntilClose;
         for header in parsed.headers.iter() {
             if header.name.eq_ignore_ascii_case("content-length") {
                 let text = std::str::from_utf8(header.value).ok().map(str::trim);
-                let size =
-                    text.and_then(|text| text.parse().ok()).ok_or(Malformed("its Content-Length is no number"))?;
-                self.state = State::Sized(size);
+                let size = text
+                    .and_then(|text| text.parse().ok())
+                    .ok_or(MalformedResponse("its Content-Length is no number"))?;
+                self.state = ParserState::Sized(size);
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                self.state = State::ChunkSize;
+                self.state = ParserState::ChunkSize;
             } else if header.name.eq_ignore_ascii_case("connection") {
                 self.response.closes = header.value.eq_ignore_ascii_case(b"close");
             }
         }
         if matches!(status, 204 | 304) {
-            self.state = State::Sized(0);
+            self.state = ParserState::Sized(0);
         }
-        self.response.closes |= matches!(self.state, State::UntilClose);
+        self.response.closes |= matches!(self.state, ParserState::UntilClose);
         Ok(length)
     }
 
-    fn body(&mut self, input: &[u8], left: u64, state: fn(u64) -> State) -> usize {
+    fn body(&mut self, input: &[u8], left: u64, state: fn(u64) -> ParserState) -> usize {
         let read = left.min(input.len() as u64);
         self.state = state(left - read);
         self.response.body_bytes += read;
         read as usize
     }
 
-    fn chunk_size(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+    fn chunk_size(&mut self, input: &[u8]) -> Result<usize, MalformedResponse> {
         match httparse::parse_chunk_size(input) {
             Ok(httparse::Status::Complete((length, 0))) => {
-                self.state = State::Trailers;
+                self.state = ParserState::Trailers;
                 Ok(length)
             }
             Ok(httparse::Status::Complete((length, size))) => {
-                self.state = State::Chunk(size);
+                self.state = ParserState::Chunk(size);
                 Ok(length)
             }
             Ok(httparse::Status::Partial) => Ok(0),
-            Err(_) => Err(Malformed("a chunk size can't be parsed")),
+            Err(_) => Err(MalformedResponse("a chunk size can't be parsed")),
         }
     }
 
-    fn chunk_end(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+    fn chunk_end(&mut self, input: &[u8]) -> Result<usize, MalformedResponse> {
         match input {
             [b'\r', b'\n', ..] => {
-                self.state = State::ChunkSize;
+                self.state = ParserState::ChunkSize;
                 Ok(2)
             }
             [] | [b'\r'] => Ok(0),
-            _ => Err(Malformed("a chunk does not end where it said")),
+            _ => Err(MalformedResponse("a chunk does not end where it said")),
         }
     }
 
     fn trailer(&mut self, input: &[u8]) -> usize {
         let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else { return 0 };
         if end == 0 {
-            self.state = State::Sized(0);
+            self.state = ParserState::Sized(0);
         }
         end + 2
     }
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_told_apart_from_an_unfinished_head() {
+    fn invalid_bytes_differ_from_an_incomplete_head() {
         assert!(ResponseReader::new().advance(b"SSH-2.0-OpenSSH\r\n").is_err());
         assert_eq!(ResponseReader::new().advance(b"HTTP/1.1 20").unwrap(), Progress { consumed: 0, response: None });
     }

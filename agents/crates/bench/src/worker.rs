@@ -30,12 +30,12 @@ pub(crate) struct WorkerTask {
 }
 
 /// Starts a worker. It sends its tally after the window or a cancellation; a closed channel means that it panicked.
-pub(crate) fn spawn(share: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>> {
+pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
         let local = LocalSet::new();
-        let tally = runtime.block_on(local.run_until(work(share)));
+        let tally = runtime.block_on(local.run_until(work(task)));
         if done.send(tally).is_err() {
             tracing::debug!("nobody waits for this benchmark worker any more");
         }
@@ -43,8 +43,8 @@ pub(crate) fn spawn(share: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally
     Ok(tally)
 }
 
-async fn work(share: WorkerTask) -> LoadTally {
-    let WorkerTask { destination, protocol, mode, clients, ready, mut window, cancel } = share;
+async fn work(task: WorkerTask) -> LoadTally {
+    let WorkerTask { destination, protocol, mode, clients, ready, mut window, cancel } = task;
     let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();

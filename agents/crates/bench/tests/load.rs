@@ -66,7 +66,7 @@ async fn answers_other_than_2xx_are_errors_and_never_requests() {
 }
 
 #[tokio::test]
-async fn an_app_that_does_not_run_is_said_to_and_a_cancelled_run_ends() {
+async fn a_stopped_app_is_reported_and_a_cancelled_run_ends() {
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 1);
     let nothing = run_plan(&plan, &Targets::default(), CancellationToken::new(), |_| {}).await.unwrap_err();
     assert_eq!(nothing.failure().code, "benchmark.app_not_running");

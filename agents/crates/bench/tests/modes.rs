@@ -29,13 +29,13 @@ struct ServerCounts {
 }
 
 /// Gives every request the same response and closes the connection if the request says so.
-async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<ServerCounts>) {
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, counts: Arc<ServerCounts>) {
     let mut request = vec![0; 4096];
     while let Ok(length @ 1..) = stream.read(&mut request).await {
         let closes = request[..length].windows(17).any(|window| window.eq_ignore_ascii_case(b"connection: close"));
-        seen.requests.fetch_add(1, Ordering::Relaxed);
+        counts.requests.fetch_add(1, Ordering::Relaxed);
         // Counts before the response: the client may be gone afterwards.
-        seen.asked_to_close.fetch_add(usize::from(closes), Ordering::Relaxed);
+        counts.asked_to_close.fetch_add(usize::from(closes), Ordering::Relaxed);
         if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await.is_err() {
             return;
         }
@@ -47,7 +47,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<Server
 
 struct Server {
     address: SocketAddr,
-    seen: Arc<ServerCounts>,
+    counts: Arc<ServerCounts>,
     ca_file: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -62,26 +62,26 @@ async fn server() -> Server {
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(ServerCounts::default()));
-    let shared = seen.clone();
+    let (address, counts) = (listener.local_addr().unwrap(), Arc::new(ServerCounts::default()));
+    let shared = counts.clone();
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let (acceptor, seen) = (acceptor.clone(), shared.clone());
-            seen.connections.fetch_add(1, Ordering::Relaxed);
-            let open = seen.open.fetch_add(1, Ordering::Relaxed) + 1;
-            seen.open_most.fetch_max(open, Ordering::Relaxed);
+            let (acceptor, counts) = (acceptor.clone(), shared.clone());
+            counts.connections.fetch_add(1, Ordering::Relaxed);
+            let open = counts.open.fetch_add(1, Ordering::Relaxed) + 1;
+            counts.open_most.fetch_max(open, Ordering::Relaxed);
             tokio::spawn(async move {
                 if let Ok(stream) = acceptor.accept(stream).await {
                     let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
-                    seen.resumed.fetch_add(usize::from(resumed), Ordering::Relaxed);
-                    serve(stream, seen.clone()).await;
+                    counts.resumed.fetch_add(usize::from(resumed), Ordering::Relaxed);
+                    serve(stream, counts.clone()).await;
                 }
-                seen.open.fetch_sub(1, Ordering::Relaxed);
+                counts.open.fetch_sub(1, Ordering::Relaxed);
             });
         }
     });
-    Server { address, seen, ca_file, _folder: folder }
+    Server { address, counts, ca_file, _folder: folder }
 }
 
 async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignRow, BenchError> {
@@ -105,14 +105,14 @@ async fn fresh_clients_open_a_connection_a_request_and_never_resume() {
     let server = server().await;
     let row = measured(&server, Mode::Fresh, 4).await.unwrap();
     assert!(row.requests > 0);
-    assert_eq!((row.errors, row.resumed, server.seen.resumed.load(Ordering::Relaxed)), (0, 0, 0));
+    assert_eq!((row.errors, row.resumed, server.counts.resumed.load(Ordering::Relaxed)), (0, 0, 0));
     // The server may still handle the last connections.
-    while server.seen.open.load(Ordering::Relaxed) > 0 {
+    while server.counts.open.load(Ordering::Relaxed) > 0 {
         tokio::task::yield_now().await;
     }
-    let requests = server.seen.requests.load(Ordering::Relaxed);
-    assert_eq!(server.seen.asked_to_close.load(Ordering::Relaxed), requests);
-    assert!(server.seen.connections.load(Ordering::Relaxed) as usize >= requests);
+    let requests = server.counts.requests.load(Ordering::Relaxed);
+    assert_eq!(server.counts.asked_to_close.load(Ordering::Relaxed), requests);
+    assert!(server.counts.connections.load(Ordering::Relaxed) as usize >= requests);
 }
 
 #[tokio::test]
@@ -121,8 +121,8 @@ async fn resumed_clients_resume_every_connection_but_their_first() {
     let row = measured(&server, Mode::Resumed, 4).await.unwrap();
     // A connection open at the start or end of the window counts on one side only.
     assert!(row.resumed.abs_diff(row.requests) <= 8, "{} of {} resumed", row.resumed, row.requests);
-    let connections = server.seen.connections.load(Ordering::Relaxed) as usize;
-    assert!(server.seen.resumed.load(Ordering::Relaxed) + 4 + 4 >= connections, "{:?}", server.seen);
+    let connections = server.counts.connections.load(Ordering::Relaxed) as usize;
+    assert!(server.counts.resumed.load(Ordering::Relaxed) + 4 + 4 >= connections, "{:?}", server.counts);
 }
 
 #[tokio::test]
@@ -130,8 +130,8 @@ async fn idle_clients_ask_once_and_hold_what_they_opened() {
     let server = server().await;
     let row = measured(&server, Mode::Idle, 50).await.unwrap();
     assert_eq!((row.clients, row.requests, row.errors, row.cpu_us_per_request), (50, 0, 0, None));
-    assert_eq!(server.seen.requests.load(Ordering::Relaxed), 50);
-    assert_eq!(server.seen.open_most.load(Ordering::Relaxed), 50);
+    assert_eq!(server.counts.requests.load(Ordering::Relaxed), 50);
+    assert_eq!(server.counts.open_most.load(Ordering::Relaxed), 50);
     assert!(row.memory_before_bytes > 0 && row.memory_bytes > 0);
 }
 
@@ -140,5 +140,5 @@ async fn kept_connections_are_opened_once_a_client() {
     let server = server().await;
     let row = measured(&server, Mode::Keepalive, 3).await.unwrap();
     assert!(row.requests > 0);
-    assert_eq!(server.seen.connections.load(Ordering::Relaxed), 3);
+    assert_eq!(server.counts.connections.load(Ordering::Relaxed), 3);
 }

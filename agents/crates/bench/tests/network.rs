@@ -35,7 +35,7 @@ struct HandoverCounts {
 struct Instance {
     address: SocketAddr,
     handover: PathBuf,
-    asked: Arc<HandoverCounts>,
+    counts: Arc<HandoverCounts>,
     /// Server outside of the namespace, with a different response: receives connections that leave the wrong network.
     decoy: TcpListener,
     _folder: tempfile::TempDir,
@@ -51,9 +51,9 @@ impl Instance {
         std::thread::spawn(move || {
             serve(move || outside.accept().map(|accepted| accepted.0), b"HTTP/1.1 500 Oh\r\n\r\n")
         });
-        let asked = Arc::new(HandoverCounts::default());
+        let counts = Arc::new(HandoverCounts::default());
         let (ready, started) = mpsc::channel();
-        let (path, count) = (handover.clone(), asked.clone());
+        let (path, count) = (handover.clone(), counts.clone());
         std::thread::spawn(move || {
             let prefix = format!("fb{:04x}", std::process::id() & 0xffff);
             let link = Link { prefix, group: 0, alias: "app".to_owned(), ipv6: false };
@@ -70,7 +70,7 @@ impl Instance {
             }
         });
         started.recv().unwrap();
-        Self { address, handover, asked, decoy, _folder: folder }
+        Self { address, handover, counts, decoy, _folder: folder }
     }
 
     fn tcp(&self) -> UpstreamAddress {
@@ -96,10 +96,10 @@ fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<
     }
 }
 
-fn hand_over(client: &mut UnixStream, app: &Path, asked: &HandoverCounts) {
+fn hand_over(client: &mut UnixStream, app: &Path, counts: &HandoverCounts) {
     let mut bytes = [0; REQUEST_BYTES];
     client.read_exact(&mut bytes).unwrap();
-    asked.requests.fetch_add(1, Ordering::Relaxed);
+    counts.requests.fetch_add(1, Ordering::Relaxed);
     let sockets: Vec<OwnedFd> = match Request::read(bytes) {
         Some(Request::Ipv4(count)) => {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -112,7 +112,7 @@ fn hand_over(client: &mut UnixStream, app: &Path, asked: &HandoverCounts) {
         }
         other => panic!("{other:?}"),
     };
-    asked.sockets.fetch_add(sockets.len(), Ordering::Relaxed);
+    counts.sockets.fetch_add(sockets.len(), Ordering::Relaxed);
     answer(client, Ok(&sockets.iter().map(AsFd::as_fd).collect::<Vec<_>>())).unwrap();
 }
 
@@ -147,10 +147,10 @@ async fn direct_rows_of_an_app_with_its_own_network_use_its_sockets_in_batches()
         assert_eq!(row.errors, 0);
         assert_eq!(row.network_path, Some(NetworkPath::OwnNetwork));
     }
-    let (requests, sockets) = (&instance.asked.requests, &instance.asked.sockets);
+    let (requests, sockets) = (&instance.counts.requests, &instance.counts.sockets);
     assert_eq!(sockets.load(Ordering::Relaxed), requests.load(Ordering::Relaxed) * usize::from(SOCKETS_MAX));
     // Twenty connections a round need two batches of each of its workers at most.
-    assert!(requests.load(Ordering::Relaxed) >= 4, "{:?}", instance.asked);
+    assert!(requests.load(Ordering::Relaxed) >= 4, "{:?}", instance.counts);
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn an_app_that_closes_its_connections_gets_new_sockets() {
     let rows = run_plan(&plan, &direct(instance.tcp()), CancellationToken::new(), |_| {}).await.unwrap();
     assert!(rows.iter().all(|row| row.requests > 0 && row.errors == 0), "{rows:?}");
     let answered: u64 = rows.iter().map(|row| row.requests).sum();
-    assert!(instance.asked.sockets.load(Ordering::Relaxed) as u64 >= answered, "{:?}", instance.asked);
+    assert!(instance.counts.sockets.load(Ordering::Relaxed) as u64 >= answered, "{:?}", instance.counts);
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ pub(crate) type Socket = WebSocketStream<Box<dyn Transport>>;
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// Reason for which the control plane can't be reached.
+/// Reason why the control plane can't be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
     #[error(

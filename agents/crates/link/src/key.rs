@@ -12,7 +12,7 @@ use fairlead_model::ServerId;
 /// Bytes of a public key and of a seed.
 pub(crate) const KEY_BYTES: usize = 32;
 
-/// Reason for which the agent's key can't be used.
+/// Reason why the agent's key can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file can't be read or written.

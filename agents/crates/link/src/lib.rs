@@ -16,7 +16,7 @@ pub use config::{AgentConfig, SigningKey};
 pub use dial::{DialError, Endpoint};
 pub use enrol::{EnrolError, Enrolment, enrol};
 pub use key::{AgentKey, KeyError, state_signature_valid};
-pub use link::{Desired, Link, LinkEnds, LinkError, LinkOptions, PushSender};
+pub use link::{AcceptedState, Link, LinkEnds, LinkError, LinkOptions, PushSender};
 pub use probe_control_plane::{ProbeError, probe_control_plane};
 pub use session::{InspectRequest, LogRequest, Request};
 pub use socket::SocketError;

@@ -49,7 +49,7 @@ pub struct LinkOptions {
     pub spool: SpoolLimits,
 }
 
-/// Reason for which the link can't start.
+/// Reason why the link can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The key is missing or damaged.
@@ -73,10 +73,10 @@ pub enum LinkError {
 
 /// Desired state of the control plane, as accepted.
 #[derive(Debug, Clone, Default)]
-pub struct Desired {
+pub struct AcceptedState {
     /// Newest accepted state, also from before a restart.
     pub state: Option<Arc<DesiredState>>,
-    /// Reason for which the newest received state was refused: code and message.
+    /// Reason why the newest received state was refused: code and message.
     pub refused: Option<(&'static str, String)>,
 }
 
@@ -106,7 +106,7 @@ impl PushSender {
 #[derive(Debug)]
 pub struct LinkEnds {
     /// Desired state, which starts with the saved one.
-    pub desired: watch::Receiver<Desired>,
+    pub desired: watch::Receiver<AcceptedState>,
     /// Report of the actual state. The link sends every new value at once, and repeats the last one every 30 s.
     pub report: watch::Sender<Option<agent::Report>>,
     /// Queue of samples and log lines.
@@ -133,7 +133,7 @@ pub struct Link {
     trust: Trust,
     spool: Spool,
     options: LinkOptions,
-    desired: watch::Sender<Desired>,
+    desired: watch::Sender<AcceptedState>,
     report: watch::Receiver<Option<agent::Report>>,
     pushes: mpsc::Receiver<push::Body>,
     connected: watch::Sender<bool>,
@@ -169,7 +169,7 @@ impl Link {
         let key = AgentKey::open(&path).map_err(|source| LinkError::Key { path, source })?;
         let (trust, saved) = Trust::open(&options.config, &options.folders)?;
         let spool = Spool::open(&options.folders.spool(), options.spool)?;
-        let (desired, desired_end) = watch::channel(Desired { state: saved.map(Arc::new), refused: None });
+        let (desired, desired_end) = watch::channel(AcceptedState { state: saved.map(Arc::new), refused: None });
         let (report_end, report) = watch::channel(None);
         let (pushes_end, pushes) = PushSender::channel(PUSH_QUEUE);
         let (connected, connected_end) = watch::channel(false);
@@ -371,7 +371,7 @@ impl Link {
         match self.trust.offer(signed) {
             Ok(StateDecision::Accepted(state)) => {
                 tracing::info!(version = %state.version, "desired state accepted");
-                self.desired.send_replace(Desired { state: Some(Arc::from(state)), refused: None });
+                self.desired.send_replace(AcceptedState { state: Some(Arc::from(state)), refused: None });
             }
             Ok(StateDecision::Unchanged) => {
                 self.desired.send_if_modified(|desired| desired.refused.take().is_some());

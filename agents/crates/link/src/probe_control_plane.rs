@@ -17,7 +17,7 @@ use crate::socket::{self, SocketError};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Reason for which this agent could not connect.
+/// Reason why this agent could not connect.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The key is missing or damaged.

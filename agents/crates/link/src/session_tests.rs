@@ -116,7 +116,7 @@ fn a_message_out_of_turn_ends_the_session() {
 }
 
 #[test]
-fn questions_about_logs_are_handed_on_and_answers_leave_only_while_the_session_is_open() {
+fn log_queries_are_forwarded_and_answers_are_sent_only_while_the_session_is_open() {
     let now = Instant::now();
     let query = agent::LogQuery { query_id: "q1".into(), text: "x".into(), ..agent::LogQuery::default() };
     let (session, actions) = open(now).step(Event::Received(Body::LogQuery(query.clone())), now);
@@ -134,7 +134,7 @@ fn questions_about_logs_are_handed_on_and_answers_leave_only_while_the_session_i
 }
 
 #[test]
-fn sources_to_inspect_are_handed_on_and_plans_leave_only_while_the_session_is_open() {
+fn inspection_queries_are_forwarded_and_plans_are_sent_only_while_the_session_is_open() {
     let now = Instant::now();
     let query = agent::InspectQuery { query_id: "q1".into(), ..agent::InspectQuery::default() };
     let (session, actions) = open(now).step(Event::Received(Body::InspectQuery(query.clone())), now);

@@ -18,7 +18,7 @@ fn sequences(spool: &mut Spool) -> Vec<u64> {
 const SMALL: SpoolLimits = SpoolLimits { segment_bytes: 60, total_bytes: 200 };
 
 #[test]
-fn what_was_not_acknowledged_is_read_again_after_a_restart() {
+fn unacknowledged_pushes_are_read_again_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let mut spool = Spool::open(dir.path(), SpoolLimits::default()).unwrap();
     for at in 0..5 {
@@ -47,7 +47,7 @@ fn sequences_never_start_over_even_when_everything_was_acknowledged() {
 }
 
 #[test]
-fn a_lost_folder_goes_on_after_what_the_control_plane_has() {
+fn after_a_lost_folder_sequences_continue_after_those_of_the_control_plane() {
     let dir = tempfile::tempdir().unwrap();
     let mut spool = Spool::open(dir.path(), SpoolLimits::default()).unwrap();
     spool.append(frame(0)).unwrap();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{AgentConfig, SigningKey};
 use crate::key::{KEY_BYTES, state_signature_valid};
 
-/// Reason for which the saved state can't be used at start.
+/// Reason why the saved state can't be used at start.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// A file can't be read or written.
@@ -37,7 +37,7 @@ pub(crate) enum StateDecision {
     Unchanged,
 }
 
-/// Reason for which a state was refused or not saved.
+/// Reason why a state was refused or not saved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateRefusal {
     /// The state is invalid.

@@ -49,7 +49,7 @@ impl Agent {
     }
 
     async fn state(&mut self, number: u64) -> Arc<DesiredState> {
-        let held = |desired: &fairlead_link::Desired| {
+        let held = |desired: &fairlead_link::AcceptedState| {
             desired.state.as_ref().is_some_and(|state| state.version.number == number)
         };
         self.ends.desired.wait_for(held).await.unwrap().state.clone().unwrap()
@@ -107,7 +107,7 @@ async fn enrolment_pins_the_signing_key_and_a_second_one_is_refused() {
 }
 
 #[tokio::test]
-async fn what_the_server_can_do_is_told_again_when_it_changes() {
+async fn changed_capabilities_are_sent_again() {
     let gateway = Gateway::bind().await;
     let (_dir, folders, config) = enrolled(&gateway).await;
     let agent = Agent::start(&config, &folders);
@@ -214,7 +214,7 @@ async fn a_gateway_that_breaks_the_protocol_or_hangs_up_is_dialled_again() {
 }
 
 #[tokio::test]
-async fn a_question_about_logs_and_its_answer_cross_the_link_and_an_outage_ends_both() {
+async fn a_log_query_and_its_answer_cross_the_link_and_an_outage_ends_both() {
     let gateway = Gateway::bind().await;
     let (_dir, folders, config) = enrolled(&gateway).await;
     let mut agent = Agent::start(&config, &folders);

@@ -20,7 +20,7 @@ const PAYLOAD_NONCE_BYTES: usize = 16;
 const FILE_KEY_BYTES: usize = 16;
 const KEY_BYTES: usize = 32;
 
-/// Reason for which a sealed file can't be opened. Reveals nothing of the contents.
+/// Reason why a sealed file can't be opened. Reveals nothing of the contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The file is not an age file.
@@ -37,7 +37,7 @@ pub enum OpenError {
 /// Decrypts `file` with a key pair.
 pub(crate) fn open(key: &PrivateKey, public: &[u8], file: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
     let header = Header::parse(file)?;
-    let file_key = header.shares.iter().find_map(|share| share.unwrap(key, public)).ok_or(OpenError::Recipient)?;
+    let file_key = header.stanzas.iter().find_map(|stanza| stanza.unwrap(key, public)).ok_or(OpenError::Recipient)?;
     let mac = derive(b"", file_key.as_slice(), b"header")?;
     let mac = hmac::Key::new(hmac::HMAC_SHA256, mac.as_slice());
     hmac::verify(&mac, header.signed, &header.mac).map_err(|_| OpenError::Authenticity)?;
@@ -46,7 +46,7 @@ pub(crate) fn open(key: &PrivateKey, public: &[u8], file: &[u8]) -> Result<Zeroi
 }
 
 struct Header<'a> {
-    shares: Vec<RecipientStanza>,
+    stanzas: Vec<RecipientStanza>,
     /// Bytes that the MAC covers: everything up to and including `---`.
     signed: &'a [u8],
     mac: Vec<u8>,
@@ -72,13 +72,13 @@ impl<'a> Header<'a> {
         if line()?.1 != VERSION_LINE {
             return Err(OpenError::Format);
         }
-        let mut shares = Vec::new();
+        let mut stanzas = Vec::new();
         for _ in 0..=STANZAS_MAX {
             let (start, text) = line()?;
             if let Some(mac) = text.strip_prefix("--- ") {
                 let mac = decode(mac)?;
                 let after = start + text.len() + 1;
-                return Ok(Self { shares, signed: &file[..start + "---".len()], mac, payload: &file[after..] });
+                return Ok(Self { stanzas, signed: &file[..start + "---".len()], mac, payload: &file[after..] });
             }
             let mut words = text.strip_prefix("-> ").ok_or(OpenError::Format)?.split(' ');
             let (kind, ephemeral, more) = (words.next(), words.next(), words.next());
@@ -95,15 +95,15 @@ impl<'a> Header<'a> {
             }
             // Other kinds of recipients are ignored; a malformed X25519 stanza is an error.
             if kind == Some("X25519") {
-                let share =
+                let stanza =
                     RecipientStanza { ephemeral: decode(ephemeral.unwrap_or_default())?, wrapped: decode(&body)? };
                 if more.is_some()
-                    || share.ephemeral.len() != KEY_BYTES
-                    || share.wrapped.len() != FILE_KEY_BYTES + TAG_BYTES
+                    || stanza.ephemeral.len() != KEY_BYTES
+                    || stanza.wrapped.len() != FILE_KEY_BYTES + TAG_BYTES
                 {
                     return Err(OpenError::Format);
                 }
-                shares.push(share);
+                stanzas.push(stanza);
             }
         }
         Err(OpenError::Format)

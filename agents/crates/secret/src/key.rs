@@ -14,7 +14,7 @@ use crate::bech32;
 
 const KEY_BYTES: usize = 32;
 
-/// Reason for which the sealing key can't be used.
+/// Reason why the sealing key can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SealingKeyError {
     /// The file can't be read or written.

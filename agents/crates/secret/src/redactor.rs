@@ -65,7 +65,7 @@ impl Redactor {
         let mut out = Vec::with_capacity(text.len());
         stream.take(text.as_bytes(), &mut out);
         stream.finish(&mut out);
-        // FormSet begin and end at character boundaries, unless the secret is not text; invalid bytes are then replaced.
+        // Forms begin and end at character boundaries, unless the secret is not text; invalid bytes are then replaced.
         String::from_utf8_lossy(&out).into_owned()
     }
 

@@ -20,7 +20,7 @@ fn in_pieces(redactor: &Redactor, text: &[u8], size: usize) -> String {
 const SECRET: &str = "p@ss/w\"ord+\u{e9}<1>";
 
 #[test]
-fn every_form_is_taken_out_and_what_is_around_it_stays() {
+fn every_form_is_redacted_and_the_surrounding_text_stays() {
     let percent = "p%40ss%2Fw%22ord%2B%C3%A9%3C1%3E";
     let forms = [
         SECRET.to_owned(),
@@ -73,7 +73,7 @@ fn short_values_are_left_alone() {
 }
 
 #[test]
-fn a_line_is_given_back_when_nobody_adds_to_it() {
+fn a_held_line_is_emitted_when_no_more_input_comes() {
     let redactor = redactor(&["secret-value"]);
     let (mut stream, mut out) = (redactor.stream(), Vec::new());
     stream.take(b"ends like a sec\nand mo", &mut out);
@@ -92,7 +92,7 @@ fn a_line_is_given_back_when_nobody_adds_to_it() {
 /// Worst case of a search: everything is a prefix, nothing or everything matches. The automaton takes one step for each byte;
 /// this test checks that the held bytes stay bounded.
 #[test]
-fn what_is_held_back_stays_within_one_form_and_memory_within_its_limit() {
+fn held_bytes_stay_within_one_form_and_memory_within_its_limit() {
     let (long, nearly) = ("a".repeat(20_000), "a".repeat(FORM_BYTES_MAX - 1));
     let many: Vec<String> = (0..400).map(|number| format!("{}{number}", "b".repeat(3000))).collect();
     let mut values: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn a_beginning_followed_by_line_ends_alone_is_not_waited_for_without_end() {
+fn a_prefix_followed_only_by_line_ends_is_not_held_without_end() {
     let mut stream = redactor(&["sesame-open"]).stream();
     let (mut out, mut taken) = (Vec::new(), 1);
     stream.take(b"s", &mut out);

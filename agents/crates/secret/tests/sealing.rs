@@ -26,7 +26,7 @@ fn key(fixture: &Value) -> SealingKey {
 }
 
 #[test]
-fn what_the_control_plane_seals_opens_whole() {
+fn files_sealed_by_the_control_plane_open() {
     let fixture = fixture();
     let key = key(&fixture);
     assert_eq!(key.recipient(), fixture["recipient"]);
@@ -41,7 +41,7 @@ fn what_the_control_plane_seals_opens_whole() {
 }
 
 #[test]
-fn what_was_changed_or_cut_anywhere_does_not_open() {
+fn changed_or_truncated_files_do_not_open() {
     let fixture = fixture();
     let key = key(&fixture);
     let sealed = bytes(&fixture, "sealed");

@@ -108,7 +108,7 @@ impl Site {
                 let is_immutable = path.is_some_and(is_immutable);
                 self.file(head, Page { is_immutable, ..Page::new(file, StatusCode::OK) }).await
             }
-            PathTarget::Elsewhere(path) => elsewhere(&path, query),
+            PathTarget::Redirect(path) => redirect_to(&path, query),
             PathTarget::Nothing => self.fallback(head, path).await,
         }
     }
@@ -298,7 +298,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Redirects to a path with one slash in front: two would name another host.
-fn elsewhere(path: &str, query: Option<&str>) -> Response<Body> {
+fn redirect_to(path: &str, query: Option<&str>) -> Response<Body> {
     let query = query.map_or(String::new(), |query| format!("?{query}"));
     match HeaderValue::from_str(&format!("/{}{query}", path.trim_start_matches('/'))) {
         Ok(location) => redirect(StatusCode::PERMANENT_REDIRECT, location),

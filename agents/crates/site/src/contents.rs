@@ -106,7 +106,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 
 /// Returns digest and length of the content.
 fn digest(mut content: impl Read) -> io::Result<(String, u64)> {
-    let mut hash = Hash(Context::new(&SHA256));
+    let mut hash = HashWriter(Context::new(&SHA256));
     let length = io::copy(&mut content, &mut hash)?;
     let hex = hash.0.finish().as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     Ok((hex, length))
@@ -124,9 +124,9 @@ fn decoded(coding: Coding, file: File) -> io::Result<Box<dyn Read>> {
     })
 }
 
-struct Hash(Context);
+struct HashWriter(Context);
 
-impl io::Write for Hash {
+impl io::Write for HashWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_used_is_a_warning_with_its_line() {
+    fn an_invalid_rule_is_a_warning_with_its_line() {
         let text = "X-Early: 1\n/a\n  Content-Length: 5\n  transfer-encoding: chunked\n  Connection: close\n  Server: x\n  Bad Name: x\n\
                     \x20 X-Bad: a\x07b\n  X-Empty:\n  ! X-Detached\n  X-Good: 1\nhttps://a.example/*\n  X-Other: 1\n";
         let (headers, warnings) = read(text);

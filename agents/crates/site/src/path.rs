@@ -10,7 +10,7 @@ pub(crate) const RULE_FILES: [&str; 2] = ["_redirects", "_headers"];
 pub(crate) enum PathTarget {
     File(PathBuf),
     /// Canonical path of the page, with or without a slash at the end.
-    Elsewhere(String),
+    Redirect(String),
     Nothing,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn find(root: &Path, path: &str) -> PathTarget {
     let at = names.iter().fold(root.to_owned(), |at, name| at.join(name));
     let has_slash = path.ends_with('/') || path.is_empty();
     if let Some(page) = inside(root, &at.join("index.html")) {
-        return if has_slash { PathTarget::File(page) } else { PathTarget::Elsewhere(format!("{path}/")) };
+        return if has_slash { PathTarget::File(page) } else { PathTarget::Redirect(format!("{path}/")) };
     }
     if let Some(file) = inside(root, &at).filter(|_| !has_slash) {
         return PathTarget::File(file);
@@ -34,7 +34,7 @@ pub(crate) fn find(root: &Path, path: &str) -> PathTarget {
     let page = names.last().and_then(|name| inside(root, &at.with_file_name(format!("{name}.html"))));
     match page {
         Some(page) if !has_slash => PathTarget::File(page),
-        Some(_) => PathTarget::Elsewhere(path.trim_end_matches('/').to_owned()),
+        Some(_) => PathTarget::Redirect(path.trim_end_matches('/').to_owned()),
         None => PathTarget::Nothing,
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn find(root: &Path, path: &str) -> PathTarget {
 /// Finds the page of a path that a rule names: a slash at its end makes no difference. Blocking.
 pub(crate) fn find_page(root: &Path, path: &str) -> Option<PathBuf> {
     let found = match find(root, path) {
-        PathTarget::Elsewhere(path) => find(root, &path),
+        PathTarget::Redirect(path) => find(root, &path),
         found => found,
     };
     match found {

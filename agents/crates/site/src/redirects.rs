@@ -24,7 +24,7 @@ struct RedirectRule {
     is_forced: bool,
 }
 
-/// RedirectTarget of a rule, with placeholders for captured text.
+/// Target of a rule, with placeholders for captured text.
 #[derive(Debug)]
 struct RedirectTarget {
     /// Scheme and authority of another site; empty: this one.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_wins_unless_a_rule_is_forced_and_no_rule_redirects_to_itself() {
+    fn existing_files_win_unless_a_rule_is_forced_and_no_rule_redirects_to_itself() {
         let rules = rules("/a /b\n/a /c 301!\n/d /e 302!\n/* /moved 302!");
         assert_eq!(rules.decide("/a", None, true), None);
         assert!(rules.decide("/d", None, true).is_some());

@@ -64,7 +64,7 @@ fn brotli(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn paths_lead_to_pages_and_what_is_lost_has_its_own() {
+async fn paths_resolve_to_pages_and_unknown_ones_to_the_404_page() {
     let (_dir, site) = pages();
     for (path, status, text) in [
         ("/", 200, "home"),
@@ -121,7 +121,7 @@ async fn nothing_outside_of_the_folder_and_nothing_hidden_is_shown() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_sent_again_and_parts_are_sent_as_parts() {
+async fn known_content_gets_304_and_ranges_get_206() {
     let (_dir, site) = pages();
     let (_, _, headers) = ask(&site, "/a.css", &[]).await;
     let tag = headers[ETAG].to_str().unwrap().to_owned();
@@ -287,7 +287,7 @@ async fn files_with_a_hash_in_their_names_are_immutable_and_text_has_a_charset()
 }
 
 #[tokio::test]
-async fn a_compressed_file_is_sent_to_those_who_take_it_and_is_a_representation_of_its_own() {
+async fn a_compressed_file_is_sent_to_clients_that_accept_it_with_its_own_tag() {
     let script = SCRIPT.repeat(100);
     let (_dir, site) = site(&[("a.js", &script), ("plain.js", &script)], None);
     let compressed = brotli(&script);

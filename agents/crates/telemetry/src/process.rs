@@ -25,13 +25,13 @@ pub struct ProcessSample {
 /// Keeps a program's files open between samples.
 #[derive(Debug)]
 pub struct ProcessSampler {
-    source: Source,
+    source: SampleSource,
     last_cpu_us: u64,
     last_at: Instant,
 }
 
 #[derive(Debug)]
-enum Source {
+enum SampleSource {
     ProcessTree(ProcessTree),
     CgroupV2 { cpu: KernelFile, memory: KernelFile, stat: KernelFile },
     CgroupV1 { cpu: KernelFile, memory: KernelFile, stat: KernelFile },
@@ -40,12 +40,12 @@ enum Source {
 impl ProcessSampler {
     /// Samples a process and its children, listed again every few seconds. Fails if the process is gone.
     pub fn of_tree(pid: u32) -> Result<Self, SampleError> {
-        Self::start(Source::ProcessTree(ProcessTree::open(pid)?))
+        Self::start(SampleSource::ProcessTree(ProcessTree::open(pid)?))
     }
 
     /// Samples a cgroup of version 2 with the cpu and memory controllers, by its folder.
     pub fn of_cgroup_v2(folder: &Path) -> Result<Self, SampleError> {
-        Self::start(Source::CgroupV2 {
+        Self::start(SampleSource::CgroupV2 {
             cpu: KernelFile::open(folder.join("cpu.stat"))?,
             memory: KernelFile::open(folder.join("memory.current"))?,
             stat: KernelFile::open(folder.join("memory.stat"))?,
@@ -54,14 +54,14 @@ impl ProcessSampler {
 
     /// Samples a cgroup of version 1, by its folders in the cpuacct and memory hierarchies.
     pub fn of_cgroup_v1(cpuacct_folder: &Path, memory_folder: &Path) -> Result<Self, SampleError> {
-        Self::start(Source::CgroupV1 {
+        Self::start(SampleSource::CgroupV1 {
             cpu: KernelFile::open(cpuacct_folder.join("cpuacct.usage"))?,
             memory: KernelFile::open(memory_folder.join("memory.usage_in_bytes"))?,
             stat: KernelFile::open(memory_folder.join("memory.stat"))?,
         })
     }
 
-    fn start(mut source: Source) -> Result<Self, SampleError> {
+    fn start(mut source: SampleSource) -> Result<Self, SampleError> {
         let (last_cpu_us, _) = source.read()?;
         Ok(Self { source, last_cpu_us, last_at: Instant::now() })
     }
@@ -79,7 +79,7 @@ impl ProcessSampler {
     }
 }
 
-impl Source {
+impl SampleSource {
     /// Returns (CPU time in µs since the program began, memory in bytes).
     fn read(&mut self) -> Result<(u64, u64), SampleError> {
         match self {
@@ -256,7 +256,7 @@ mod tests {
             std::thread::yield_now();
         }
         let mut sampler = ProcessSampler::of_tree(parent.id()).unwrap();
-        let Source::ProcessTree(tree) = &sampler.source else { panic!("a tree was opened") };
+        let SampleSource::ProcessTree(tree) = &sampler.source else { panic!("a tree was opened") };
         assert_eq!(tree.members.len(), 2);
         assert!(sampler.sample().unwrap().memory_bytes > 0);
         for child in children(parent.id()) {

@@ -22,7 +22,7 @@ const ROOT_DAYS: i64 = 3650;
 const RENEW_BEFORE_DAYS: i64 = 30;
 const _: () = assert!(LEAF_DAYS <= LEAF_DAYS_MAX);
 
-/// Reason for which the authority can't be used.
+/// Reason why the authority can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     /// A file can't be read or written.
@@ -36,7 +36,7 @@ pub enum AuthorityError {
     #[error("{folder} holds no usable authority ({reason}); move it away to get a new one, then trust that")]
     Damaged {
         folder: PathBuf,
-        /// Reason for which they are invalid.
+        /// Reason why they are invalid.
         reason: String,
     },
     /// The host name does not end in `.localhost`.

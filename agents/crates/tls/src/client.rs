@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::server::provider;
 
-/// Reason for which the TLS client can't be configured.
+/// Reason why the TLS client can't be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientConfigError {
     /// The PEM holds no certificates, or invalid ones.

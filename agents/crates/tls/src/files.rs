@@ -17,7 +17,7 @@ pub struct CertificateFile {
     pub key_pkcs8_der: Vec<u8>,
 }
 
-/// Reason for which the files can't be used.
+/// Reason why the files can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateFileError {
     /// A file can't be read or is not PEM of the expected kind.
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_t_be_used_is_told_with_its_file() {
+    fn an_invalid_file_is_named_in_the_error() {
         let folder = tempfile::tempdir().unwrap();
         let empty = write(folder.path(), "empty.pem", "");
         let missing = folder.path().join("missing.pem");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_refused() {
+    fn an_invalid_hash_is_refused() {
         for text in [
             "",
             "secret",

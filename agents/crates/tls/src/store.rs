@@ -20,7 +20,7 @@ pub struct CertificateSource<'a> {
     pub key_pkcs8_der: &'a [u8],
 }
 
-/// Reason for which a certificate can't be used.
+/// Reason why a certificate can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// It has no host names or an empty chain.

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_that_was_touched_anywhere_is_none() {
+    fn a_changed_ticket_is_rejected() {
         let tickets = Tickets::new(&[NEW, OLD]).unwrap();
         let ticket = tickets.encrypt(b"state").unwrap();
         for at in 0..ticket.len() {

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_is_measured_by_has_a_verdict_each_and_nothing_is_empty() {
+    fn every_check_has_a_status_and_a_detail() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();

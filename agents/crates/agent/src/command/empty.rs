@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_user_is_removed_with_the_rights_of_that_user_and_the_rest_with_the_agents() {
+    fn files_of_a_user_are_removed_with_that_users_rights_and_the_rest_with_the_agents() {
         if !geteuid().is_root() {
             return;
         }

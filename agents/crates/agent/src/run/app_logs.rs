@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_is_answered_whole_and_one_that_makes_no_sense_with_a_sentence() {
+    async fn a_log_query_returns_all_lines_and_an_invalid_one_an_error() {
         let mut world = world();
         written(&world.folders, "ins_1", "5 o hello\n6 e ERROR gone\n");
         world.ask(agent::LogQuery { level: "error".into(), ..query("q1") });
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_follower_hears_what_comes_until_it_is_cancelled() {
+    async fn a_follower_receives_new_lines_until_it_is_cancelled() {
         let mut world = world();
         written(&world.folders, "ins_1", "5 o before\n");
         world.ask(agent::LogQuery { follow: true, ..query("q1") });
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_questions_than_a_server_answers_at_once_are_sent_away() {
+    async fn log_queries_beyond_the_limit_are_refused() {
         let mut world = world();
         written(&world.folders, "ins_1", "5 o x\n");
         for number in 0..OPEN_MAX {

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn builds_run_one_after_the_other_each_once_and_their_failure_is_kept() {
+    async fn builds_run_one_at_a_time_and_once_and_their_failure_is_saved() {
         let (mut bench, state) = (bench().await, desired());
         bench.builds.reconcile(&state, &bench.local);
         bench.builds.reconcile(&state, &bench.local);
@@ -441,7 +441,7 @@ mod tests {
 
     /// The control plane's library sealed these secrets (the contract's fixture). The branch here equals one of them.
     #[tokio::test]
-    async fn what_a_build_says_of_its_apps_secrets_is_taken_out_of_its_log_and_its_failure() {
+    async fn secrets_are_redacted_in_the_log_and_failure_of_a_build() {
         let path =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/fixtures/sealing.json");
         let fixture: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_build_that_is_asked_for_no_more_is_cancelled_and_leaves_no_outcome() {
+    async fn an_unwanted_build_is_cancelled_and_leaves_no_outcome() {
         let (mut bench, state) = (bench().await, desired());
         bench.builds.reconcile(&state, &bench.local);
         bench.builds.reconcile(&super::super::empty_state(), &bench.local);

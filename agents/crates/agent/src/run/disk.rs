@@ -1,4 +1,4 @@
-//! DiskMonitor monitor: measures Fairlead's disk usage, forecasts when the disk is full, and removes unused artifacts, toolchains and
+//! Disk monitor: measures Fairlead's disk usage, forecasts when the disk is full, and removes unused artifacts, toolchains and
 //! caches. Never touches volumes, homes or running instances.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use fairlead_base::{Folders, Trash, clock, file};
 use fairlead_build::{Toolchains, cache_name, clear_trees, repository_name};
 use fairlead_engine::Engine;
-use fairlead_link::Desired;
+use fairlead_link::AcceptedState;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
 use fairlead_runtime::{FREE_BYTES_RESERVE, bytes_below, set_aside_renamed_volumes, volumes_used};
 use fairlead_wire::agent;
@@ -62,10 +62,10 @@ struct DiskSample {
 pub(crate) struct DiskMonitor {
     folders: Folders,
     trash: Trash,
-    desired: watch::Receiver<Desired>,
+    desired: watch::Receiver<AcceptedState>,
     report: watch::Sender<DiskReport>,
     history: Vec<DiskSample>,
-    counted: FolderSizes,
+    sizes: FolderSizes,
     engine: Engine,
     toolchains: Toolchains,
 }
@@ -84,7 +84,7 @@ impl DiskMonitor {
     pub(crate) fn new(
         folders: Folders,
         trash: Trash,
-        desired: watch::Receiver<Desired>,
+        desired: watch::Receiver<AcceptedState>,
         engine: Engine,
         toolchains: Toolchains,
     ) -> (Self, watch::Receiver<DiskReport>) {
@@ -92,10 +92,7 @@ impl DiskMonitor {
         let history = file::read_if_present(&folders.disk_history()).ok().flatten();
         // An unreadable history starts anew.
         let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        (
-            Self { folders, trash, desired, report, history, counted: FolderSizes::default(), engine, toolchains },
-            receiver,
-        )
+        (Self { folders, trash, desired, report, history, sizes: FolderSizes::default(), engine, toolchains }, receiver)
     }
 
     pub(crate) async fn run(mut self) {
@@ -105,22 +102,22 @@ impl DiskMonitor {
         while !self.report.is_closed() {
             samples.tick().await;
             let desired = self.desired.borrow().state.clone();
-            let counts = count % MEASURE_EVERY == 0;
+            let measures = count % MEASURE_EVERY == 0;
             count += 1;
-            if counts && self.engine.answers().await {
+            if measures && self.engine.answers().await {
                 match images::prune(&self.engine, &self.folders, desired.as_deref()).await {
-                    Ok(bytes) => self.counted.images = bytes,
+                    Ok(bytes) => self.sizes.images = bytes,
                     Err(error) => tracing::warn!(%error, "the engine's images can't be looked at"),
                 }
             }
-            let looked = spawn_blocking(move || {
-                let looked = self.sample(desired, counts);
-                (self, looked)
+            let sampled = spawn_blocking(move || {
+                let sampled = self.sample(desired, measures);
+                (self, sampled)
             });
-            match looked.await {
+            match sampled.await {
                 Ok((disk, Ok(report))) => {
                     self = disk;
-                    self.report.send_if_modified(|told| std::mem::replace(told, report.clone()) != report);
+                    self.report.send_if_modified(|current| std::mem::replace(current, report.clone()) != report);
                 }
                 Ok((disk, Err(error))) => {
                     self = disk;
@@ -134,49 +131,49 @@ impl DiskMonitor {
         }
     }
 
-    fn sample(&mut self, desired: Option<Arc<DesiredState>>, counts: bool) -> io::Result<DiskReport> {
+    fn sample(&mut self, desired: Option<Arc<DesiredState>>, measures: bool) -> io::Result<DiskReport> {
         let now = clock::unix_ms();
         let (free, total) = space(self.folders.root())?;
         self.remember(DiskSample { unix_ms: now, free_bytes: free });
-        if counts {
+        if measures {
             let low = is_low(free, total);
             if let Some(state) = &desired {
                 prune(&self.folders, &self.trash, &self.toolchains, state, SystemTime::now(), low)?;
             }
             set_aside_renamed_volumes(&self.folders, &self.trash)?;
-            self.counted = FolderSizes {
+            self.sizes = FolderSizes {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
-                images: self.counted.images,
+                images: self.sizes.images,
                 instances: bytes_below(&self.folders.instances()),
                 logs: bytes_below(&self.folders.logs()),
                 volumes: volumes_used(&self.folders)?,
             };
         }
         let full_unix_ms = forecast(&self.history);
-        let counted = &self.counted;
+        let sizes = &self.sizes;
         let status = agent::DiskStatus {
             free_bytes: free,
             total_bytes: total,
-            artifacts_bytes: counted.artifacts,
-            caches_bytes: counted.caches,
-            images_bytes: counted.images,
-            logs_bytes: counted.logs,
-            volumes_bytes: counted.volumes.iter().map(|(_, bytes)| bytes).sum(),
+            artifacts_bytes: sizes.artifacts,
+            caches_bytes: sizes.caches,
+            images_bytes: sizes.images,
+            logs_bytes: sizes.logs,
+            volumes_bytes: sizes.volumes.iter().map(|(_, bytes)| bytes).sum(),
             full_unix_ms,
-            warning: with_instances(warning(free, total, now, full_unix_ms), counted.instances),
+            warning: with_instances(warning(free, total, now, full_unix_ms), sizes.instances),
         };
-        Ok(DiskReport { status: Some(status), volumes: counted.volumes.clone() })
+        Ok(DiskReport { status: Some(status), volumes: sizes.volumes.clone() })
     }
 
-    fn remember(&mut self, look: DiskSample) {
+    fn remember(&mut self, sample: DiskSample) {
         let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        if self.history.last().is_some_and(|last| look.unix_ms.saturating_sub(last.unix_ms) < millis(HISTORY_STEP)) {
+        if self.history.last().is_some_and(|last| sample.unix_ms.saturating_sub(last.unix_ms) < millis(HISTORY_STEP)) {
             return;
         }
-        self.history.push(look);
-        let oldest = look.unix_ms.saturating_sub(millis(HISTORY));
-        self.history.retain(|one| one.unix_ms >= oldest && one.unix_ms <= look.unix_ms);
+        self.history.push(sample);
+        let oldest = sample.unix_ms.saturating_sub(millis(HISTORY));
+        self.history.retain(|one| one.unix_ms >= oldest && one.unix_ms <= sample.unix_ms);
         let saved = serde_json::to_vec(&self.history).map_err(io::Error::from);
         if let Err(error) = saved.and_then(|bytes| file::replace(&self.folders.disk_history(), &bytes, 0o600)) {
             tracing::warn!(%error, "the disk's history can't be saved; its forecast begins anew after a restart");
@@ -204,7 +201,7 @@ fn forecast(history: &[DiskSample]) -> u64 {
     // Relative to the first sample, so that the numbers stay small enough to be exact.
     let points: Vec<(f64, f64)> = history
         .iter()
-        .map(|look| ((look.unix_ms - first.unix_ms) as f64, first.free_bytes as f64 - look.free_bytes as f64))
+        .map(|sample| ((sample.unix_ms - first.unix_ms) as f64, first.free_bytes as f64 - sample.free_bytes as f64))
         .collect();
     let count = points.len() as f64;
     let (mean_x, mean_y) =
@@ -345,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forecast_follows_the_slope_and_is_silent_when_there_is_none() {
+    fn the_forecast_follows_the_slope_and_is_zero_without_one() {
         assert_eq!(forecast(&samples(|hour| 100 - hour)), (24 + 76) * HOUR, "a GiB an hour, 76 left");
         assert_eq!(forecast(&samples(|_| 100)), 0);
         assert_eq!(forecast(&samples(|hour| 50 + hour)), 0, "it empties");
@@ -355,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_warned_before_it_is_too_late() {
+    fn a_warning_comes_before_the_disk_is_full() {
         let now = 100 * HOUR;
         assert!(warning(GIB, 100 * GIB, now, 0).starts_with("Only 1.0 GiB of 100.0 GiB are free"));
         assert!(warning(4 * GIB, 100 * GIB, now, 0).contains("free"), "below five percent");
@@ -395,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_goes_after_its_grace_and_what_is_named_or_foreign_stays() {
+    fn unused_files_are_removed_after_their_grace_and_needed_or_foreign_ones_stay() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
@@ -457,7 +454,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_lies_on_the_disk_is_counted_and_told() {
+    async fn disk_usage_is_measured_and_reported() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
@@ -465,7 +462,7 @@ mod tests {
         let volume = folders.volumes().join("app_a-env_p/data");
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
-        let (_sender, desired) = watch::channel(Desired::default());
+        let (_sender, desired) = watch::channel(AcceptedState::default());
         let (disk, mut report) = DiskMonitor::new(
             folders.clone(),
             Trash::new(&folders),

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_that_drifts_over_the_edge_makes_neither_holes_nor_twins() {
+    fn timer_drift_makes_neither_gaps_nor_duplicate_frames() {
         let mut clock = FrameClock::default();
         let stamps: Vec<u64> =
             [10_999, 11_998, 13_001, 13_999, 15_003].into_iter().map(|now| clock.stamp(now)).collect();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_told_by_host_and_prefix_and_those_of_fixed_addresses_are_not() {
+    fn routes_are_sampled_by_host_and_prefix_except_those_of_fixed_addresses() {
         let served = |app_key: &str, route: &str| ProxyRouteTraffic {
             app_key: app_key.into(),
             route: route.into(),

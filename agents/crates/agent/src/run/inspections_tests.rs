@@ -75,7 +75,7 @@ fn silent() -> (TcpListener, String) {
 }
 
 #[tokio::test]
-async fn each_query_is_answered_once_also_one_that_makes_no_sense() {
+async fn each_query_is_answered_once_also_an_invalid_one() {
     let mut bench = bench();
     bench.ask("q1", "http://127.0.0.1:1/nothing.git");
     assert_eq!(bench.failure().await, ("q1".into(), "build.clone_failed".into()));
@@ -99,7 +99,7 @@ async fn queries_beyond_the_queue_are_refused_and_cancelled_ones_make_room() {
 }
 
 #[test]
-fn what_a_repository_says_is_cut_and_folders_are_named_from_its_root() {
+fn repository_texts_are_clipped_and_folders_are_relative_to_its_root() {
     let long = "é".repeat(TEXT_BYTES_MAX);
     let plan = Plan { sentences: vec![long; LIST_MAX + 1], ..Plan::default() };
     let message = plan_message(&plan);

@@ -23,7 +23,7 @@ pub(crate) fn public_ports(listen: &ListenArgs) -> PublicPorts {
     }
 }
 
-/// InstalledRules firewall rules as the kernel lists them, and the resolvers that they name.
+/// Installed firewall rules as the kernel lists them, and the resolvers that they name.
 struct InstalledRules {
     listed: String,
     resolvers: BTreeSet<IpAddr>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_bench::{ProxyTarget, Targets};
-use fairlead_link::{Desired, PushSender};
+use fairlead_link::{AcceptedState, PushSender};
 use fairlead_model::{
     AgentStatus, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
 };
@@ -34,13 +34,13 @@ use super::samples::Samples;
 /// Time within which changes are combined into one report.
 const REPORT_DELAY: Duration = Duration::from_millis(100);
 /// Maximum wait for the proxy's statistics, which set the pace of frames. After it, frames continue without them.
-const STATS_PATIENCE: Duration = Duration::from_millis(2_500);
+const STATS_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// Interval of frames without a proxy.
 const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Sources of the events that the loop handles.
 pub(crate) struct Sources {
-    pub(crate) desired: watch::Receiver<Desired>,
+    pub(crate) desired: watch::Receiver<AcceptedState>,
     pub(crate) view: watch::Receiver<Arc<View>>,
     pub(crate) routed: watch::Receiver<ServedTable>,
     pub(crate) stats: mpsc::Receiver<ProxyStats>,
@@ -78,11 +78,11 @@ impl Reconciler {
     /// Runs until `shutdown` or `hand_over`, then cancels builds and benchmarks. Apps and the proxy keep running.
     pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken, hand_over: CancellationToken) {
         self.apply(&mut from);
-        let mut proxy_speaks = true;
+        let mut proxy_reports = true;
         let mut report_at = Some(Instant::now() + REPORT_DELAY);
         loop {
-            let patience = if proxy_speaks { STATS_PATIENCE } else { FRAME_INTERVAL };
-            let frame_at = Instant::from_std(self.samples.last()) + patience;
+            let timeout = if proxy_reports { STATS_TIMEOUT } else { FRAME_INTERVAL };
+            let frame_at = Instant::from_std(self.samples.last()) + timeout;
             let changed = tokio::select! {
                 () = shutdown.cancelled() => break,
                 () = hand_over.cancelled() => break,
@@ -93,7 +93,7 @@ impl Reconciler {
                 Ok(()) = from.network.changed() => true,
                 Ok(()) = from.agent.changed() => true,
                 Some(stats) = from.stats.recv() => {
-                    proxy_speaks = true;
+                    proxy_reports = true;
                     self.count_in_flight(&stats, from.routed.borrow().generation);
                     self.sample(&stats, &from.view);
                     false
@@ -107,13 +107,13 @@ impl Reconciler {
                 }
                 Some(line) = from.runtime_log.recv() => { self.log(line); false }
                 Some(event) = from.build_events.recv() => {
-                    let kept = self.builds.take(event, &mut self.local);
-                    self.worked(kept, &from);
+                    let saved = self.builds.take(event, &mut self.local);
+                    self.after_event(saved, &from);
                     true
                 }
                 Some(event) = from.benchmark_events.recv() => {
-                    let kept = self.benchmarks.take(event, &mut self.local);
-                    self.worked(kept, &from);
+                    let saved = self.benchmarks.take(event, &mut self.local);
+                    self.after_event(saved, &from);
                     true
                 }
                 () = sleep_until(report_at.unwrap_or(frame_at)), if report_at.is_some() => {
@@ -122,7 +122,7 @@ impl Reconciler {
                     false
                 }
                 () = sleep_until(frame_at) => {
-                    proxy_speaks = false;
+                    proxy_reports = false;
                     self.sample(&ProxyStats::default(), &from.view);
                     false
                 }
@@ -186,8 +186,8 @@ impl Reconciler {
         self.benchmarks.reconcile(state, &self.local, targets);
     }
 
-    fn worked(&mut self, kept: std::io::Result<()>, from: &Sources) {
-        if let Err(error) = kept {
+    fn after_event(&mut self, saved: std::io::Result<()>, from: &Sources) {
+        if let Err(error) = saved {
             tracing::error!(%error, "a finished build or benchmark can't be saved; it would be done again after a restart");
         }
         if let Some(state) = from.desired.borrow().state.clone() {
@@ -254,7 +254,7 @@ impl Reconciler {
         let states = states.chain(parts.rollouts.iter().map(|rollout| rollout.state));
         let mut states = states.chain(parts.benchmarks.iter().map(|benchmark| benchmark.state));
         let busy = states.any(|state| state == WorkState::Running);
-        self.busy.send_if_modified(|told| std::mem::replace(told, busy) != busy);
+        self.busy.send_if_modified(|current| std::mem::replace(current, busy) != busy);
         self.report.send_replace(Some(fairlead_wire::report(parts)));
     }
 }

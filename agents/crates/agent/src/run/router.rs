@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::Backoff;
-use fairlead_link::Desired;
+use fairlead_link::AcceptedState;
 use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, View};
@@ -22,11 +22,11 @@ use super::routes;
 const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 
 /// Attempts to send a table before it counts as refused.
-const OFFERS: u32 = 3;
-const OFFER_PAUSE: Duration = Duration::from_millis(200);
+const SEND_ATTEMPTS: u32 = 3;
+const SEND_PAUSE: Duration = Duration::from_millis(200);
 /// Backoff bounds before a refused table is sent again.
-const AGAIN_FIRST: Duration = Duration::from_secs(1);
-const AGAIN_MOST: Duration = Duration::from_secs(60);
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+const RETRY_MOST: Duration = Duration::from_secs(60);
 
 /// Table that the proxy serves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,30 +35,30 @@ pub(crate) struct ServedTable {
     pub(crate) version: Version,
     /// Generation of the table in the proxy's statistics.
     pub(crate) generation: u64,
-    /// Reason, as a sentence, for which the newest table is not served.
+    /// Reason, as a sentence, why the newest table is not served.
     pub(crate) problem: Option<String>,
 }
 
 /// Last sent table, and the time of its next retry or renewal.
 struct LastOffer {
     table: Option<(Version, u64)>,
-    again_at: Instant,
+    due_at: Instant,
     backoff: Backoff,
 }
 
 impl LastOffer {
     fn new() -> Self {
-        Self { table: None, again_at: Instant::now(), backoff: Backoff::new(AGAIN_FIRST, AGAIN_MOST) }
+        Self { table: None, due_at: Instant::now(), backoff: Backoff::new(RETRY_FIRST, RETRY_MOST) }
     }
 
     fn is_due(&self, table: (Version, u64), now: Instant) -> bool {
-        self.table != Some(table) || now >= self.again_at
+        self.table != Some(table) || now >= self.due_at
     }
 
     /// Records the result. A refused table is retried soon: an instance may be unreachable until it is accepted.
     fn note(&mut self, table: (Version, u64), accepted: bool, now: Instant) {
         self.table = Some(table);
-        self.again_at = if accepted {
+        self.due_at = if accepted {
             self.backoff.reset();
             now + CERTIFICATE_INTERVAL
         } else {
@@ -69,7 +69,7 @@ impl LastOffer {
     /// Completes when the last table is due again; never completes before the first one.
     async fn again(&self) {
         match self.table {
-            Some(_) => sleep_until(self.again_at).await,
+            Some(_) => sleep_until(self.due_at).await,
             None => std::future::pending().await,
         }
     }
@@ -86,7 +86,7 @@ pub(crate) struct Router {
     pub(crate) keeper: Arc<ProxySupervisor>,
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) runtime: Runtime,
-    pub(crate) desired: watch::Receiver<Desired>,
+    pub(crate) desired: watch::Receiver<AcceptedState>,
     pub(crate) view: watch::Receiver<Arc<View>>,
     pub(crate) routed: watch::Sender<ServedTable>,
     pub(crate) certificates: Certificates,
@@ -158,12 +158,12 @@ impl Router {
     /// Retries, because the supervisor replaces a proxy that dies during an update.
     async fn offer(&self, snapshot: &ProxySnapshot) -> Result<u64, String> {
         let mut refused = String::new();
-        for _ in 0..OFFERS {
+        for _ in 0..SEND_ATTEMPTS {
             match self.keeper.apply(snapshot.clone()).await {
                 Ok(generation) => return Ok(generation),
                 Err(reason) => refused = reason,
             }
-            sleep(OFFER_PAUSE).await;
+            sleep(SEND_PAUSE).await;
         }
         Err(refused)
     }
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_table_is_offered_again_ever_more_rarely_and_an_accepted_one_when_certificates_are_due() {
+    fn a_refused_table_is_retried_with_backoff_and_an_accepted_one_when_certificates_are_due() {
         let (mut offered, mut now) = (LastOffer::new(), Instant::now());
         let table = (Version { epoch: 1, number: 7 }, 3);
         assert!(offered.is_due(table, now));
@@ -183,12 +183,12 @@ mod tests {
             offered.note(table, false, now);
             assert!(!offered.is_due(table, now));
             assert!(offered.is_due((table.0, 4), now), "another one never waits");
-            pauses.push(offered.again_at - now);
-            now = offered.again_at;
+            pauses.push(offered.due_at - now);
+            now = offered.due_at;
             assert!(offered.is_due(table, now));
         }
         assert!(
-            pauses[0] <= AGAIN_FIRST && pauses[9] > AGAIN_MOST / 3 && pauses.iter().all(|pause| *pause <= AGAIN_MOST)
+            pauses[0] <= RETRY_FIRST && pauses[9] > RETRY_MOST / 3 && pauses.iter().all(|pause| *pause <= RETRY_MOST)
         );
         offered.note(table, true, now);
         assert!(!offered.is_due(table, now + CERTIFICATE_INTERVAL / 2));

@@ -127,15 +127,15 @@ impl Samples {
 
     fn agent_cpu_millis(&mut self, pids: [u32; 2], elapsed: Duration) -> u32 {
         let mut used = Duration::ZERO;
-        let mut seen = BTreeMap::new();
+        let mut totals = BTreeMap::new();
         for pid in pids {
             if let Ok(total) = cpu_time_of(pid) {
                 let before = self.agent_cpu.get(&pid).copied().unwrap_or(total);
                 used += total.saturating_sub(before);
-                seen.insert(pid, total);
+                totals.insert(pid, total);
             }
         }
-        self.agent_cpu = seen;
+        self.agent_cpu = totals;
         let elapsed = elapsed.as_secs_f64().max(0.001);
         (used.as_secs_f64() * 1000.0 / elapsed).round() as u32
     }

@@ -19,8 +19,8 @@ use crate::command::RemovalReport;
 use crate::metrics::Metrics;
 
 /// Shortest and longest pause before a retry of a folder that could not be removed.
-const AGAIN_FIRST: Duration = Duration::from_secs(60);
-const AGAIN_MOST: Duration = Duration::from_secs(6 * 60 * 60);
+const RETRY_FIRST: Duration = Duration::from_secs(60);
+const RETRY_MOST: Duration = Duration::from_secs(6 * 60 * 60);
 /// Limit for one removal, which normally ends earlier by itself. The agent abandons one that hangs in the kernel.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Interval at which the trash is read without a notification.
@@ -84,7 +84,7 @@ impl TrashEmptier {
         let outcome = self.empty(&path).await;
         let delay = self.delayed.entry(path.clone()).or_insert_with(|| RetryDelay {
             until: Instant::now(),
-            backoff: Backoff::new(AGAIN_FIRST, AGAIN_MOST),
+            backoff: Backoff::new(RETRY_FIRST, RETRY_MOST),
             stuck: false,
         });
         delay.until = Instant::now();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_is_named_with_its_reason_and_what_to_do() {
+    fn leftover_entries_are_named_with_reason_and_remedy() {
         let left = fairlead_base::tree::Leftover { path: "a/b".into(), reason: "it is a mount point".into() };
         let removal = Removal { left: vec![left], left_count: 3, ..Removal::default() };
         assert!(sentence(&removal).starts_with("a/b (it is a mount point) and 2 more. Remove it"));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use fairlead_base::{CancellationToken, Folders, file, tree};
 use fairlead_build::Store;
 use fairlead_fetch::Digest;
-use fairlead_link::Desired;
+use fairlead_link::AcceptedState;
 use fairlead_model::{AgentRelease, AgentStatus, Failure, UpgradeStatus, UpgradeStep, WorkState};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -30,7 +30,7 @@ const FREE_BYTES_AFTER: u64 = 64 << 20;
 pub(super) struct Upgrades {
     pub(super) folders: Folders,
     pub(super) store: Store,
-    pub(super) desired: watch::Receiver<Desired>,
+    pub(super) desired: watch::Receiver<AcceptedState>,
     pub(super) connected: watch::Receiver<bool>,
     /// True while a build, roll-out or benchmark runs.
     pub(super) busy: watch::Receiver<bool>,
@@ -68,8 +68,9 @@ impl Upgrades {
             };
             let mut desired = self.desired.clone();
             let other = desired.wait_for(|desired| {
-                let asked = desired.state.as_ref().and_then(|state| state.agent.as_ref());
-                asked.is_none_or(|asked| asked.attempt != release.attempt || asked.digest != release.digest)
+                let requested = desired.state.as_ref().and_then(|state| state.agent.as_ref());
+                requested
+                    .is_none_or(|requested| requested.attempt != release.attempt || requested.digest != release.digest)
             });
             tokio::select! {
                 done = self.follow(&hex, &release) => match done {
@@ -195,7 +196,7 @@ impl Upgrades {
 
     fn tell(&self, hex: &str, upgrade: Option<UpgradeStatus>) {
         let status = Some(AgentStatus { digest: format!("sha256:{hex}"), upgrade });
-        self.report.send_if_modified(|told| std::mem::replace(told, status.clone()) != status);
+        self.report.send_if_modified(|current| std::mem::replace(current, status.clone()) != status);
     }
 }
 
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_leads_to_is_removed() {
+    fn unused_programs_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_nobody_wants_any_more_is_noted_no_longer() {
+    async fn a_rejected_artifact_loses_its_note() {
         let (asked, left) = sent("404 Not Found").await;
         assert_eq!(asked, ["HEAD dep_1", "PUT dep_1"]);
         assert_eq!(left.len(), 1);

@@ -31,7 +31,7 @@ pub(super) struct Config {
     path: PathBuf,
     /// State of the file before it was read.
     #[serde(skip)]
-    looked: WatchedFile,
+    watched: WatchedFile,
 }
 
 /// Settings that only take effect at start.
@@ -126,7 +126,7 @@ pub(super) struct LoadedConfig {
     pub(super) files: Vec<WatchedFile>,
 }
 
-/// Reason for which a file can't be used.
+/// Reason why a file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
     #[error("{path}: listen: neither `https` nor `http` names an address")]
@@ -144,9 +144,9 @@ pub(super) enum LoadError {
 impl Config {
     /// Reads the file; an error names the line.
     pub(super) fn read(path: &Path) -> Result<Self, config::ConfigError> {
-        let looked = WatchedFile::at(path.to_owned());
+        let watched = WatchedFile::at(path.to_owned());
         let config: Self = config::read(path)?;
-        Ok(Self { path: path.to_owned(), looked, ..config })
+        Ok(Self { path: path.to_owned(), watched, ..config })
     }
 
     /// Checks everything and reads the certificates.
@@ -155,7 +155,7 @@ impl Config {
             return Err(LoadError::NoAddress { path: self.path.clone() });
         }
         self.settings.check().map_err(|error| self.wrong("settings", error))?;
-        let mut files = vec![self.looked.clone()];
+        let mut files = vec![self.watched.clone()];
         let mut certificates = Vec::new();
         for source in &self.certificates {
             let (chain, key) = (beside(&self.path, &source.chain), beside(&self.path, &source.key));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_place() {
+    fn every_error_names_its_position() {
         for (from, to, told) in [
             ("http = [\"127.0.0.1:0\"]", "", "neither `https` nor `http`"),
             ("app = \"web\"", "app = \"wbe\"", "routes[0] (example.com) leads to app `wbe`"),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::sleep;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Modification time and size of a file; `None` if it does not exist.
 type FileStamp = Option<(SystemTime, u64)>;
@@ -14,13 +14,13 @@ type FileStamp = Option<(SystemTime, u64)>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchedFile {
     path: PathBuf,
-    seen: FileStamp,
+    stamp: FileStamp,
 }
 
 impl WatchedFile {
     /// Takes the stamp before the file is read, so that every later write differs.
     pub(super) fn at(path: PathBuf) -> Self {
-        Self { seen: look(&path), path }
+        Self { stamp: read_stamp(&path), path }
     }
 }
 
@@ -42,9 +42,9 @@ impl FileWatcher {
     pub(super) async fn changed(&self) {
         let mut before: Option<Vec<FileStamp>> = None;
         loop {
-            sleep(LOOK_EVERY).await;
-            let now: Vec<FileStamp> = self.0.iter().map(|file| look(&file.path)).collect();
-            let differs = now.iter().zip(&self.0).any(|(now, file)| *now != file.seen);
+            sleep(POLL_INTERVAL).await;
+            let now: Vec<FileStamp> = self.0.iter().map(|file| read_stamp(&file.path)).collect();
+            let differs = now.iter().zip(&self.0).any(|(now, file)| *now != file.stamp);
             if differs && before.as_ref() == Some(&now) {
                 return;
             }
@@ -53,7 +53,7 @@ impl FileWatcher {
     }
 }
 
-fn look(path: &Path) -> FileStamp {
+fn read_stamp(path: &Path) -> FileStamp {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
@@ -63,13 +63,13 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_written_while_a_file_is_read_is_a_change() {
+    async fn a_write_during_a_read_counts_as_a_change() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("routes.toml");
         std::fs::write(&path, "before").unwrap();
-        let looked = WatchedFile::at(path.clone());
+        let watched = WatchedFile::at(path.clone());
         std::fs::write(&path, "after it was looked at").unwrap();
-        let watch = FileWatcher::new(vec![looked]);
+        let watch = FileWatcher::new(vec![watched]);
         watch.changed().await;
 
         let again = watch.again();

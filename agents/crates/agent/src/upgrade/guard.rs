@@ -15,7 +15,7 @@ use super::record::Record;
 use crate::cli::GuardArgs;
 use crate::command::Outcome;
 
-const LOOK_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 /// Runs the `guard` subcommand. Standard input is the pidfd of the process on trial.
 pub(crate) fn guard(args: GuardArgs) -> Outcome {
@@ -38,7 +38,7 @@ fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration)
     let until = Instant::now() + limit;
     loop {
         let mut polled = [PollFd::from_borrowed_fd(process, PollFlags::IN)];
-        if poll(&mut polled, Some(&LOOK_PAUSE))? > 0 {
+        if poll(&mut polled, Some(&POLL_INTERVAL))? > 0 {
             return Ok(());
         }
         let mut record = Record::open(folders);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_hangs_is_ended_and_the_record_leads_back_and_one_that_proves_itself_is_left_alone() {
+    fn a_hanging_program_is_killed_and_rolled_back_and_a_proved_one_keeps_running() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_ended_also_when_the_record_can_not_be_read() {
+    fn a_hanging_program_is_killed_also_when_the_record_can_not_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();

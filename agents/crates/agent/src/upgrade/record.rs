@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_proves_itself_is_what_each_later_start_becomes() {
+    fn a_proved_program_is_selected_at_each_later_start() {
         let mut record = upgraded();
         assert_eq!(record.outcome(1, &program("b").hex), Some(None));
         assert_eq!(record.outcome(1, &program("c").hex), None, "the same number for another program is another matter");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_ends_each_time_is_left_for_the_one_before_it() {
+    fn a_crashing_program_is_rolled_back_after_the_maximum_of_starts() {
         let mut record = upgraded();
         record.begin(program("c"), 2);
         for _ in 0..STARTS_MAX {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_upgrade_that_fails_leads_back_to_what_was_installed() {
+    fn a_failed_first_upgrade_rolls_back_to_the_installed_program() {
         let mut record = Record::default();
         record.select(installed(1));
         record.begin(program("b"), 1);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_installs_by_hand_runs_instead_of_what_was_chosen() {
+    fn a_manually_installed_program_replaces_the_selected_one() {
         let mut record = upgraded();
         record.begin(program("c"), 2);
         assert_eq!(record.select(installed(2)), Selection::Installed);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_written_a_damaged_one_is_set_aside_and_newer_words_are_passed_over() {
+    fn the_record_round_trips_and_a_damaged_one_is_set_aside_and_unknown_fields_are_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn both_versions_are_found_with_the_place_of_this_process() {
+fn both_cgroup_versions_are_found_with_the_group_of_this_process() {
     let mounts = "cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0\n\
         cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
         cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0\ntmpfs /tmp tmpfs rw 0 0\n";

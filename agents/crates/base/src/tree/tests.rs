@@ -104,7 +104,7 @@ fn many_files_are_removed_however_many_there_are() {
 }
 
 #[test]
-fn what_links_lead_to_is_neither_measured_nor_removed() {
+fn targets_of_links_are_neither_measured_nor_removed() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::write(outside.path().join("kept"), vec![1; 1 << 20]).unwrap();
     symlink(outside.path(), dir.path().join("link")).unwrap();

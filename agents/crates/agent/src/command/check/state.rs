@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_damaged_file_is_named_and_after_the_repair_none_is() {
+    fn check_names_each_damaged_file_and_none_after_the_repair() {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
