@@ -39,7 +39,7 @@ async function post(path: string, input: unknown, cookie = owner.cookie, parts: 
   return { status: response.status, text, ...error };
 }
 
-test('who is signed in learns who they are and what they may do', async () => {
+test('a signed-in person gets their identity and permissions', async () => {
   const me = await api.caller(owner.cookie).session.me();
   expect(me.user).toMatchObject({ id: owner.userId, name: 'Owner' });
   expect(me.organizations).toMatchObject([{ slug: api.world.organizationSlug, role: 'owner' }]);
@@ -105,7 +105,7 @@ test('the logs of a deleted app go with it, once its deletion is certain', async
   expect(await api.parts.logs.get(objectKey)).toBeNull();
 });
 
-test('what fails leaves nothing behind', async () => {
+test('a failed call leaves nothing behind', async () => {
   const caller = api.caller(owner.cookie);
   await caller.app.create({ name: 'First', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' });
   const second = { name: 'Second', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' };
@@ -230,7 +230,7 @@ test('a request holds a handful of calls, and whether set-up is open costs a str
   expect(await batch(1200)).toBe(400);
 });
 
-test('the first account is made by the token, once, and nobody else gets one', async () => {
+test('the token makes the first account once, and no other', async () => {
   const fresh = await startTestApi();
   try {
     await fresh.world.system(({ tx }) => tx.member.deleteMany());
@@ -262,7 +262,7 @@ test('the first account is made by the token, once, and nobody else gets one', a
   }
 });
 
-test('an address that somebody typed is asked for its branches only where the internet is', async () => {
+test('branches of a user-supplied address are only read from the internet', async () => {
   const caller = api.caller(owner.cookie);
   await expect(caller.source.branches({ repositoryUrl: 'http://127.0.0.1:4402/shop.git' })).rejects.toThrow(
     'not on the internet',
@@ -273,7 +273,7 @@ test('an address that somebody typed is asked for its branches only where the in
   });
 });
 
-test('a request that is too large is refused before anybody reads it, also when it does not say how long it is', async () => {
+test('a too large request is refused before it is read, also without a Content-Length', async () => {
   const large = await post('app.create', { name: 'x'.repeat(bodyBytesMax) });
   expect(large.status).toBe(413);
   const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)) });

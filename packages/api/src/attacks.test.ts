@@ -163,7 +163,7 @@ test('a developer cannot change the pages, redirects or headers of a protected h
   expect(await caller.domain.attach({ appId, environmentId: staging, host })).toMatchObject({ host });
 });
 
-test('a grant on staging takes no app into it that its holder may not change at home', async () => {
+test('a grant on staging adds no app to it that its holder may not change in its primary environment', async () => {
   const { appId } = await api.world.createApp('Secretive', { deployNow: false });
   await owner.config.update({ appId, settings: { variables: { TOKEN: 'of production' } } });
   const { cookie, memberId } = await developerOf(staging);

@@ -52,7 +52,7 @@ test('each mutation of the router is called here', () => {
   expect(Object.keys(calls).sort()).toEqual([...mutations].sort());
 });
 
-describe('written down with who, what and where from', () => {
+describe('audit events with actor, action, target and address', () => {
   beforeEach(() => api.world.clock.forward(1000));
 
   test.each(ordered)('%s', async (path, { input, action, asStranger, after, by, at, logOf }) => {
@@ -92,7 +92,7 @@ describe('the export', () => {
       }),
     );
 
-  test('streams what the filter lets through to whoever may read the log', async () => {
+  test('streams events that match the filter to readers of the log', async () => {
     const response = await download('&action=server&format=ndjson');
     expect(response.headers.get('content-disposition')).toContain(`audit-${api.world.organizationSlug}.ndjson`);
     const actions = (await response.text())
@@ -103,7 +103,7 @@ describe('the export', () => {
     expect(await (await download('&format=csv')).text()).toMatch(/^sequence,at,/);
   });
 
-  test('is closed to everybody else, and to formats that it does not have', async () => {
+  test('refuses all others, and unknown formats', async () => {
     const viewer = await api.signUp('Looker', 'viewer');
     expect((await download('', viewer.cookie)).status).toBe(403);
     expect((await download('', '')).status).toBe(401);

@@ -87,7 +87,7 @@ test('the procedures that ask for a fresh session are these', () => {
   expect(procedures.flatMap(({ path, fresh: isFresh }) => (isFresh ? [path] : [])).sort()).toEqual(fresh);
 });
 
-test('whatever may leave something behind asks for a fresh session, or says why it need not', () => {
+test('a procedure with lasting effects requires a fresh session, or says why it need not', () => {
   const undecided = procedures.filter(
     ({ path, type, access, fresh: isFresh }) =>
       type === 'mutation' && lasting.test(access) && isFresh !== true && !Object.hasOwn(notLasting, path),

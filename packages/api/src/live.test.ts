@@ -33,7 +33,7 @@ test('events of watched topics arrive, and the source learns that a watcher left
   expect(api.live.subscriptions[0]?.signal.aborted).toBe(true);
 });
 
-test('a topic of nobody here is refused before anything is watched', async () => {
+test('a topic outside the organization is refused before it is watched', async () => {
   const events = await watch(newId('app'));
   await expect(events.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect(api.live.subscriptions).toEqual([]);

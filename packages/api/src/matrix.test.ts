@@ -87,7 +87,7 @@ test('every route of the web app is declared, and every declared one exists', ()
   expect(files.sort()).toEqual(Object.keys(declaredRoutes).sort());
 });
 
-test('a route that answers what nobody declared is found', { timeout: allProceduresMs }, async () => {
+test('an undeclared route is found', { timeout: allProceduresMs }, async () => {
   const leaky = (): Promise<Response> => Promise.resolve(new Response('here'));
   const routes = { 'api/trpc/[trpc]/route.ts': { GET: leaky, DELETE: leaky } };
   const { leaks } = await checkMatrix(api, { router: router({}), routes });

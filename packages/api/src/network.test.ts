@@ -66,7 +66,7 @@ async function newServer() {
   return parseId('srv', id);
 }
 
-test('who may not change servers changes neither private network access nor server ports', async () => {
+test('without server.write neither private network access nor server ports can be changed', async () => {
   for (const caller of [developer, deployer]) {
     for (const settings of [{ privateNetwork: true }, { serverPorts: ['5432'] }]) {
       await expect(caller.config.update({ appId, settings })).rejects.toMatchObject(settingsClosed);
@@ -81,7 +81,7 @@ test('who may not change servers changes neither private network access nor serv
   expect(await settingsOf()).toMatchObject(open);
 });
 
-test('settings beside them stay in the hands of who may change the app', async () => {
+test('other settings only need the permission to change the app', async () => {
   await owner.config.update({ appId, settings: open });
   const variables = { LOG_LEVEL: 'info' };
   await developer.config.update({ appId, settings: { variables } });
@@ -95,7 +95,7 @@ test('settings beside them stay in the hands of who may change the app', async (
   });
 });
 
-test('server.write counts in the whole organization, and alone changes no app', async () => {
+test('server.write must be held in the whole organization, and does not allow changing an app', async () => {
   const role = async (permissions: string[]) => {
     const id = newId('rol');
     const { organizationId } = api.world;
@@ -141,7 +141,7 @@ test('an old session changes other settings, and these after the person confirme
   expect(await settingsOf()).toMatchObject(open);
 });
 
-test('a protected environment asks for its approver beside', async () => {
+test('a protected environment also requires its approver', async () => {
   await owner.environment.update({ environmentId: production, protected: true });
   const { cookie } = await api.signUp('Admin', 'admin');
   try {
@@ -159,7 +159,7 @@ test('a bad server port is refused with a sentence at its place', async () => {
   });
 });
 
-test('a rollback reopens nothing for who may not change servers', async () => {
+test('a rollback without server.write reopens nothing', async () => {
   const before = await goLive();
   await owner.config.update({ appId, settings: open });
   const wide = await goLive();
@@ -190,7 +190,7 @@ test('another try reopens nothing either', async () => {
   await developer.deployment.retry({ deploymentId });
 });
 
-test('newer secrets and a restart keep nothing open for who may not change servers', async () => {
+test('newer secrets and a restart without server.write keep nothing open', async () => {
   await owner.config.update({ appId, settings: open });
   await goLive();
   const again = [
@@ -245,7 +245,7 @@ test('an app with an open network comes to no other server without server.write'
   expect((await owner.config.get({ appId, environmentId: staging })).settings).toMatchObject(open);
 });
 
-test('what is live counts for another server, not only the newest settings', async () => {
+test('for another server the live release counts too, not only the newest settings', async () => {
   await owner.config.update({ appId, settings: open });
   await goLive();
   await owner.config.update({ appId, settings: closed });

@@ -62,7 +62,7 @@ const errorCode = (promise: Promise<unknown>) =>
     (error: { cause?: { published?: { errorCode: string } } }) => error.cause?.published?.errorCode,
   );
 
-test('an invitation by mail lets its address in and nobody else, and its link is in the mail only', async () => {
+test('an invitation by mail admits its address only, and its link is in the mail only', async () => {
   const bob = await api.signUp('Bob', null);
   const eve = await api.signUp('Eve', null);
   const made = await mailing(owner.cookie).invitation.create({ role: 'developer', email: 'Bob@Example.test' });
@@ -85,7 +85,7 @@ test('an invitation by mail lets its address in and nobody else, and its link is
   expect((await api.caller(bob.cookie).session.me()).organizations).toMatchObject([{ role: 'developer' }]);
 });
 
-test('a mail that could not be sent is told of, and sent again with a link of its own', async () => {
+test('an unsent mail is reported, and sent again with a new link', async () => {
   const caller = mailing(owner.cookie, 1);
   const { invitationId } = await caller.invitation.create({ role: 'viewer', email: 'bob@example.test' });
   expect((await caller.invitation.list()).items).toMatchObject([{ mailed: false }]);
@@ -105,7 +105,7 @@ test('without mail one invites by link, and says so', async () => {
   expect(await caller.invitation.list()).toEqual({ items: [], mailAvailable: false });
 });
 
-test('a link makes somebody new an account and a member; of many at once, one', async () => {
+test('a link gives a new person an account and a membership; of many concurrent uses, one succeeds', async () => {
   const { url } = await api.caller(owner.cookie).invitation.create({ role: 'viewer' });
   expect(url).toMatch(new RegExp(`^${origin}/invitation#token=invite_`));
   const token = tokenIn(url ?? '');
@@ -126,7 +126,7 @@ test('a link makes somebody new an account and a member; of many at once, one', 
   expect(await errorCode(stranger.invitation.read({ token }))).toBe('invitation.token_invalid');
 });
 
-test('an address that has an account neither spends the link nor can be asked for in bulk', async () => {
+test('an address with an account does not spend the link, and cannot be probed in bulk', async () => {
   const { url } = await api.caller(owner.cookie).invitation.create({ role: 'viewer' });
   const token = tokenIn(url ?? '');
   const claim = () => errorCode(api.caller(undefined, null).invitation.claim({ token, ...newPerson('owner') }));
@@ -144,7 +144,7 @@ test('only owners invite owners', async () => {
   await api.caller(admin.cookie).invitation.create({ role: 'admin' });
 });
 
-test('an organization that asks for a second factor refuses who has none, everywhere but on the way out', async () => {
+test('an organization that requires a second factor refuses members without one, except to leave', async () => {
   const bob = await api.signUp('Bob', 'admin');
   const require = () => api.caller(owner.cookie).organization.update({ requiresTwoFactor: true });
   expect(await errorCode(require())).toBe('organization.two_factor_yourself');
@@ -184,7 +184,7 @@ test('a person’s tokens count a passkey as their second factor', async () => {
   await require(false);
 });
 
-test('handing over asks for a fresh proof of who asks', async () => {
+test('a transfer requires a fresh session', async () => {
   await api.signUp('Bob', 'developer');
   const transfer = () =>
     api.caller(owner.cookie).organization.transfer({ memberId: 'mem_Bob' as never, confirmName: 'acme' });
@@ -197,7 +197,7 @@ test('handing over asks for a fresh proof of who asks', async () => {
   expect(items.find(({ name }) => name === 'Bob')?.role).toBe('owner');
 });
 
-test('anybody makes an organization, names it anew, announces its end and keeps it after all', async () => {
+test('a person creates an organization, renames it, schedules its deletion and cancels it', async () => {
   const bob = await api.signUp('Bob', null);
   const { slug } = await api.caller(bob.cookie, null).organization.create({ name: 'Ropes' });
   const caller = api.caller(bob.cookie, slug);

@@ -15,7 +15,7 @@ test('a procedure for members without a permission, or with one that does not ex
   expect(() => procedures.memberProcedure('app.read')).not.toThrow();
 });
 
-test('a scope that reads what the input may lack does not compile', () => {
+test('a scope that reads a field that the input may lack does not compile', () => {
   const app = z.object({ appId: appIdSchema });
   const anyApp = z.object({ appId: appIdSchema.optional() });
   expect(() => procedures.memberProcedure('app.read', { input: app, scope: byPlacement })).not.toThrow();

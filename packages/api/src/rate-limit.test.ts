@@ -54,7 +54,7 @@ function anotherProcess(limits: Partial<CallLimits>, cookies?: SignedCookies) {
   };
 }
 
-test('a token has so many calls, and is then told how long to wait', async () => {
+test('a token has a limit of calls, and its refusal says how long to wait', async () => {
   const { http } = await limited({ known: 3 });
   // The owner of a token is known after its first call.
   for (let call = 0; call < 4; call += 1) expect((await http(token)).status).toBe(200);
@@ -105,7 +105,7 @@ test('the document of the HTTP API is counted too', async () => {
   expect((await document()).status).toBe(429);
 });
 
-test('who guesses tokens is counted by address, and keeps nobody else out', async () => {
+test('guessed tokens are counted by address, and lock out no other caller', async () => {
   const { http } = await limited({ address: 3 });
   const guess = () => http(`flt_${Math.random()}`, '203.0.113.9');
   for (let call = 0; call < 3; call += 1) expect((await guess()).status).toBe(401);
@@ -168,7 +168,7 @@ async function flood(limits: Partial<CallLimits> = {}) {
   return besieged;
 }
 
-test('during a flood a signed-in person is let in by a process that never saw them', async () => {
+test('during a flood a process that never saw a signed-in person admits them', async () => {
   const besieged = await flood();
   expect((await besieged.trpc()).status).toBe(200);
   const fresh = anotherProcess({ addressless: 20 });
@@ -180,7 +180,7 @@ test('during a flood a signed-in person is let in by a process that never saw th
   expect((await blind.trpc()).status).toBe(429);
 });
 
-test('during a flood a person whose other cookies changed still confirms by passkey', async () => {
+test('during a flood a person with other changed cookies still confirms by passkey', async () => {
   const { auth } = await flood();
   const asked = await auth('/confirm/passkey', { cookie: `${cookie}; __Host-fairlead.passkey=challenge` });
   expect(asked.status).not.toBe(429);
@@ -208,7 +208,7 @@ test('during a flood of sign-ins a device that signed in before still does', asy
   expect((await auth('/sign-in/email', { cookie: '__Host-fairlead.device=made.up' })).status).toBe(429);
 });
 
-test('a signed cookie whose session has ended has no more than its own few calls', async () => {
+test('a signed cookie of an ended session has only its own small limit', async () => {
   const ended = await api.signUp('Ended', 'viewer');
   const { trpc, auth } = await limited({ signed: 3, known: 5 });
   const theirs = { cookie: ended.cookie };
@@ -222,7 +222,7 @@ test('a signed cookie whose session has ended has no more than its own few calls
   expect((await trpc(1, { cookie: again })).status).toBe(200);
 });
 
-test('one person with many sessions makes a process forget nobody else', async () => {
+test('one person with many sessions does not evict other people from a process', async () => {
   const cookies = { session: (headers: Headers) => headers.get('cookie'), device: () => null };
   const rateLimit = createRateLimit({
     limits: { ...generous, signed: 0 },

@@ -58,7 +58,7 @@ test('there are procedures to check', () => {
 });
 
 describe.each(procedures)('%s', (_path, def) => {
-  test('declares who may call it and what it answers', () => {
+  test('declares its callers and its output', () => {
     expect([...permissionSchema.options, 'public', 'signed_in']).toContain(def.meta?.access);
     expect(def.output, 'an output schema').toBeDefined();
   });
@@ -113,7 +113,7 @@ test.each(procedures.filter(([, def]) => def.meta?.access !== 'public'))(
   },
 );
 
-test.each(ofMembers)('%s is closed to those who are signed in but not members', async (path) => {
+test.each(ofMembers)('%s refuses signed-in people who are not members', async (path) => {
   const error = await call(path, stranger).then(
     () => null,
     (thrown: unknown) => thrown,

@@ -113,7 +113,7 @@ test.each(['project', 'environment'] as const)(
   },
 );
 
-test('who may read nothing anywhere has no lists, and who may everywhere sees all', async () => {
+test('without a permission there are no lists; with it everywhere a list shows all', async () => {
   const { caller } = await granted('viewer', { environmentId });
   await expect(caller.secret.listGroups()).rejects.toMatchObject(denied);
   const { cookie } = await api.signUp('Everywhere', 'viewer');
@@ -145,7 +145,7 @@ test('secrets of an app belong to its environment, shared ones to their project'
   await expect(inProject.secret.update({ owner, items })).rejects.toMatchObject(denied);
 });
 
-test('a developer of a project changes its apps, and gives nobody what they lack', async () => {
+test('a developer of a project changes its apps, and grants no permission that they lack', async () => {
   const { caller } = await granted('developer', { projectId });
   expect((await caller.app.update({ appId, branch: 'next' })).id).toBe(appId);
   await expect(caller.app.delete({ appId, confirmName: 'Shop' })).rejects.toMatchObject(denied);
@@ -168,7 +168,7 @@ test('an admin of a project gives roles in it, and none beyond it', async () => 
   expect(await caller.grant.delete({ grantId })).toEqual({ grantId });
 });
 
-test('a stream shows what its reader may see, and nothing beside it', async () => {
+test('a stream shows only rows that its reader may see', async () => {
   const { cookie } = await granted('viewer', { environmentId });
   const watch = async (topics: Parameters<ReturnType<typeof api.caller>['live']['watch']>[0]['topics']) => {
     const stream = await api.caller(cookie).live.watch({ topics });
@@ -197,7 +197,7 @@ test('a stream shows what its reader may see, and nothing beside it', async () =
   ).toMatchObject(denied);
 });
 
-test('what is judged is what is read: a second key beside the right one opens nothing', async () => {
+test('the checked row is the row that is read: a second key beside the right one opens nothing', async () => {
   const { caller } = await granted('admin', { environmentId });
   const both: { slug: string } = Object.assign({ slug: 'theirs' }, { appId });
   await expect(caller.app.get(both)).rejects.toMatchObject(denied);
@@ -267,7 +267,7 @@ function sampleOf(environment: string) {
   return { ...sample, ...latency, ...counts, ...sizes, serverId: parseId('srv', api.world.serverId) };
 }
 
-test('who is granted one environment acts there, and never on the one where the app was made', async () => {
+test('a grant for one environment never allows acts on the one where the app was made', async () => {
   const { organizationId, serverId } = api.world;
   const staging = newId('env');
   await api.world.system(async ({ tx }) => {
@@ -312,7 +312,7 @@ test('who is granted one environment acts there, and never on the one where the 
   await expect(caller.domain.attach({ appId, host: 'home.example.test' })).rejects.toMatchObject(denied);
 });
 
-test('a host leads to another path only for who may write all that it leads to already', async () => {
+test('a host gets another path only from a member who may write all of its paths', async () => {
   const { organizationId, serverId } = api.world;
   const staging = newId('env');
   await api.world.system(async ({ tx }) => {

@@ -21,7 +21,7 @@ const refusal = (code: string) =>
     cause: expect.objectContaining({ published: expect.objectContaining({ errorCode: code }) }),
   });
 
-test('a developer writes what only an admin may see, and only freshly signed in', async () => {
+test('a developer writes a value that only an admin with a fresh session may see', async () => {
   const items = [
     { name: 'OPEN', value: 'hunter2', sealed: false },
     { name: 'SHUT', value: 'hunter3' },

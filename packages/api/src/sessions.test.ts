@@ -20,7 +20,7 @@ afterAll(() => api.close());
 const timeout = 600_000;
 const nothing = z.object({});
 
-test('a session by password alone comes into no organization that requires two factors, and changes no factor', {
+test('a session by password enters no organization that requires two factors, and changes no factor', {
   timeout,
 }, async () => {
   const { leaks, calls } = await checkFactors(api, stage, apiRouter);
@@ -44,7 +44,7 @@ test('every stream ends with its access and is bounded', { timeout }, async () =
   expect(calls).toBeGreaterThan(20);
 });
 
-test('a stream that asks once and never again, and counts nowhere, is found', { timeout }, async () => {
+test('a stream that checks access only once, or is not counted, is found', { timeout }, async () => {
   const careless = memberStream('app.read').subscription(async function* ({
     ctx,
     signal,

@@ -48,7 +48,7 @@ test('only a person who may create and deploy an app inspects, and only on serve
   expect(api.live.inspected).toHaveLength(asked);
 });
 
-test('a server that is away, or whose agent cannot inspect, is an error and gets no query', async () => {
+test('a server that is offline, or with an agent that cannot inspect, is an error and gets no query', async () => {
   const asked = api.live.inspected.length;
   const change = (data: object) =>
     api.world.system(({ tx }) => tx.server.update({ where: { id: api.world.serverId }, data }));

@@ -24,7 +24,7 @@ const mint = (changes: Partial<NewToken> = {}, cookie = owner.cookie) =>
   api.caller(cookie).token.create({ name: 'CI', permissions: ['app.read', 'app.write'], ...changes });
 const repositoryUrl = 'https://git.example.test/shop.git';
 
-test('it does what it was made for, in its organization, and the log names it', async () => {
+test('it does its job in its organization, and the log names it', async () => {
   const { token, id } = await mint();
   const made = await api.tokenCaller(token).app.create({
     name: 'By token',
@@ -49,7 +49,7 @@ test('it does nothing else, although its person may', async () => {
   expect(await codeOf(api.caller(owner.cookie).server.list())).toBe('done');
 });
 
-test('it is made by who has just proven who they are, a service account’s too', async () => {
+test('creating one requires a fresh session, for a service account too', async () => {
   const { serviceAccountId } = await api.caller(owner.cookie).serviceAccount.create({ name: 'Weekly', role: 'viewer' });
   const token = { serviceAccountId, name: 'Main', permissions: ['app.read' as const] };
   const createBoth = async () => [
@@ -62,7 +62,7 @@ test('it is made by who has just proven who they are, a service account’s too'
   expect(await createBoth()).toEqual(['done', 'done']);
 });
 
-test('who manages members sees everybody’s tokens of this organization, ends them, and it is written down', async () => {
+test('a manager of members sees and revokes all tokens of this organization, and it is audited', async () => {
   const { token, id } = await mint({ name: 'Leaked' }, developer.cookie);
   const admin = await api.signUp('Admin', 'admin');
   const { items } = await api.caller(admin.cookie).member.listTokens();
@@ -142,14 +142,14 @@ test('it follows its person: fewer rights, then none', async () => {
   expect(await codeOf(api.tokenCaller(token).app.list({}))).toBe('token.invalid');
 });
 
-test('nobody makes one that may do more than they, and some things no token may', async () => {
+test('none has more permissions than its maker, and some no token may have', async () => {
   expect(await codeOf(mint({ permissions: ['server.delete'] }, developer.cookie))).toBe('token.beyond_own');
   for (const permission of ['secret.reveal', 'token.write', 'deployment.approve', 'role.write']) {
     expect(await codeOf(mint({ permissions: [permission] as never }))).toBe('input.invalid');
   }
 });
 
-test('who makes one is told what they may give it', async () => {
+test('its maker sees the permissions that they may give it', async () => {
   const { grantable } = await api.caller(developer.cookie).token.list();
   expect(grantable).toContain('app.write');
   for (const permission of ['server.delete', 'token.write', 'secret.reveal']) {
@@ -163,7 +163,7 @@ test('it opens its own organization only', async () => {
   expect(await codeOf(elsewhere.app.list({}))).toBe('organization.not_found');
 });
 
-test('with an address range it works from there, as a trusted proxy tells it, and from nowhere else', async () => {
+test('with an address range it works only from there, by a trusted proxy’s header', async () => {
   const { token } = await mint({ ipRanges: ['203.0.113.0/24', '2001:db8::/32'] });
   const from = (forwarded?: string) =>
     codeOf(
@@ -245,7 +245,7 @@ describe('a service account', () => {
     expect(await codeOf(api.tokenCaller(made.token).app.list({}))).toBe('token.invalid');
   });
 
-  test('has no more than its role, never an owner’s, and is made by who manages members', async () => {
+  test('has at most its role, never an owner’s, and is made by managers of members', async () => {
     const account = await accounts().create({ name: 'Reader', role: 'viewer' });
     const beyond = { ...account, name: 'Main', permissions: ['app.write' as const] };
     expect(await codeOf(accounts().createToken(beyond))).toBe('token.beyond_own');

@@ -32,7 +32,7 @@ async function eventsOf(userId: string): Promise<string[]> {
   return rows.map(({ kind }) => kind);
 }
 
-test('a password is kept by argon2id; one kept by scrypt still opens its account, and is kept anew', async () => {
+test('passwords are hashed by argon2id; one hashed by scrypt still works and is hashed again', async () => {
   const { email, userId } = await world.newAccount('Hash');
   const kept = async () => (await client().account.findFirstOrThrow({ where: { userId } })).password ?? '';
   expect(await kept()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -44,7 +44,7 @@ test('a password is kept by argon2id; one kept by scrypt still opens its account
   expect((await world.browser().signIn(email)).status).toBe(200);
 });
 
-test('a session is fresh for a quarter of an hour, and again once its person proved who they are', async () => {
+test('a session is fresh for a quarter of an hour, and again once its person confirms their identity', async () => {
   const { browser } = await signedIn('Fresh');
   const session = await browser.session();
   expect(() => requireFresh(session, new Date())).not.toThrow();
@@ -72,7 +72,7 @@ test('confirming a password is no place to guess it', async () => {
   expect(codes.filter((code) => code === 'request.too_many')).toHaveLength(20);
 });
 
-test('sessions are listed, ended one by one and all others at once; nobody ends a stranger’s', async () => {
+test('sessions are listed, ended one by one and all others together; a stranger’s cannot be ended', async () => {
   const { browser, email } = await signedIn('Many');
   const others = [world.browser(), world.browser(), world.browser()];
   for (const other of others) await other.signIn(email);
@@ -95,7 +95,7 @@ test('sessions are listed, ended one by one and all others at once; nobody ends 
   await eve.session();
 });
 
-test('a new password ends every other session and tells the person', async () => {
+test('a new password ends every other session and notifies the person', async () => {
   const { browser, email, userId } = await signedIn('Change');
   const other = world.browser();
   await other.signIn(email);
@@ -113,7 +113,7 @@ test('a new password ends every other session and tells the person', async () =>
   expect(await eventsOf(userId)).toContain('password_changed');
 });
 
-test('a device that an account does not know is told of by mail; one that it knows is not', async () => {
+test('a sign-in from an unknown device sends a mail; one from a known device does not', async () => {
   const { browser, email } = await signedIn('Device');
   expect(world.inbox.to(email)).toEqual([]);
   await browser.signIn(email);
@@ -126,7 +126,7 @@ test('a device that an account does not know is told of by mail; one that it kno
   expect(world.inbox.to(email)).toHaveLength(2);
 });
 
-test('a forgotten password is set anew by a link that works once, for half an hour, and ends all sessions', async () => {
+test('a password reset link works once, for half an hour, and ends all sessions', async () => {
   const { browser, email, userId } = await signedIn('Forgot');
   await world.auth.account.requestReset(new Headers(), { email: email.toUpperCase() });
   const token = tokenIn(await world.inbox.next(email), 'reset-password');
@@ -152,7 +152,7 @@ test('a forgotten password is set anew by a link that works once, for half an ho
   await expect(reset(verify)).rejects.toMatchObject({ code: 'account.link_invalid' });
 });
 
-test('asking for a new password tells nobody whose address it is, and floods no mailbox', async () => {
+test('a password reset request does not reveal accounts, and floods no mailbox', async () => {
   const { email } = await world.newAccount('Quiet');
   expect(await world.auth.account.requestReset(new Headers(), { email: 'nobody@example.test' })).toBe(undefined);
   for (let time = 0; time < 6; time += 1) {
@@ -171,7 +171,7 @@ test('asking for a new password tells nobody whose address it is, and floods no 
   }
 });
 
-test('an address changes once the mail to it was answered, and the old one is told', async () => {
+test('an address changes once its mail is confirmed, and the old address is notified', async () => {
   const { browser, email, userId } = await signedIn('Mover');
   const asker = await browser.asker();
   const wanted = 'moved@example.test';
@@ -192,7 +192,7 @@ test('an address changes once the mail to it was answered, and the old one is to
   expect(world.inbox.to(taken)).toEqual([]);
 });
 
-test('a code of the authenticator app is asked for once it was confirmed; recovery codes work once', async () => {
+test('a code of the authenticator app is required once it was confirmed; recovery codes work once', async () => {
   const { browser, email, userId } = await signedIn('Codes');
   const { account } = world.auth;
   const setup = await account.beginTwoFactor(await browser.asker());
@@ -265,7 +265,7 @@ test('codes cannot be guessed by starting over', async () => {
   expect((await browser.send('POST', '/two-factor/verify-totp', { code: totpOf(secret, 30_000) })).status).toBe(200);
 });
 
-test('who runs the server can let a locked-out person in again', async () => {
+test('the operator of the server can recover a locked-out person’s account', async () => {
   const { browser, email, userId } = await signedIn('Locked');
   const { secret } = await world.auth.account.beginTwoFactor(await browser.asker());
   await world.auth.account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });

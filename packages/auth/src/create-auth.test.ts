@@ -72,7 +72,7 @@ test('a wrong password and an unknown address get the same answer', async () => 
   expect(await wrong.json()).toEqual(await unknown.json());
 });
 
-test('nobody can make an account over HTTP', async () => {
+test('no account can be made over HTTP', async () => {
   const response = await post('/sign-up/email', { name: 'Eve', email: 'eve@example.test', password: ada.password });
   expect(response.ok).toBe(false);
   const rows = await db.database.system('a test', (tx) => tx.user.findMany({ select: { email: true } }));
@@ -172,7 +172,7 @@ test('strangers cannot lock an owner out of a device that signed in before, and 
   expect(await owner.right({ cookie })).toBe(429);
 });
 
-test('an owner who signs in hands strangers no new allowance', async () => {
+test('an owner’s sign-in gives strangers no new attempts', async () => {
   const owner = await newAccount('Generous');
   const cookie = await owner.device();
   for (let time = 0; time < failuresMax; time += 1) expect(await owner.attempt('guess')).toBe(401);
@@ -200,7 +200,7 @@ test('a crowd of known addresses shares one allowance, and its end closes no kno
   expect(await from('203.0.113.9', 'a long enough one', { cookie })).toBe(200);
 });
 
-test('an address that nobody has is counted like any other', async () => {
+test('an address without an account is counted like any other', async () => {
   const body = { email: 'nobody@example.test', password: 'guess' };
   const statuses: number[] = [];
   for (let attempt = 0; attempt <= failuresMax; attempt += 1)
@@ -209,7 +209,7 @@ test('an address that nobody has is counted like any other', async () => {
   expect(statuses.at(-1)).toBe(429);
 });
 
-test('what is no guess is not counted, and a right password forgets the wrong ones', async () => {
+test('a request that is no guess is not counted, and the right password resets failed attempts', async () => {
   const linus = await newAccount('Linus');
   for (let time = 0; time < 12; time += 1) {
     expect(await linus.attempt('guess', { origin: 'https://evil.example.test', cookie: 'a=b' })).toBe(403);
@@ -220,7 +220,7 @@ test('what is no guess is not counted, and a right password forgets the wrong on
   }
 });
 
-test('behind a trusted proxy each address has its own share, and what the proxy was told counts for nothing', async () => {
+test('behind a trusted proxy each address has its own limit, and a forwarded address from the client is ignored', async () => {
   const behind = createAuth(options({ trustedProxies: ['10.0.0.0/8'] }));
   const attempt = (forwarded: string, at: number) =>
     behind.handler(
@@ -237,7 +237,7 @@ test('behind a trusted proxy each address has its own share, and what the proxy 
   expect((await attempt('203.0.113.8, 10.0.0.1', 99)).status).toBe(401);
 });
 
-test('nothing of the library is open but what is on the list', async () => {
+test('only listed paths of the library are open', async () => {
   const cookie = cookieOf(await signIn());
   const endpoints = Object.values(buildLibrary(options()).api) as readonly {
     path?: string;
@@ -279,7 +279,7 @@ test('a sign-in is an address and a password: nothing else is passed on, and not
   }
 });
 
-test('over https the cookie belongs to this host alone; over http to this port as far as cookies can', async () => {
+test('over https the cookie belongs to this host only; over http to this port as far as cookies can', async () => {
   const cookies = (await signIn()).headers.getSetCookie();
   expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual([
     '__Host-fairlead.session_token',

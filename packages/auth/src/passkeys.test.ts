@@ -42,7 +42,7 @@ test('a passkey is open while strangers have closed the password', async () => {
   expect((await signInByPasskey(browser, device)).status).toBe(200);
 });
 
-test('a device that asked nobody, another site, an old answer and an unknown key open nothing', async () => {
+test('a passkey without user verification, of another site, replayed or with an unknown key is refused', async () => {
   const { browser, device } = await personWithPasskey('Liar');
   expect((await addPasskey(browser, createAuthenticator(), { isVerified: false })).status).toBe(401);
   expect((await addPasskey(browser, createAuthenticator(), { origin: 'https://evil.example.test' })).status).toBe(401);
@@ -113,7 +113,7 @@ test('a page of another origin adds no passkey with the cookie', async () => {
   expect(answer.status).toBe(403);
 });
 
-test('a session that a passkey proved has a second factor, one by password alone has none', async () => {
+test('a session by passkey has a second factor, one by password has none', async () => {
   const { browser, device, email } = await personWithPasskey('Factor');
   const factors = async (of: Browser) => (await of.session()).user;
   expect(await factors(browser)).toMatchObject({ hasSecondFactor: true, hasAuthenticatorApp: false });
@@ -134,7 +134,7 @@ test('a session that a passkey proved has a second factor, one by password alone
   for (const each of [browser, byPassword, byPasskey]) expect((await factors(each)).hasSecondFactor).toBe(false);
 });
 
-test('a link by mail to an address that nobody had proven ends every way in that was prepared before', async () => {
+test('a link by mail to an unconfirmed address ends every way to sign in that was added before', async () => {
   const { device, email, userId, browser } = await personWithPasskey('Squatter');
   const { account } = world.auth;
   const setup = await account.beginTwoFactor(await browser.asker());

@@ -189,7 +189,7 @@ test('no link goes to an address that was never confirmed, nor with a factor tha
   expect(await client().accountLink.count({ where: { userId } })).toBe(0);
 });
 
-test('a link restores for seven days, opens nothing else, and yields to whoever runs the server', async () => {
+test('a restore link works for seven days, opens nothing else, and yields to the server’s operator', async () => {
   const first = await victim('Late');
   await takeByPasskey(first.thief);
   const late = tokenIn(await mailWith(first.email, 'A passkey was added'), 'restore-account');
@@ -208,7 +208,7 @@ test('a link restores for seven days, opens nothing else, and yields to whoever 
   expect(await outcomeOf(restore(token))).toBe('account.link_invalid');
 });
 
-test('what a thief adds between the command of the server and the use of its link does not stay', async () => {
+test('factors that a thief adds between the server’s command and the use of its link are removed', async () => {
   const theft = await victim('Between');
   const { account } = world.auth;
   const { thief, email, userId } = theft;

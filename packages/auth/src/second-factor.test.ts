@@ -146,7 +146,7 @@ test('a session that proved nothing ends with the first passkey; one that proved
   expect((await other.session()).user.hasSecondFactor).toBe(true);
 });
 
-test('removing a factor asks the other sessions for one again, and with the last one the recovery codes go', async () => {
+test('removing a factor requires the other sessions to prove one again; removing the last deletes the recovery codes', async () => {
   const { browser, device, email, userId } = await withPasskey('Remover');
   const { account } = world.auth;
   const other = world.browser();
@@ -197,7 +197,7 @@ test('a code of the app proves the open session once, and guesses are counted', 
   expect(guesses.at(-1)).toBe('request.too_many');
 });
 
-test('the operator of the server lets a person in again who lost every factor', async () => {
+test('the operator of the server recovers the account of a person who lost every factor', async () => {
   const { userId, email, device } = await withPasskey('Lost');
   const { path } = await world.auth.account.recover({ userId, removeSecondFactors: true });
   const [, token = ''] = path.split('=');

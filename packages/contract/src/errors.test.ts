@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { AppError, errorCodes, errorTable, isErrorCode } from './errors.ts';
 
-test('every code names a feature and what is wrong, and says it in whole sentences', () => {
+test('every code names a feature and a problem, and has a message of whole sentences', () => {
   for (const code of errorCodes) {
     expect(code).toMatch(/^[a-z_]+\.[a-z_]+$/);
     expect(errorTable[code].message, code).toMatch(/^[A-Z].*\.$/);
@@ -18,7 +18,7 @@ test('a code of a newer agent is not taken for one of ours', () => {
   expect(isErrorCode('toString')).toBe(false);
 });
 
-test('an error carries its code, its sentence and what it is about', () => {
+test('an error carries its code, its sentence and its details', () => {
   const error = new AppError('app.not_found', { appId: 'app_1' });
   expect(error).toMatchObject({ name: 'AppError', code: 'app.not_found', details: { appId: 'app_1' } });
   expect(error.message).toBe(errorTable['app.not_found'].message);

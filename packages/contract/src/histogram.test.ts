@@ -45,7 +45,7 @@ test('merging parts is the same as recording the whole', () => {
   expect(quantileUs(mergeHistograms([]), 0.5)).toBeNull();
 });
 
-test('merging never leaves what can be stored and read again', () => {
+test('merged histograms can always be stored and read again', () => {
   const huge: Histogram = { counts: new Map([[5, Number.MAX_SAFE_INTEGER]]), sumUs: Number.MAX_SAFE_INTEGER };
   const merged = mergeHistograms([huge, huge, record([5])]);
   expect(decodeHistogram(encodeHistogram(merged))).toEqual(huge);

@@ -12,7 +12,7 @@ test('a topic survives its way through a query string', () => {
   }
 });
 
-test('what is no topic is refused', () => {
+test('an unknown topic is refused', () => {
   for (const bad of ['', ':', 'app', 'app:', 'app:srv_abc', 'member:mem_abc', 'app:app_../x']) {
     expect(parseLiveTopic(bad), bad).toBeNull();
   }

@@ -64,7 +64,7 @@ test('no rows are no load, and a row that lacks a column is refused', async () =
   await expect(lacking).rejects.toThrow('lacks the column name');
 });
 
-test('the planner is told of what was loaded', async () => {
+test('the planner has statistics of the loaded rows', async () => {
   await analyzeTables(db.url);
   const [row] = await db.database.system(
     'test',

@@ -101,7 +101,7 @@ test('data of another major version is refused, not touched', async () => {
   await expect(start()).rejects.toMatchObject({ code: 'version_mismatch' });
 });
 
-test('a cluster whose making was interrupted is made anew', async () => {
+test('a cluster with an interrupted initdb is made again', async () => {
   await mkdir(join(dataDir, 'cluster', 'base'), { recursive: true });
   const { url } = await start();
   expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);

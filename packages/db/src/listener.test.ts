@@ -51,7 +51,7 @@ test('notices arrive in order on their own channel, from the moment that listen 
   await stopSecond();
 });
 
-test('who stopped listening hears no more, others on the channel still do', async () => {
+test('a closed listener gets no more notices, others on the channel still do', async () => {
   const [leaving, staying] = [inbox(), inbox()];
   const leave = await db.database.listen('shared', leaving.handlers);
   const stop = await db.database.listen('shared', staying.handlers);
@@ -62,7 +62,7 @@ test('who stopped listening hears no more, others on the channel still do', asyn
   await stop();
 });
 
-test('a lost connection comes back, tells of the gap and goes on', async () => {
+test('a lost connection is restored, and the gap is reported', async () => {
   const box = inbox();
   const stop = await db.database.listen('mended', box.handlers);
   await notify('mended', 'before');

@@ -55,7 +55,7 @@ test('no scope reaches a partition past its parent', async () => {
   }
 });
 
-test('partitions are made a week ahead, once, and back as far as asked', async () => {
+test('partitions are made a week ahead, once, and back as far as requested', async () => {
   const now = new Date();
   const ensure = (from?: Date) => db.database.system('test', (tx) => ensureMetricPartitions(tx, now, from));
   await ensure();

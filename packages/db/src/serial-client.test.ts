@@ -32,7 +32,7 @@ async function askAtOnce(client: pg.Client) {
   }
 }
 
-test('queries asked at once are sent one after another, and a failed one holds up none', async () => {
+test('concurrent queries are sent one after another, and a failed one blocks none', async () => {
   const { outcomes, warnings } = await askAtOnce(new SerialClient({ connectionString: db.url }));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(outcomes[2]).toMatchObject({ value: { rows: [[3]] } });

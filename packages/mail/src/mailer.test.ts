@@ -40,7 +40,7 @@ test('a mail arrives as text and as HTML, with its link in both', async () => {
   expect(mail.match(/https:\/\/fairlead\.example\.test\/join/g)?.length).toBeGreaterThanOrEqual(2);
 });
 
-test('what somebody named themselves stays text, and no header grows out of it', async () => {
+test('a user-chosen name stays text and cannot inject a header', async () => {
   await mailer().send({
     to: 'ada@example.test',
     subject: 'From <b>Eve\r\nBcc: all@example.test',

@@ -46,7 +46,7 @@ test.each([
   ['not an address', false],
 ])('%s may be called: %s', (address, allowed) => expect(createAddressGuard([])(address)).toBe(allowed));
 
-test('what the operator opened may be called, and nothing beside it', () => {
+test('only addresses that the operator opened may be called', () => {
   const mayCall = createAddressGuard(['10.0.0.0/24', 'fd00::5']);
   expect(['10.0.0.9', '10.0.1.9', 'fd00::5', 'fd00::6', '::ffff:10.0.0.9'].map(mayCall)).toEqual([
     true,
@@ -57,7 +57,7 @@ test('what the operator opened may be called, and nothing beside it', () => {
   ]);
 });
 
-test('a name that leads to this machine is refused however it is written, and nothing is asked of it', async () => {
+test('a name that resolves to this machine is refused in any spelling, without a request', async () => {
   const outbound = createOutbound({ allowed: [], resolve: async () => [{ address: '127.0.0.1', family: 4 }] });
   for (const host of [
     'git.example.test',
@@ -89,7 +89,7 @@ test('a redirect is answered, not followed', async () => {
   expect((await outbound.get(`http://127.0.0.1:${port}/away`)).status).toBe(302);
 });
 
-test('too much, too late and nobody there are errors', async () => {
+test('a too large response, a timeout and an unreachable host are errors', async () => {
   const outbound = createOutbound({ allowed: ['127.0.0.1'], bodyBytesMax: 2000, timeoutMs: 300 });
   await expect(outbound.get(`http://127.0.0.1:${port}/large`)).rejects.toMatchObject({ code: 'too_large' });
   await expect(outbound.get(`http://127.0.0.1:${port}/silent`)).rejects.toMatchObject({ code: 'unreachable' });

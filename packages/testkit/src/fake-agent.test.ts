@@ -58,7 +58,7 @@ test('the agent signs its enrolment and its hello with the key it presents', asy
   await link.close();
 });
 
-test('an end is told with its close code and the error that was named before', async () => {
+test('an end has its close code and the error that was sent before', async () => {
   answer = (_, socket) => {
     queueMicrotask(() => socket.close(1008, 'link.server_unknown'));
     return { case: 'error', value: { code: 'link.server_unknown' } };

@@ -153,7 +153,7 @@ describe('every call that reads', () => {
     };
   });
 
-  test.each(reading)('$procedure answers what its schema says', async ({ procedure, path }) => {
+  test.each(reading)('$procedure answers as its schema says', async ({ procedure, path }) => {
     const query = new URLSearchParams(queries[procedure]).toString();
     const { status, body } = await call('GET', `${path}?${query}`);
     expect({ status, body }).toMatchObject({ status: 200 });
@@ -216,7 +216,7 @@ describe('a refusal is a problem document with our code', () => {
   });
 });
 
-test('words of a query and of a body become what the schema asks for, and nothing else does', () => {
+test('text of a query and of a body becomes the types of the schema, and nothing else does', () => {
   const schema = toJsonSchema(
     z.object({
       limit: z.number().int(),

@@ -34,7 +34,7 @@ async function upload(bytes: Buffer, options: { app?: string; headers?: Record<s
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-test('what was uploaded is deployed by its digest', async () => {
+test('an upload is deployed by its digest', async () => {
   expect(await upload(body)).toEqual({ status: 200, body: { digest, sizeBytes: body.length } });
   const deployed = await api.tokenCaller(token).deployment.create({ appId: appId as never, uploadDigest: digest });
   expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
@@ -47,7 +47,7 @@ async function stored(): Promise<string[]> {
   return digests;
 }
 
-test('what is refused for its digest or its length leaves nothing on the disk', async () => {
+test('an upload with a wrong digest or length leaves nothing on the disk', async () => {
   const other = gzipSync('another folder');
   expect(await upload(other, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).toMatchObject({
     status: 400,
@@ -59,7 +59,7 @@ test('what is refused for its digest or its length leaves nothing on the disk', 
   expect(await stored()).toHaveLength(2);
 });
 
-test('what is no tar.gz, broke off, or is for nobody’s app is refused', async () => {
+test('an upload that is no tar.gz, is incomplete, or is for no app is refused', async () => {
   expect((await upload(Buffer.from('plain'))).status).toBe(400);
   expect((await upload(body, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).status).toBe(400);
   const longer = { 'content-length': `${body.length + 1}` };

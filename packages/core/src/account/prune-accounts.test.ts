@@ -14,7 +14,7 @@ afterAll(() => db.drop());
 const dayMs = 24 * 60 * 60_000;
 const ago = (ms: number) => new Date(world.clock.now().getTime() - ms).toISOString();
 
-test('what happened to an account goes at its age, ended sessions after a week, and nothing sooner', async () => {
+test('account events are deleted at their age, ended sessions after a week, and nothing sooner', async () => {
   const { userId } = await testAccount(world, 'Ada');
   const ages = { old: accountEventsKeptMs + 1000, kept: accountEventsKeptMs - 1000 };
   for (const [id, age] of Object.entries(ages)) {
@@ -71,7 +71,7 @@ test('attempts to sign in and challenges go when they count no more, and are fou
   );
 });
 
-test('nobody above organizations reads what happened to whom', async () => {
+test('system scope cannot read account events', async () => {
   const read = world.system(({ tx }) => tx.$queryRaw`SELECT kind FROM account_event`);
   await expect(read).rejects.toThrow(/permission denied/);
 });

@@ -27,7 +27,7 @@ test('the status of an app follows from its facts', () => {
   );
 });
 
-test('a slug keeps what of a name can be in an address, and steps aside when it is taken', () => {
+test('a slug keeps the characters that a URL may have, and gets a suffix if it is taken', () => {
   expect(toSlug('Shop – Café №2')).toBe('shop-cafe-no2');
   expect(toSlug('店')).toBe('');
   expect(pickSlug('shop', new Set())).toBe('shop');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('the server is told at once how many copies to run', async () => {
+test('the server gets the new number of copies immediately', async () => {
   const { appId, deploymentId } = await world.createApp('Scales', { host: 'scales.example.test' });
   await world.advance(deploymentId ?? '');
   await world.finish(deploymentId ?? '');

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('how requests reach the instances is told at once, as a version of its own, and part by part', async () => {
+test('traffic settings take effect immediately, as a version of their own, and part by part', async () => {
   const created = await world.createApp('Busy', { host: 'busy.example.test' });
   const appId = parseId('app', created.appId);
   await world.advance(created.deploymentId ?? '');

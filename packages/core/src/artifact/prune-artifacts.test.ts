@@ -51,7 +51,7 @@ const held = async () => {
   return rows.map(({ digest }) => digest.at(-1));
 };
 
-test('what no kept release needs goes a day after it was last needed, and not before', async () => {
+test('an artifact that no kept release needs is deleted a day after its last use, and not before', async () => {
   for (const letter of ['a', 'b', 'c']) await deploy(letter);
   // Artifact of a build that never became a release.
   await store('f');
@@ -63,7 +63,7 @@ test('what no kept release needs goes a day after it was last needed, and not be
   expect(await held()).toEqual(['b', 'c']);
 });
 
-test('what is needed again within the grace stays, and its time begins anew', async () => {
+test('an artifact that is needed again within the grace stays, and its grace restarts', async () => {
   await store('d');
   expect(await prune()).toEqual([]);
   world.clock.forward(dayMs - 1000);
@@ -90,7 +90,7 @@ test('an upload stays as long as its deployment waits or is under way, however l
   expect(await prune()).toEqual(['e']);
 });
 
-test('each organization loses only what itself no longer needs, though another needs the same', async () => {
+test('each organization loses only its own unneeded artifacts, even if another needs the same', async () => {
   const other = await testWorld(db.database, 'other', world.clock);
   await other.system((ctx) =>
     recordArtifact(forOrganization(ctx, other.organizationId), { digest: digestOf('c'), kind: 'build', sizeBytes: 9 }),

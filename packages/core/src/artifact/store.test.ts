@@ -26,7 +26,7 @@ const storedBytes = async () => {
 };
 const files = async () => (await readdir(join(dir, organizationId))).length;
 
-test('an organization stores no more than it may, in however many uploads, and nothing of what is refused', async () => {
+test('an organization stores no more than its quota, in any number of uploads, and nothing of a refused one', async () => {
   const store = createFolderArtifactStore(dir, { organizationBytesMax: 1000, freeBytesMin: 0 });
   expect((await store.add(organizationId, bytes(600, 1))).kind).toBe('whole');
   expect(await store.add(organizationId, bytes(600, 2))).toEqual({ kind: 'no_room' });
@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('a file that no row tells of is an orphan once the grace has passed, also of an organization that is gone', async () => {
+test('a file without a row is an orphan once the grace has passed, also of a deleted organization', async () => {
   const store = createFolderArtifactStore(dir);
   const ids = [world.organizationId, organizationId];
   const hexes: string[] = [];

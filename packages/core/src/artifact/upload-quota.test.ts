@@ -40,14 +40,14 @@ async function uploadAtOnce(spare: number, reserves: boolean, others = 0): Promi
   return free;
 }
 
-test('uploads at once leave the reserve of the disk alone and use what is beside it', async () => {
+test('concurrent uploads leave the reserve of the disk free and use the rest', async () => {
   expect(await uploadAtOnce(64 * MiB, false)).toBeLessThan(freeBytesMin);
   expect(await uploadAtOnce(64 * MiB, true)).toBe(freeBytesMin);
   expect(await uploadAtOnce(1000 * MiB, true)).toBe(freeBytesMin);
   expect(await uploadAtOnce(0, true)).toBe(freeBytesMin);
 });
 
-test('what others write meanwhile is seen at the next measurement', async () => {
+test('writes of other processes are seen at the next measurement', async () => {
   const free = await uploadAtOnce(1000 * MiB, true, 200);
   expect(free).toBeGreaterThanOrEqual(freeBytesMin - 64 * MiB);
   expect(free).toBeLessThanOrEqual(freeBytesMin);

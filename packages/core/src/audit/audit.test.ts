@@ -55,7 +55,7 @@ test('changes that commit at the same time get one place in the chain each', asy
   expect(sequences).toEqual(Array.from({ length: sequences.length }, (_, index) => sequences.length - index));
 });
 
-test('what is rolled back leaves neither an event nor a gap', async () => {
+test('a rolled-back change leaves neither an event nor a gap', async () => {
   await write('kept');
   const { head } = await verify();
   const failed = world.tenant(async (ctx) => {
@@ -126,7 +126,7 @@ test('an event that was put in past the chain is found', async () => {
   expect(await verify()).toMatchObject({ whole: false, broken: { sequence: null, reason: 'unlinked' } });
 });
 
-test('a chain cut off or made anew holds together, but not against a head that was written down', async () => {
+test('a truncated or rebuilt chain is consistent, but differs from a recorded head', async () => {
   for (const label of ['one', 'two', 'three']) await write(label);
   const { head } = await verify();
   if (head === null) throw new Error('a head was expected');
@@ -199,7 +199,7 @@ test('a cell cannot end its row nor run as a formula', () => {
   expect(csvCell('@SUM(A1)')).toBe("'@SUM(A1)");
 });
 
-test('only what changed is written of a change of settings', () => {
+test('a change of settings records only changed fields', () => {
   expect(changedFields({ name: 'a', port: 1, list: ['x'] }, { name: 'b', port: undefined, list: ['x'] })).toEqual({
     before: { name: 'a' },
     after: { name: 'b' },

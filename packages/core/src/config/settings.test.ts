@@ -49,7 +49,7 @@ test('a difference shows commands as lines', () => {
   ]);
 });
 
-test('the commands of all environments are those that an artifact has to run, apart from what its plan starts', () => {
+test('an artifact’s commands are those of all environments, without its plan’s', () => {
   const start = ['node', 'server.js'];
   const production = settingsSchema.parse({
     startCommand: start,

@@ -82,7 +82,7 @@ async function opened(serverId: string, sealed: Uint8Array): Promise<Record<stri
   return Object.fromEntries(bundle.secrets.map(({ name, value }) => [name, Buffer.from(value).toString('utf8')]));
 }
 
-test('a deploy key reaches the server that builds, sealed to it alone, and no other server of the app', async () => {
+test('a deploy key reaches only the server that builds, sealed to it, and no other server of the app', async () => {
   await setUrl('ssh://git@git.example.test/shop.git');
   const view = await world.tenant((ctx) =>
     rotateKey(ctx, { appId, knownHosts: 'git.example.test ssh-ed25519 AAAA' }, world.keys),
@@ -100,7 +100,7 @@ test('a deploy key reaches the server that builds, sealed to it alone, and no ot
   expect((await stateOf(world.serverId)).requires).toContain('build.plan');
 });
 
-test('only what fits the source is sent: a registry password never to a clone, a repository password never to a pull', async () => {
+test('only a credential that fits the source is sent: a registry password never to a clone, a repository password never to a pull', async () => {
   for (const kind of ['https', 'registry'] as const) {
     const host = kind === 'registry' ? 'registry.example.test' : 'git.example.test';
     const credential = { appId, kind, host, username: `of-${kind}`, password: `word-of-${kind}` };

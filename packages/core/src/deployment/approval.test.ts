@@ -91,7 +91,7 @@ test('redeploying and rolling back wait too', async () => {
   expect((await get(back.deploymentId)).state).toBe('queued');
 });
 
-test('who asked cannot approve, and not by a token either', async () => {
+test('the requester cannot approve, and not by a token either', async () => {
   const id = await deploy();
   await expect(world.tenant((ctx) => approveDeployment(ctx, ref(id)))).rejects.toMatchObject({ code: 'approval.own' });
   await expect(world.tenant((ctx) => refuseDeployment(ctx, ref(id)))).rejects.toMatchObject({ code: 'approval.own' });
@@ -101,7 +101,7 @@ test('who asked cannot approve, and not by a token either', async () => {
   expect((await get(id)).approval?.state).toBe('pending');
 });
 
-test('who made a machine’s token cannot approve what it asks for, and somebody else can', async () => {
+test('the maker of a machine’s token cannot approve its request, and another member can', async () => {
   const tokenId = await world.tenant(async (ctx) => {
     const account = await createServiceAccount(ctx, { name: `CI ${count}`, role: 'deployer' }, ownerRights);
     const minted = {
@@ -138,7 +138,7 @@ test('refusing cancels it, for good', async () => {
   await expect(approve(id)).rejects.toMatchObject({ code: 'approval.not_pending' });
 });
 
-test('what was cancelled or superseded cannot be approved any more', async () => {
+test('a cancelled or superseded deployment cannot be approved any more', async () => {
   const first = await deploy();
   const newer = await deploy();
   await expect(approve(first)).rejects.toMatchObject({ code: 'approval.not_pending' });
@@ -200,7 +200,7 @@ test('the sweep leaves it waiting, and a deployment that ends does not start it'
   expect((await get(waiting)).state).toBe('queued');
 });
 
-test('protection that comes holds back what waits already, and when it goes nothing is let through', async () => {
+test('new protection holds back queued deployments, and its removal approves none of them', async () => {
   await protect(false);
   const id = await deploy();
   expect((await get(id)).approval).toBeNull();
@@ -230,7 +230,7 @@ test('protecting, approving and refusing are in the audit log', async () => {
   expect(settings.length).toBeGreaterThan(0);
 });
 
-test('what somebody else approves stays what it was until it is built; its name and branch are free', async () => {
+test('a deployment in review stays what it was until it is built; its name and branch may change', async () => {
   const id = await deploy();
   const change = (changes: object) =>
     world.tenant((ctx) => updateApp(ctx, { appId: parseId('app', appId), ...changes }));

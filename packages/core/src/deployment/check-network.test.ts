@@ -50,7 +50,7 @@ async function narrowedApp(name: string) {
   return { appId, set, rollBack, advance };
 }
 
-test('a release that waits fails when what it opens is closed meanwhile, and not when it is asked for again', async () => {
+test('a waiting release fails if its network access is closed meanwhile, and not if it is requested again', async () => {
   const { set, rollBack, advance } = await narrowedApp('closed meanwhile');
   await set(ports(1, 2));
   const waiting = await rollBack();

@@ -51,7 +51,7 @@ function asApp(id: string) {
   return id as Parameters<typeof createDeployment>[1]['appId'];
 }
 
-test('a deployment is built, rolled out and made live; the server is told at every turn', async () => {
+test('a deployment is built, rolled out and made live; the server gets every new state', async () => {
   expect(await get(first)).toMatchObject({
     state: 'queued',
     number: 1,
@@ -105,7 +105,7 @@ test('a deployment is built, rolled out and made live; the server is told at eve
   });
 });
 
-test('a failed build keeps its sentence and what was live', async () => {
+test('a failed build keeps its sentence and the live release', async () => {
   await goLive(first);
   const serving = await liveReleaseId();
   const second = await deploy();
@@ -123,7 +123,7 @@ test('a failed build keeps its sentence and what was live', async () => {
   expect(await liveReleaseId()).toBe(serving);
 });
 
-test('a failed roll-out takes its candidate away and keeps what was live', async () => {
+test('a failed roll-out removes its candidate and keeps the live release', async () => {
   await goLive(first);
   const serving = await liveReleaseId();
   const second = await deploy();
@@ -236,7 +236,7 @@ test('a newer deployment supersedes those that still wait, and waits itself for 
   expect(rest.nextCursor).toBeNull();
 });
 
-test('when its worker died, another one takes the lease and tells the server again', async () => {
+test('if its worker died, another one takes the lease and notifies the server again', async () => {
   await world.advance(first, 'worker-1');
   const before = await numberOf();
   const lease = () =>

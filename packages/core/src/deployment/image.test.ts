@@ -36,7 +36,7 @@ async function start(appId: Awaited<ReturnType<typeof appOf>>): Promise<string> 
   return deploymentId;
 }
 
-test('an image of a registry goes live under its own name, and the agent is told that it is an image', async () => {
+test('an image of a registry goes live under its own name, and the agent gets its kind', async () => {
   await can(['build.plan', 'container']);
   const image = 'registry.example/shop:2';
   const appId = await appOf('shop', { builder: 'image', image });
@@ -64,7 +64,7 @@ test('where no engine answers, a deployment says where to install one instead of
   expect(ended.failureMessage).toMatch(/no container engine that answers.*Install Docker on /);
 });
 
-test('an engine that goes away while the image is built is told as such', async () => {
+test('an engine that stops while the image is built is reported as such', async () => {
   await can(['build.plan', 'container']);
   const deploymentId = await start(await appOf('tug', { builder: 'dockerfile' }));
   await can(['build.plan']);
@@ -76,7 +76,7 @@ test('an engine that goes away while the image is built is told as such', async 
   expect(ended.failureMessage).toContain('Install Docker');
 });
 
-test('an app with a socket is told that a container has none: when it is set, or once an image was made of it', async () => {
+test('an app with a socket gets an error for containers: when it is set, or once an image was built', async () => {
   await can(['build.plan', 'container', 'socket']);
   const appId = await appOf('pipe', { listen: 'socket' });
   const asContainer = world.tenant((ctx) => updateConfig(ctx, { appId, settings: { builder: 'dockerfile' } }));

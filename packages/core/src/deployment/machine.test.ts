@@ -119,7 +119,7 @@ describe('one server', () => {
     expect(result.actions).toEqual(['bump_servers', 'start_next']);
   });
 
-  test('a failure keeps the words of the server and changes nothing there', () => {
+  test('a failure keeps the server’s message and changes nothing there', () => {
     const inBuild = step(machine('building'), built({ kind: 'failed', failure }), now);
     expect(inBuild).toMatchObject({ machine: { state: 'failed' }, failure });
     const inRollout = run(begun(one), rollFailed('srv_a'));
@@ -127,7 +127,7 @@ describe('one server', () => {
     expect(statesOf(inRollout.machine)).toEqual(['srv_a failed']);
   });
 
-  test('work that the server dropped by itself is a failure, and an agent that is away is told apart', () => {
+  test('work that the server dropped is a failure, with a different code for an offline agent', () => {
     expect(step(machine('building'), built({ kind: 'cancelled' }), now).failure?.code).toBe('deployment.interrupted');
     expect(run(begun(one), rolled('srv_a', 'cancelled')).failure?.code).toBe('deployment.interrupted');
     const late = machine('building', { deadlineAt: now });
@@ -237,14 +237,14 @@ describe('every state with every event', () => {
     overdue(['srv_a', 'srv_b', 'srv_c']),
   ];
 
-  test('what is over stays over, whatever comes', () => {
+  test('a finished deployment ignores every event', () => {
     for (const before of shapes.filter(({ state }) => isFinished(state))) {
       for (const event of events)
         expect(step(before, event, now)).toEqual({ machine: before, failure: null, actions: [] });
     }
   });
 
-  test('whatever waits has a deadline, what ends tells its servers, and no server is left between two releases', () => {
+  test('every waiting state has a deadline, every end notifies its servers, and no server is left between two releases', () => {
     for (const before of shapes.filter(({ state }) => !isFinished(state))) {
       for (const event of events) {
         const { machine: after, actions } = step(before, event, now);
@@ -265,7 +265,7 @@ describe('every state with every event', () => {
     }
   });
 
-  test('left alone, everything under way is over after three deadlines', () => {
+  test('without events, every running deployment ends after three deadlines', () => {
     for (const before of shapes.filter(({ state }) => !isFinished(state) && state !== 'queued')) {
       let after = before;
       let at = now;

@@ -81,7 +81,7 @@ async function goLive(digest = 'a'): Promise<string> {
   return deploymentId;
 }
 
-test('the first server goes ahead and the other follows; live is what is live on both', async () => {
+test('the first server rolls out first and the other follows; live means live on both', async () => {
   const deploymentId = await deploy();
   expect((await specOf(world.serverId))?.candidate?.deploymentId).toBe(deploymentId);
   expect(await specOf(second)).toBeUndefined();
@@ -99,7 +99,7 @@ test('the first server goes ahead and the other follows; live is what is live on
   expect((await specOf(second))?.live?.releaseId).toBe((await specOf(world.serverId))?.live?.releaseId);
 });
 
-test('a failure on the second takes the first back to what it served, and the sentence names the server', async () => {
+test('a failure on the second server rolls the first back, and the sentence names the server', async () => {
   await goLive();
   const former = (await specOf(world.serverId))?.live?.releaseId;
   const deploymentId = await deploy('b');
@@ -177,7 +177,7 @@ test('a restart and a number of copies reach every server of the app in that env
   });
 });
 
-test('where going back failed on one server, a restart would change what is live, and is refused', async () => {
+test('after a failed rollback on one server a restart would change the live release, and is refused', async () => {
   await goLive();
   const deploymentId = await deploy('b');
   await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
@@ -190,7 +190,7 @@ test('where going back failed on one server, a restart would change what is live
   });
 });
 
-test('what another server fetches is a step of the deployment, its other steps are its own', async () => {
+test('another server’s fetch is a step of the deployment; its other steps are its own', async () => {
   await goLive();
   const deploymentId = await deploy('c');
   await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
@@ -229,7 +229,7 @@ test('the release command runs on the first server only, and words that an agent
   expect(ended.failureMessage).toContain('“worker”');
 });
 
-test('a release keeps its settings: a newer version reaches the next one, and the difference is told by name', async () => {
+test('a release keeps its settings: a newer version reaches the next one, and the difference is listed by name', async () => {
   await world.tenant((ctx) =>
     updateConfig(ctx, { appId, settings: { variables: { COLOR: { value: 'blue', scope: 'both' } } } }),
   );

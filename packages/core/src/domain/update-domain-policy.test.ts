@@ -45,7 +45,7 @@ async function sentUsers() {
   return routes[0]?.policy?.basicAuth?.users ?? [];
 }
 
-test('a policy reaches the server at once, and nobody is told a hash', async () => {
+test('a policy reaches the server immediately, and no reader gets a hash', async () => {
   const { version } = await world.desired();
   const ann = { name: 'ann', password: 'correct horse' };
   const saved = await update({ compress: true, basicAuth: { realm: 'Staging', users: [ann] } });
@@ -67,7 +67,7 @@ test('a policy reaches the server at once, and nobody is told a hash', async () 
   for (const told of [view, audit]) expect(JSON.stringify(told)).not.toMatch(/pbkdf2|correct horse/);
 });
 
-test('who is named without a password keeps theirs; who is new needs one', async () => {
+test('an existing user without a password keeps theirs; a new one needs one', async () => {
   const [before] = await sentUsers();
   const bob = { name: 'bob', password: 'battery staple' };
   await update({ basicAuth: { users: [{ name: 'ann' }, bob] } });
@@ -81,7 +81,7 @@ test('who is named without a password keeps theirs; who is new needs one', async
   expect(await sentUsers()).toHaveLength(2);
 });
 
-test('what changed is written down by its name, long pages by their length', async () => {
+test('changes are audited by name, long pages by their length', async () => {
   await update({ maintenance: { body: 'x'.repeat(5000) }, allow: ['10.0.0.0/8'] });
   const { before, after } = await lastAudit();
   expect(before).toMatchObject({ maintenance: 'null', allow: '[]' });

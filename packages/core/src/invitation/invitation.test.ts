@@ -115,7 +115,7 @@ test('it ends after a week, when it is taken back, and when it is renewed', asyn
   });
 });
 
-test('nobody invites to more than they have, nor whom the organization has already', async () => {
+test('an invitation never exceeds its sender’s role, nor invites a member', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'admin');
   await expect(bob.as((ctx, rights) => createInvitation(ctx, { role: 'owner' }, rights))).rejects.toMatchObject({
     code: 'role.owner_only',
@@ -153,7 +153,7 @@ test('an invitation falls with the grant or the permissions of a role that stood
   await expect(accept(token, userId)).rejects.toMatchObject(tokenInvalid);
 });
 
-test('whatever took it away: nobody joins as what their inviter could not make them now', async () => {
+test('no one joins with a role that their inviter could not assign now, for any reason', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'admin');
   const { token } = await bob.as((ctx, rights) => createInvitation(ctx, { role: 'admin' }, rights));
   await world.system(({ tx }) => tx.member.update({ where: { id: bob.memberId }, data: { role: 'viewer' } }));
@@ -180,7 +180,7 @@ test('a token is good for a few tries at an account', async () => {
   expect(await attempt()).toMatchObject({ allowed: false });
 });
 
-test('the mail names who invites to what, until when', () => {
+test('the mail names the sender, the organization and the expiry', () => {
   const mail = invitationMail({
     to: 'bob@example.test',
     organizationName: 'Acme',

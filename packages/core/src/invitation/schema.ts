@@ -39,7 +39,7 @@ export type InvitationInput = z.infer<typeof invitationInputSchema>;
 export const mintedInvitationSchema = z.object({
   invitationId: invitationIdSchema,
   expiresAt: z.date(),
-  /** Shown once. Null for invitations by mail: only the recipient gets their link. */
+  /** Link, shown once. Null for invitations by mail: only the recipient gets their link. */
   url: z.string().nullable(),
 });
 

@@ -12,7 +12,7 @@ test('an address lies in its own range and network, of either family, and nowher
   expect(isInRanges('10.1.2.3', [])).toBe(false);
 });
 
-test('what is no address is not taken for one', () => {
+test('invalid text is not parsed as an address', () => {
   expect(plainAddress(' 203.0.113.9 ')).toBe('203.0.113.9');
   expect(plainAddress('203.0.113.9:80')).toBeNull();
   expect(plainAddress('')).toBeNull();

@@ -82,7 +82,7 @@ function row(position: number, requests: bigint): BenchmarkRow {
   });
 }
 
-test('instances are what the last report says, and the app is as healthy as they are', async () => {
+test('instances follow the last report, and the app is as healthy as they are', async () => {
   const one = await instance();
   await world.report({ instances: [one] });
   expect(await getShop()).toMatchObject({
@@ -113,7 +113,7 @@ test('instances of apps, releases or servers that are none of its business are l
   expect(await world.system(({ tx }) => tx.instance.findUnique({ where: { id: theirs.id } }))).toEqual(theirs);
 });
 
-test('a report tells which version is applied and why one was refused', async () => {
+test('a report has the applied version and the reason of a refusal', async () => {
   const { version } = await world.desired();
   const send = (parts: object) =>
     world.system((ctx) => recordReport(ctx, { serverId: world.serverId, report: create(ReportSchema, parts) }));
@@ -126,7 +126,7 @@ test('a report tells which version is applied and why one was refused', async ()
   expect(await server()).toMatchObject({ refusedReason: null });
 });
 
-test('a report tells what the agent found at the firewall of apps', async () => {
+test('a report has the agent’s findings on the firewall of apps', async () => {
   const send = (parts: object) =>
     world.system((ctx) => recordReport(ctx, { serverId: world.serverId, report: create(ReportSchema, parts) }));
   const network = async () => (await world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }))).network;
@@ -141,7 +141,7 @@ test('a report tells what the agent found at the firewall of apps', async () => 
   expect(await network()).toBeNull();
 });
 
-test('a benchmark is handed to the server, its rows are kept once, and its best row is told', async () => {
+test('a benchmark is sent to the server, its rows are stored once, and its best row is returned', async () => {
   const runId = await startRun();
   expect((await world.desired()).benchmarks).toMatchObject([
     {
@@ -217,7 +217,7 @@ test('a benchmark loads only hosts of its own app, and only while its server is 
   ).rejects.toMatchObject({ code: 'benchmark.no_domain' });
 });
 
-test('a deleted server is told that nobody knows it', async () => {
+test('a deleted server gets an unknown-server error', async () => {
   const report = create(ReportSchema, {});
   await expect(world.system((ctx) => recordReport(ctx, { serverId: newId('srv'), report }))).rejects.toMatchObject({
     code: 'link.server_unknown',

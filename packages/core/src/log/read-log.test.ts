@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-test('pages join to the whole log, lines count once, gaps are stepped over, and the end is told', async () => {
+test('pages join to the whole log, lines count once, gaps are skipped, and the end is reported', async () => {
   const app = await world.createApp('Shop');
   const deploymentId = parseId('dep', app.deploymentId ?? '');
   const record = (firstLine: number, count: number, sequence: bigint) =>

@@ -54,7 +54,7 @@ test('the same lines in other pushes leave one object', async () => {
   expect(await objects()).toBe(1);
 });
 
-test('lines beyond what a log holds are dropped, and leave no object', async () => {
+test('lines beyond a log’s limit are dropped, and leave no object', async () => {
   expect(await record(59_999, 1, 1)).toBe(true);
   expect(await record(59_999, 2, 2)).toBe(false);
   expect(await record(60_000, 1, 3)).toBe(false);

@@ -32,7 +32,7 @@ test('the last owner can neither leave nor be removed nor made less', async () =
   expect(await rolesOf(world)).toEqual(new Map([[ada.userId, 'owner']]));
 });
 
-test('of two owners who go at once, one stays', async () => {
+test('of two owners who leave at the same time, one stays', async () => {
   for (let round = 0; round < 5; round += 1) {
     const bob = await testPerson(db.database, world, 'Bob', 'owner');
     const gone = await Promise.allSettled([ada.as(leaveOrganization), bob.as(leaveOrganization)]);
@@ -43,7 +43,7 @@ test('of two owners who go at once, one stays', async () => {
   }
 });
 
-test('of two owners who make each other less at once, one is owner still', async () => {
+test('of two owners who demote each other at the same time, one is still owner', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'owner');
   const done = await Promise.allSettled([
     ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'viewer' }, rights)),
@@ -54,7 +54,7 @@ test('of two owners who make each other less at once, one is owner still', async
   expect(roles).toEqual(['owner', 'viewer']);
 });
 
-test('nobody gives or takes a role that is more than their own', async () => {
+test('no member assigns or removes a role that exceeds their own', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'admin');
   const cyd = await testPerson(db.database, world, 'Cyd', 'viewer');
   const refused = { code: 'role.owner_only' };
@@ -73,7 +73,7 @@ test('nobody gives or takes a role that is more than their own', async () => {
   await expect(give(cyd.memberId, 'developer')).rejects.toMatchObject({ code: 'permission.denied' });
 });
 
-test('who is removed held nothing by a grant that the remover lacks', async () => {
+test('a member whose grants exceed the remover’s rights cannot be removed', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'viewer');
   const cyd = await testPerson(db.database, world, 'Cyd', 'viewer');
   const mayRemove = rightsOf('viewer', [
@@ -89,7 +89,7 @@ test('who is removed held nothing by a grant that the remover lacks', async () =
   expect((await rolesOf(world)).has(bob.userId)).toBe(false);
 });
 
-test('who may do less takes back the invitations that promise more, and keeps the others', async () => {
+test('a demoted member’s invitations above their role are revoked, the others stay', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'admin');
   const invite = (person: TestPerson, role: 'admin' | 'viewer' | 'developer') =>
     person.as((ctx, rights) => createInvitation(ctx, { role }, rights));
@@ -113,7 +113,7 @@ test('who may do less takes back the invitations that promise more, and keeps th
   ]);
 });
 
-test('who is removed takes the invitations they sent with them', async () => {
+test('a removed member’s invitations are revoked', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'admin');
   await bob.as((ctx, rights) => createInvitation(ctx, { role: 'viewer' }, rights));
   await ada.as((ctx, rights) => createInvitation(ctx, { role: 'viewer' }, rights));
@@ -125,7 +125,7 @@ test('who is removed takes the invitations they sent with them', async () => {
   expect((await ada.as(listMembers)).items.map(({ name }) => name)).toEqual(['Ada']);
 });
 
-test('an organization is handed over by its owner, who types its name', async () => {
+test('an owner transfers the organization by typing its name', async () => {
   const bob = await testPerson(db.database, world, 'Bob', 'developer');
   const transfer = (person: TestPerson, heir: TestPerson, confirmName = 'acme') =>
     person.as((ctx) => transferOrganization(ctx, { memberId: heir.memberId, confirmName }));

@@ -74,7 +74,7 @@ function routeSample(host: string, pathPrefix: string, requests: number, latency
   return create(RouteSampleSchema, { appId: app.appId, environmentId, host, pathPrefix, requests, latency, ...change });
 }
 
-test('routes of an app are told apart, the busiest first, with their own quantiles', async () => {
+test('an app’s routes are listed separately, the busiest first, with their own quantiles', async () => {
   for (const range of ['15m', '24h'] as const) {
     const { routes, from, to } = await world.tenant((ctx) => listRouteMetrics(ctx, { appId: app.appId, range }));
     expect(to.getTime() - from.getTime()).toBeGreaterThanOrEqual(range === '15m' ? 900_000 : 86_400_000);
@@ -145,7 +145,7 @@ test('lists show the last seconds and the last minutes', async () => {
   expect(server).toMatchObject({ cpuMillis: 500, memoryUsedBytes: 1000, memoryTotalBytes: 4000 });
 });
 
-test('a chart of a server shows its samples and leaves empty what was not measured', async () => {
+test('a chart of a server shows its samples and leaves gaps without samples empty', async () => {
   const { points } = await world.tenant((ctx) => getServerMetric(ctx, { serverId: world.serverId, range: '15m' }));
   expect(points.at(-1)).toMatchObject({ cpuMillis: 500, networkSentPerSecond: 2000, load1: 0.25 });
   expect(points[0]).toMatchObject({ cpuMillis: null, networkSentPerSecond: null });

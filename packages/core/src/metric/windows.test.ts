@@ -35,7 +35,7 @@ test('right after the hour, the hour before is still read from minutes', () => {
   expect(segments[1]).toMatchObject({ resolution: '1m', until: new Date('2026-11-20T11:59:00Z') });
 });
 
-test('a running step is measured by what there was of it', () => {
+test('a running step is measured by its elapsed part', () => {
   expect(elapsedSeconds(now.getTime() - 60_000, 3_600_000, now)).toBe(60);
   expect(elapsedSeconds(now.getTime() - 7_200_000, 3_600_000, now)).toBe(3600);
   expect(elapsedSeconds(now.getTime(), 3_600_000, now)).toBe(1);

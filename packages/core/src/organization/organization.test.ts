@@ -36,7 +36,7 @@ const makeServerOrdinary = () => world.system(({ tx }) => tx.server.updateMany({
 const asWorker = <T>(run: (ctx: Ctx) => Promise<T>) =>
   ada.as((ctx) => run({ ...ctx, actor: { kind: 'system', reason: 'organization.sweep' } }));
 
-test('anybody makes an organization of their own, with a place to deploy to', async () => {
+test('any signed-in person creates an organization, with a project and an environment', async () => {
   const { userId } = await testAccount(world, 'Bob');
   const made = await Promise.all([make(userId, 'Ropes & Rings'), make(userId, 'Ropes & Rings'), make(userId, 'Setup')]);
   expect(made.map(({ slug }) => slug).sort()).toEqual(['ropes-rings', 'ropes-rings-2', 'setup-organization']);
@@ -68,7 +68,7 @@ test('name and address change; an address that is taken or the dashboard’s own
   ]);
 });
 
-test('only who has a second factor asks others for one', async () => {
+test('only an owner with a second factor can require one of others', async () => {
   const require = (hasSecondFactor: boolean) =>
     ada.as((ctx) => updateOrganization(ctx, { requiresTwoFactor: true }, { hasSecondFactor }));
   await expect(require(false)).rejects.toMatchObject({ code: 'organization.two_factor_yourself' });
@@ -112,7 +112,7 @@ test('an organization that is to be deleted can be kept until the delay is over,
   expect(await world.system((ctx) => listMemberships(ctx, { userId: ada.userId }))).toEqual([]);
 });
 
-test('the end empties the servers first, waits for them, and leaves other organizations alone', async () => {
+test('deletion empties the servers first, waits for them, and leaves other organizations unchanged', async () => {
   const other = await make((await testAccount(world, 'Bob')).userId, 'Other');
   await makeServerOrdinary();
   const { deploymentId } = await world.createApp('Shop');

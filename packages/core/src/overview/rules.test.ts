@@ -35,7 +35,7 @@ test('nothing is wrong, nothing is said', () => {
   expect(attentionOf(nothing)).toEqual([]);
 });
 
-test('what is worst comes first, in sentences, with the way there', () => {
+test('the worst comes first, in sentences, with a link', () => {
   const items = attentionOf({
     servers: [
       { ...server, state: 'offline' },

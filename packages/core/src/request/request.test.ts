@@ -22,7 +22,7 @@ const open = (userId: string, organizationId = world.organizationId, limits = { 
 const endWindows = () => world.system(({ tx }) => tx.callCount.updateMany({ data: { endsAt: new Date(0) } }));
 const loseStreams = () => world.system(({ tx }) => tx.openStream.updateMany({ data: { seenAt: new Date(0) } }));
 
-test('claims of several processes at once get no more than the window has, and the next window begins anew', async () => {
+test('concurrent claims of several processes get no more than the window has, and the next window starts full', async () => {
   const granted = await Promise.all(Array.from({ length: 8 }, () => claim('shared', 3)));
   expect(granted.reduce((sum, each) => sum + each.granted, 0)).toBe(10);
   expect(granted.every(({ windowEndsInMs }) => windowEndsInMs > 0)).toBe(true);
@@ -50,7 +50,7 @@ test('open streams of a person and of an organization stay within their bounds, 
   await Promise.all(Array.from({ length: 9 }, () => open('usr_a', world.organizationId, unbounded)));
 });
 
-test('what a process no longer renews counts for nothing and is pruned', async () => {
+test('a stream that its process no longer renews does not count and is pruned', async () => {
   await world.system(({ tx }) => tx.openStream.deleteMany());
   const kept = await open('usr_d');
   await open('usr_d');

@@ -64,7 +64,7 @@ const make = (name: string, permissions: Permission[]) =>
 const grant = (memberId: string, role: string, scope: GrantScope, by = ownerRights) =>
   world.tenant((ctx) => createGrant(ctx, { memberId: parseId('mem', memberId), role: role as never, scope }, by));
 
-test('a custom role is what its permissions say, for everybody who holds it and at once', async () => {
+test('a custom role’s permissions apply to all of its holders, immediately', async () => {
   const { roleId } = await make('Release manager', ['app.read', 'deployment.write']);
   const { userId } = await join(roleId);
   expect([...(await rightsNow(userId)).organization].sort()).toEqual(['app.read', 'deployment.write']);
@@ -85,7 +85,7 @@ test('a role that is held stays, and one that is not goes', async () => {
   await expect(remove()).rejects.toMatchObject({ code: 'role.not_found' });
 });
 
-test('a member whose role is gone may do nothing', async () => {
+test('a member with a deleted role has no permissions', async () => {
   const { userId } = await join(newId('rol'));
   expect((await rightsNow(userId)).organization.size).toBe(0);
 });
@@ -117,7 +117,7 @@ test('a grant holds in its project or environment only', async () => {
   ]);
 });
 
-test('nobody gives, takes or makes a role with what they do not hold', async () => {
+test('no member assigns, removes or makes a role with permissions that they lack', async () => {
   const { memberId } = await join('viewer');
   const beyond = { code: 'role.beyond_own' };
   await expect(grant(memberId, 'admin', { kind: 'organization' }, developer)).rejects.toMatchObject(beyond);

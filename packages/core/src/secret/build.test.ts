@@ -70,7 +70,7 @@ async function given(serverId: string = world.serverId): Promise<Record<string, 
   return Object.fromEntries(bundle.secrets.map(({ name, value }) => [name, Buffer.from(value).toString('utf8')]));
 }
 
-test('a build is given what is marked, filled in, and nothing else; no mark, no secrets', async () => {
+test('a build gets only marked secrets, with references substituted; no mark, no secrets', async () => {
   const { groupId } = await world.tenant((ctx) => createSecretGroup(ctx, { name: 'npm' }));
   await world.tenant((ctx) => attachSecretGroup(ctx, { groupId, appId }));
   await set([{ name: 'TOKEN', value: 'of the group', atBuild: true }], { groupId });
@@ -90,7 +90,7 @@ test('a build is given what is marked, filled in, and nothing else; no mark, no 
   expect(await given()).toBeNull();
 });
 
-test('what changes while it builds waits for the next deployment', async () => {
+test('changes during a build wait for the next deployment', async () => {
   await set([{ name: 'TOKEN', value: 'one', atBuild: true }]);
   await world.advance(first);
   await set([
@@ -126,7 +126,7 @@ test('another server builds with the marked ones sealed to itself; the app has a
   expect(state.apps).toEqual([]);
 });
 
-test('what no key opens is held back from the build, which fails with a sentence; builds without marks go on', async () => {
+test('an undecryptable secret is held back from the build, which fails with a sentence; builds without marks continue', async () => {
   await set([{ name: 'TOKEN', value: 'one', atBuild: true }]);
   await world.advance(first);
   const secretId = await idOf('TOKEN');

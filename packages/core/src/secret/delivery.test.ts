@@ -65,7 +65,7 @@ test('changes wait for a deployment, and each release keeps the secrets it was m
   expect((await list()).changes).toHaveLength(2);
 });
 
-test('sealed bytes stay the same while nothing changes, and a new key of the server seals anew', async () => {
+test('sealed bytes stay the same while nothing changes, and a new key of the server seals again', async () => {
   await connect();
   await set([{ name: 'A', value: 'one' }]);
   await goLive(first);
@@ -88,7 +88,7 @@ test('a server without a key fails the deployment before its build, and says why
   expect((await get(first)).failureMessage).toMatch(/Upgrade its agent/);
 });
 
-test('secrets that do not fit together fail the deployment with what is wrong, also when they broke during its build', async () => {
+test('inconsistent secrets fail the deployment with their problem, also if they broke during its build', async () => {
   await connect();
   await world.advance(first);
   await set([{ name: 'A', value: at('B') }]);
@@ -103,7 +103,7 @@ test('secrets that do not fit together fail the deployment with what is wrong, a
   expect(await get(second)).toMatchObject({ state: 'failed', failureCode: 'secret.unresolved' });
 });
 
-test('an app whose secrets do not open is held back alone: its neighbours go on, and its page says why', async () => {
+test('an app with undecryptable secrets is held back alone: other apps continue, and its page says why', async () => {
   await connect();
   await set([{ name: 'A', value: 'mine' }]);
   await goLive(first);
@@ -163,7 +163,7 @@ test('the secrets of all apps of a server fit into one message, or the next one 
   expect((await get(again.deploymentId)).state).toBe('live');
 });
 
-test('whatever was stored: a state holds what fits of it, what matters most first', () => {
+test('a state holds the stored secrets that fit, the most important first', () => {
   const snapshot = (version: string, bytes: number): [string, SealedSnapshot] => [
     version,
     { sealed: new Uint8Array(bytes), version, problem: null },
@@ -177,7 +177,7 @@ test('whatever was stored: a state holds what fits of it, what matters most firs
   ]);
 });
 
-test('names that the repository expects and nobody set are told, of the release and of the next one', async () => {
+test('names that the repository expects and that are not set are listed, for the release and for the next one', async () => {
   await connect();
   const missingOf = async (deploymentId: string) => (await get(deploymentId)).missingNames;
   await set([{ name: 'A', value: 'x' }]);
@@ -207,14 +207,14 @@ test('names that the repository expects and nobody set are told, of the release 
   expect(await missingOf(next.deploymentId)).toEqual([]);
 });
 
-test('however many names a server tells, a release keeps a bounded number', async () => {
+test('a release keeps a bounded number of the names that a server reports', async () => {
   await world.advance(first);
   const expectedVariables = Array.from({ length: 5000 }, (_, index) => `NAME_${index}`);
   await world.report({ builds: [builtStatus(first, { expectedVariables })] });
   expect((await list()).expectedNames).toHaveLength(200);
 });
 
-test('delivery by file is told to the agent', async () => {
+test('the agent gets delivery by file', async () => {
   await connect();
   await set([
     { name: 'A', value: 'x', delivery: 'file' },

@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-test('a master key file that is missing, open to others, empty or spoilt stops the start, and is not told', async () => {
+test('a master key file that is missing, readable by others, empty or corrupt stops the start, and is not printed', async () => {
   await expect(openMasterKeyFile(join(dir, 'none'))).rejects.toThrow(/Restore it from its backup/);
   await chmod(path, 0o640);
   await expect(openMasterKeyFile(path)).rejects.toThrow(/can be read by others/);

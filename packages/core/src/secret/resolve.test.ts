@@ -13,7 +13,7 @@ const group = (name: string, attached: boolean, ...nodes: [string, string[]?][])
   secrets: nodes.map(([secret, references]) => node(secret, references, 10, name)),
 });
 
-test('an app is given its own, those of its groups, and quietly what they refer to', () => {
+test('an app gets its own secrets, those of its groups, and the secrets that they refer to', () => {
   const { entries, problems } = resolve(
     [node('URL', ['db.HOST', 'PASS']), node('PASS')],
     [group('db', false, ['HOST', ['PORT_NUMBER']], ['PORT_NUMBER'], ['UNUSED']), group('mail', true, ['KEY'])],
@@ -36,7 +36,7 @@ test("the app's own name stands before its group's", () => {
   expect(entries).toEqual([{ versionId: '/KEY', scope: '', name: 'KEY', exported: true }]);
 });
 
-test('missing names, circles, two groups of one name and what grows too large are refused in sentences', () => {
+test('missing names, cycles, two groups of one name and too large values are refused in sentences', () => {
   expect(resolve([node('A', ['B'])], []).problems).toEqual([
     'A refers to B, which does not exist. Add it, or correct the reference.',
   ]);

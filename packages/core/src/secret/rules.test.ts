@@ -3,7 +3,7 @@ import { fillIn, nameProblem, parseEnvText, referencesOf, valueBytesMax, valuePr
 
 const at = (reference: string) => `$\{{ ${reference} }}`;
 
-test('names that a process or the system reads for itself are refused, and so is what is no name', () => {
+test('reserved names and invalid names are refused', () => {
   for (const name of ['API_KEY', '_', 'A1', 'X'.repeat(128)]) expect(nameProblem(name), name).toBeNull();
   const refused = ['', 'a', '1A', 'A-B', 'A B', 'Ä', 'X'.repeat(129), 'PORT', 'NODE_ENV', 'PATH', 'LD_PRELOAD'];
   for (const name of [...refused, 'LD_ANYTHING', 'FAIRLEAD_SECRETS', 'NODE_OPTIONS', 'A\n']) {
@@ -25,7 +25,7 @@ test('references are found each time they stand there; a doubled dollar is the t
   );
 });
 
-test('what is put in for a reference is never read as a pattern or as a reference', () => {
+test('a substituted value is never read as a pattern or as a reference', () => {
   expect(fillIn(at('A'), () => `$& $1 ${at('B')}`)).toBe(`$& $1 ${at('B')}`);
 });
 
@@ -63,7 +63,7 @@ test('a .env with quotes, several lines, export and comments is read as its prog
   expect(entries.find(({ name }) => name === 'BACK')?.line).toBe(11);
 });
 
-test('what cannot be read is told by its line, and never repeated', () => {
+test('an unreadable line is reported by its number, never with its text', () => {
   const { entries, problems } = parseEnvText('GOOD=1\nhunter2secret\nlower=hunter2\nPORT=1\nA="x" hunter2\nB="hunter2');
   expect(entries.map(({ name }) => name)).toEqual(['GOOD', 'A']);
   expect(problems.map(({ line }) => line)).toEqual([2, 3, 4, 5, 6]);

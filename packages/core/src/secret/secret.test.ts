@@ -62,7 +62,7 @@ test('a secret is sealed unless it says otherwise, and lists and history hold no
   expect(seen).not.toContain('hunter');
 });
 
-test('who writes a sealed value learns nothing from whether it was the same', async () => {
+test('a writer of a sealed value cannot tell if it was the same', async () => {
   await set([{ name: 'A', value: 'hunter2' }]);
   const answers = [await set([{ name: 'A', value: 'hunter2' }]), await set([{ name: 'A', value: 'a wrong guess' }])];
   expect(answers).toEqual([
@@ -98,7 +98,7 @@ test('the same open value makes no version; a deleted secret comes back with its
   });
 });
 
-test('what was deleted comes back as it was, unless there is no room for it', async () => {
+test('a deleted secret is restored unchanged, unless it exceeds a limit', async () => {
   await set([{ name: 'A', value: 'one' }]);
   const secretId = await idOf('A');
   await world.tenant((ctx) => deleteSecret(ctx, { secretId }));
@@ -148,7 +148,7 @@ test('writers at the same time give each value a number of its own', async () =>
   expect(versions.map(({ number }) => number)).toEqual([6, 5, 4, 3, 2, 1]);
 });
 
-test('secrets that expire soon are told once, and stand on the first page until the date is changed', async () => {
+test('secrets that expire soon are reminded of once, and stay on the overview until the date is changed', async () => {
   const days = (count: number) => new Date(world.clock.now().getTime() + count * 86_400_000);
   await set([
     { name: 'SOON', value: 'x', expiresAt: days(3) },

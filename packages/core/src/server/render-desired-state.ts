@@ -286,7 +286,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   });
 }
 
-/** Shown on the app's page: the server itself only knows that a start fails. */
+/** The app's page shows the problem: the server itself only knows that a start fails. */
 async function recordSecretsProblem(
   ctx: SystemCtx,
   { organizationId, serverId }: { readonly organizationId: string; readonly serverId: string },

@@ -34,7 +34,7 @@ test("what holds for a server's proxy reaches it at once, is shown, and is writt
   expect((await world.desired()).proxy).toBeUndefined();
 });
 
-test('the proxy that the dashboard is reached through speaks no PROXY protocol, any other one may', async () => {
+test('the proxy in front of the dashboard accepts no PROXY protocol, any other one may', async () => {
   const closed = { trustedProxies: ['10.0.0.0/8'], proxyProtocol: true };
   await expect(update(closed)).rejects.toMatchObject({ code: 'server.proxy_is_control' });
   await world.system(({ tx }) => tx.server.updateMany({ data: { isLocal: false } }));

@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('what can not be done is refused with its own sentence', async () => {
+test('an impossible upgrade is refused with its own sentence', async () => {
   const code = async (data: object, back: object) => {
     await change(data);
     const refused = await upgrade().catch((error: { code: string }) => error.code);
@@ -64,7 +64,7 @@ test('what can not be done is refused with its own sentence', async () => {
   expect((await world.desired()).agent).toBeUndefined();
 });
 
-test('an agent that was asked for is wanted and readable until the server says how it ended', async () => {
+test('a requested agent is offered and readable until the server reports the end', async () => {
   expect(await server()).toMatchObject({ offeredAgent: { version: '2.0.0', digest: offer.digest }, upgrade: null });
   expect((await transfer(offer.digest))?.mayRead).toBe(false);
   const before = await world.desired();
@@ -88,7 +88,7 @@ test('an agent that was asked for is wanted and readable until the server says h
   expect((await transfer(offer.digest))?.mayRead).toBe(false);
 });
 
-test('a later request is another attempt, and what is told of a former one changes nothing', async () => {
+test('a later request is another attempt, and a report of a former one changes nothing', async () => {
   await upgrade();
   expect((await world.desired()).agent?.attempt).toBe(2);
   await tell(digestOf('old'), { attempt: 1, state: WorkState.SUCCEEDED, step: 'start' });

@@ -8,7 +8,7 @@ import { parseRefs } from './parse-refs.ts';
 const packet = (line: string) => `${(Buffer.byteLength(line) + 4).toString(16).padStart(4, '0')}${line}`;
 const opening = `${packet('# service=git-upload-pack\n')}0000`;
 
-test('branches and the default one are read from what git itself says', () => {
+test('branches and the default one are parsed from git’s own output', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-refs-'));
   try {
     const git = (...args: string[]) =>

@@ -122,7 +122,7 @@ test('a root folder stays inside the repository', () => {
     refused(rootFolderSchema, folder);
 });
 
-test('what is stored is the form that an agent takes', () => {
+test('the stored form is the one that an agent takes', () => {
   const schemas = {
     repositoryUrl: repositoryUrlSchema,
     ref: refSchema,

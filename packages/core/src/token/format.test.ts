@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isToken, newToken } from './format.ts';
 
-test('a token is recognised by its prefix, alphabet, length and checksum alone', () => {
+test('a token is recognised only by its prefix, alphabet, length and checksum', () => {
   const token = newToken();
   expect(token).toMatch(/^flt_[0-9A-Za-z]{49}$/);
   expect(isToken(token)).toBe(true);

@@ -12,7 +12,7 @@ const helper = rightsOf('viewer', [
   { ...live, permissions: ['app.write'] },
 ]);
 
-test('a token may do what both it and its owner may, and is never an owner', () => {
+test('a token has the permissions that both it and its owner have, and is never an owner', () => {
   const rights = tokenRights(owner, new Set<Permission>(['app.read', 'secret.read']), { kind: 'everywhere' });
   expect(rights.isOwner).toBe(false);
   expect(may(rights, 'app.read')).toBe(true);

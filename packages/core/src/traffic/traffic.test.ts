@@ -48,7 +48,7 @@ const full = storedPolicySchema.parse({
   requestBodyBytesMax: 100 * 2 ** 20,
 });
 
-test('a whole policy is said in the words that the agent takes', () => {
+test('a whole policy is converted to the agent’s message', () => {
   expect(route?.policy).toBeDefined();
   expect(routePolicy(full)).toEqual(route?.policy);
 });
@@ -98,7 +98,7 @@ test.each(wrong)('%s is refused where it is entered', (path, policy) => {
   expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toContain(path);
 });
 
-test('what people enter is taken as it is meant', () => {
+test('user input is normalized', () => {
   const policy = policyInputSchema.parse({
     redirect: { to: ' https://example.com/new?from=old ', keepPath: false },
     allow: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],

@@ -56,7 +56,7 @@ const announce = async (confirmName = 'data') => {
 };
 const deleted = async () => (await world.desired()).deletedVolumes.map(({ name }) => name);
 
-test('one that settings or the live release name is not deleted, nor one whose name was not typed', async () => {
+test('a volume in the settings or the live release is not deleted, nor one without its name typed', async () => {
   await expect(announce()).rejects.toMatchObject({ code: 'volume.in_use' });
   await setVolumes([]);
   // The live release still mounts it.
@@ -65,7 +65,7 @@ test('one that settings or the live release name is not deleted, nor one whose n
   await expect(announce('date')).rejects.toMatchObject({ code: 'volume.confirm_mismatch' });
 });
 
-test('announced, nothing happens for seven days, and the word can be taken back', async () => {
+test('a scheduled deletion does nothing for seven days, and can be cancelled', async () => {
   const { deleteAt, volumeId } = await announce();
   expect(deleteAt.getTime() - world.clock.now().getTime()).toBe(volumeDelayMs);
   await expect(announce()).rejects.toMatchObject({ code: 'volume.deletion_pending' });
@@ -78,7 +78,7 @@ test('announced, nothing happens for seven days, and the word can be taken back'
   expect(await volume()).toMatchObject({ deleteAt: null, usedBytes: 5000 });
 });
 
-test('settings that want it again take the word back as well', async () => {
+test('settings that name it again cancel the deletion as well', async () => {
   await announce();
   await setVolumes([{ name: 'data', path: '/data' }]);
   await deploy();
@@ -87,7 +87,7 @@ test('settings that want it again take the word back as well', async () => {
   await deploy();
 });
 
-test('after the delay its server is told, and it is gone once the server no longer names it', async () => {
+test('after the delay its server deletes it, and it is gone once the server no longer reports it', async () => {
   const { volumeId } = await announce();
   const before = (await world.desired()).version?.number ?? 0n;
   world.clock.forward(volumeDelayMs);
@@ -108,7 +108,7 @@ test('after the delay its server is told, and it is gone once the server no long
   expect(audit).toEqual(['volume.delete', 'volume.restore', 'volume.delete', 'volume.delete']);
 });
 
-test('nobody of another organization can end it or bring it back', async () => {
+test('a member of another organization can neither delete nor restore it', async () => {
   await tell(['notes']);
   const volumeId = (await volume()).id;
   const other = await testWorld(db.database, 'other', world.clock);
