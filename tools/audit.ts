@@ -1,5 +1,5 @@
-// `npm run audit`: asks the advisory databases about every locked dependency. Exits 1 on a finding and 2 when a database
-// was not reached; it must never say "clean" about what it could not ask.
+// `npm run audit`: queries the advisory databases for every locked dependency. Exits with 1 on a finding and 2 when a
+// database was unreachable; never reports "clean" without an answer.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, run } from './lib/command.ts';

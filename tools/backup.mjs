@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npm run backup` and `npm run restore`, first half: needs nothing but the system's Node, so that an empty machine can
-// be restored with one command.
+// `npm run backup` and `npm run restore`, first half: needs only the system's Node, so that an empty machine can be
+// restored with one command.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkPrograms, handOver, installDependencies, SetupError } from './lib/install.mjs';

@@ -1,6 +1,5 @@
-// `npm run master-key -- rotate` puts a new master key in front of the file and wraps every data key with it, while the
-// control plane runs. `-- prune` then takes keys that wrap nothing out of the file: backups of the database from before
-// open only with them. Must never print a key.
+// `npm run master-key -- rotate` adds a new master key and wraps every data key with it while the control plane runs;
+// `-- prune` removes unused keys, which older backups still need. Invariant: never prints a key.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type SystemCtx, systemClock } from '@fairlead/core/kernel';

@@ -1,6 +1,5 @@
-// `npm run recover`: lets a locked-out person in again, from the machine of the control plane. Who can run it can read the
-// database anyway, so it opens no new door; it is written into the audit log of every organization that the person belongs
-// to. Prints one link; must never print a password or a secret.
+// `npm run recover`: prints one link that lets a locked-out person in again, from the control plane's machine. Grants
+// no new access, because its user can read the database anyway; every organization of the person gets an audit event.
 import { parseArgs } from 'node:util';
 import { RecoverFailed, recoverAccount } from '@fairlead/api/recover';
 import { ROOT } from './lib/command.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npm start`, first half: needs nothing but the system's Node. It reads the options, checks what cannot be installed,
-// installs from the lock file and hands over to tools/start/main.ts on the lock file's Node.
+// `npm start`, first half: reads options, checks programs, and installs from the lock file. Then hands over to
+// tools/start/main.ts on the lock file's Node.
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ async function main() {
     throw new SetupError(`the disk of ${root} has ${free} GB free, and building needs 3 GB: make room first`);
   }
   await install();
-  // It waits for most of its life: little memory matters more than fast collections.
+  // The process mostly waits, so low memory matters more than fast garbage collection.
   handOver(root, 'tools/start/main.ts', args, ['--max-semi-space-size=2']);
 }
 

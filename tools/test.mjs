@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npm test`, first half: needs nothing but the system's Node. Installs from the lock file and hands over to
-// tools/test/main.ts on the lock file's Node.
+// `npm test`, first half: installs from the lock file with the system's Node, and hands over to tools/test/main.ts on
+// the lock file's Node.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkPrograms, handOver, installDependencies, SetupError } from './lib/install.mjs';

@@ -1,5 +1,5 @@
-// `npm run verify`: every check that needs no running system, in two lanes (Node, Rust), which are two stages of `npm test`.
-// A check prints one line; a failed one prints what it said. There are no warnings: a check passes or it does not.
+// `npm run verify`: all checks that need no running system, in two lanes (Node, Rust), which are two stages of `npm
+// test`. There are no warnings: a check passes or fails, and a failed one prints its output.
 import { ROOT, run } from './lib/command.ts';
 import { add, type Outcome } from './test/outcome.ts';
 import type { Say } from './test/screen.ts';
@@ -16,7 +16,7 @@ const script = (name: string): Pick<Check, 'command' | 'args'> => ({
   args: [`tools/verify/${name}.ts`],
 });
 
-// Prisma's client first: types, imports and dead code look at it, and it is not committed.
+// Generates Prisma's client first: types, imports and dead-code checks need it, and it is not committed.
 const PREPARE: Check = {
   name: 'Prisma client',
   command: 'npx',
@@ -30,6 +30,8 @@ const NODE_LANE: readonly Check[] = [
   { name: 'licences and sources', ...script('licences') },
   { name: 'generated code', ...script('generated') },
   { name: 'documents', ...script('docs') },
+  { name: 'comments', ...script('comments') },
+  { name: 'glossary', ...script('glossary') },
   { name: 'types of the packages', command: 'turbo', args: ['run', 'typecheck', '--output-logs=errors-only'] },
   { name: 'types of tools and seeds', command: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'dead code', command: 'knip', args: ['--no-progress'] },
@@ -61,13 +63,13 @@ const RUST_LANE: readonly Check[] = [
   },
 ];
 
-/** All but what is written in Rust. */
+/** Runs all checks except those of the Rust crates. */
 export async function verify(say: Say): Promise<Outcome> {
   if (!(await runCheck(PREPARE, say))) return { passed: 0, failed: 1 };
   return count([true, ...(await runLane(NODE_LANE, say))]);
 }
 
-/** What is written in Rust. */
+/** Runs the checks of the Rust crates. */
 export async function verifyCrates(say: Say): Promise<Outcome> {
   return count(await runLane(RUST_LANE, say));
 }

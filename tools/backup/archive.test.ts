@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test('what was packed comes back with its modes, and cannot be read on the way', async () => {
+test('packed files come back with their modes, and the archive is unreadable without the key', async () => {
   const { identity, recipient } = await newRecoveryKey();
   await pack(join(root, 'from'), ['keys'], file, recipient);
   expect(readFileSync(file).includes('a secret key')).toBe(false);
@@ -37,7 +37,7 @@ test('what was packed comes back with its modes, and cannot be read on the way',
   expect(statSync(join(root, 'to/keys/one')).mode & 0o777).toBe(0o600);
 });
 
-test('another key, half a file or a changed byte is an error, and no partial file stays', async () => {
+test('another key, half a file or a changed byte is an error that leaves no partial file', async () => {
   const { identity, recipient } = await newRecoveryKey();
   const other = await newRecoveryKey();
   await pack(join(root, 'from'), ['keys'], file, recipient);
@@ -55,7 +55,7 @@ test('another key, half a file or a changed byte is an error, and no partial fil
   expect(readdirSync(root).sort()).toEqual(['all.age', 'from', 'to']);
 });
 
-test('an archive that holds anything else is refused, and nothing of it is written', async () => {
+test('an archive with anything else in it is refused, and nothing of it is written', async () => {
   const { identity, recipient } = await newRecoveryKey();
   const to = join(root, 'to');
   mkdirSync(join(root, 'from/agent'));

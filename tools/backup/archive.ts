@@ -1,4 +1,5 @@
-// One encrypted file out of a folder, and back: tar, zstd, age. The plain bytes never touch the target's disk.
+// Packs a folder into one encrypted file and unpacks it: tar, zstd, age. Invariant: plain bytes never reach the disk of
+// the target.
 import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,9 +8,9 @@ import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } fro
 import { create, extract } from 'tar';
 
 export interface RecoveryKey {
-  /** `AGE-SECRET-KEY-1…`: opens every backup. */
+  /** Private key `AGE-SECRET-KEY-1…`, which opens every backup. */
   readonly identity: string;
-  /** `age1…`: makes backups and opens none. */
+  /** Public key `age1…`, which creates backups and opens none. */
   readonly recipient: string;
 }
 
@@ -22,7 +23,7 @@ export async function newRecoveryKey(): Promise<RecoveryKey> {
   return { identity, recipient: await identityToRecipient(identity) };
 }
 
-/** Writes `entries` of `folder` into `file`, which appears only when it is whole. Mode 0600. */
+/** Writes `entries` of `folder` into `file` with mode 0600; the file appears only when it is complete. */
 export async function pack(folder: string, entries: readonly string[], file: string, recipient: string): Promise<void> {
   const encrypter = new Encrypter();
   encrypter.addRecipient(recipient);
@@ -41,8 +42,8 @@ export async function pack(folder: string, entries: readonly string[], file: str
 }
 
 /**
- * Unpacks what `pack` made: plain files and folders at or below `entries`, and nothing else, because the encryption tells
- * whom a file is for, not whom it is from. Throws an ArchiveError when the key does not fit, the file is not whole, or it holds
+ * Unpacks an archive of `pack`: only plain files and folders at or below `entries`, because the encryption does not
+ * authenticate the sender. Throws an ArchiveError when the key does not fit, the file is incomplete, or it contains
  * anything else.
  */
 export async function unpack(
@@ -78,7 +79,7 @@ function isWithin(path: string, folder: string): boolean {
   return parts[0] === folder && !parts.includes('..');
 }
 
-/** No link and no device: what a link leads to would be written, or read later. */
+/** Rejects links and devices: a write or a later read would follow a link. */
 function isPlain(entry: object): boolean {
   return 'type' in entry && (entry.type === 'File' || entry.type === 'Directory');
 }

@@ -1,5 +1,5 @@
-// Backs up a control plane, running or not: everything but the keys in one file, the keys in another, so that they can be
-// kept apart. Both open with the recovery key alone, which this machine forgets.
+// Backs up a control plane, running or not: the keys in one file, everything else in another, so that they can be
+// stored apart. Only the recovery key opens them; this machine does not store it.
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { dumpTables } from '@fairlead/db/dump';
@@ -10,10 +10,10 @@ import { DATABASE, MANIFEST, type Manifest, STAGING } from './manifest.ts';
 export interface BackupOptions {
   readonly folders: Folders;
   readonly databaseUrl: string;
-  /** Where both files go. */
+  /** Folder for both files. */
   readonly to: string;
   readonly now: Date;
-  /** Given the identity of a new recovery key, once; it is stored nowhere else. */
+  /** Gets the identity of a new recovery key, once; it is stored nowhere else. */
   readonly onNewRecoveryKey: (identity: string) => void;
 }
 
@@ -38,7 +38,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     );
     const manifest: Manifest = { format: 1, madeAt: now.toISOString(), database };
     writeFileSync(join(staging, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
-    // A log chunk is on disk before the row that names it, so the rows of the dump find theirs in what lies here now.
+    // A log chunk is on disk before the row that names it, so the files on disk cover the rows of the dump.
     await pack(folders.data, [basename(staging), basename(folders.logStore)], dataFile, recipient);
     await pack(folders.data, [basename(folders.secrets)], keysFile, recipient);
     return { dataFile, keysFile, tables: database.tables.length };

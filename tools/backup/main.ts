@@ -1,4 +1,4 @@
-// `npm run backup` and `npm run restore`: options in, files out. Every expected failure is one clear line.
+// `npm run backup` and `npm run restore`: parses options and runs them. Every expected failure is one clear line.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -89,7 +89,7 @@ async function restore(folders: Folders, files: RestoreFiles): Promise<void> {
   console.log('  ok now run npm start');
 }
 
-/** The outside database, the embedded one that runs, or the embedded one started for this. */
+/** Runs `work` on the external database, the running embedded one, or the embedded one started for this. */
 async function withDatabase<T>(folders: Folders, work: (url: string) => Promise<T>): Promise<T> {
   const outside = process.env.DATABASE_URL || (await findRunning(folders.postgres));
   if (outside) return work(outside);
@@ -120,7 +120,7 @@ function readArguments<T>(read: () => T): T {
   }
 }
 
-/** npm runs scripts in the clone; paths are meant from where the user is. */
+/** npm runs scripts in the clone: resolve paths from the user's folder. */
 function from(path: string): string {
   return isAbsolute(path) ? path : resolve(process.env.INIT_CWD ?? process.cwd(), path);
 }

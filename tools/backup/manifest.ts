@@ -1,10 +1,10 @@
-// What lies where in a backup.
+// Layout of a backup.
 import { z } from 'zod';
 
-/** The folder of a data folder in which a dump is put together; in an archive it holds the manifest and the tables. */
+/** Folder in a data folder for building a dump; in an archive it holds the manifest and the tables. */
 export const STAGING = 'backup';
 export const MANIFEST = 'manifest.json';
-/** Below STAGING: one file a table, in PostgreSQL's binary COPY format. */
+/** Folder below STAGING with one file per table, in PostgreSQL's binary COPY format. */
 export const DATABASE = 'database';
 
 export const manifestSchema = z.object({

@@ -1,5 +1,5 @@
-// Restores a control plane into a data folder that holds none. The database is loaded as it was, then brought up to date;
-// a new epoch makes agents take what this control plane says, however far ahead of the backup they are.
+// Restores a control plane into a data folder that has none, and migrates the database. Starts a new epoch, so that
+// agents accept its state however far ahead of the backup they are.
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Log, systemClock } from '@fairlead/core/kernel';
@@ -14,9 +14,9 @@ import { ArchiveError, unpack } from './archive.ts';
 import { DATABASE, MANIFEST, type Manifest, manifestSchema, STAGING } from './manifest.ts';
 
 export interface RestoreOptions {
-  /** Made, and without a control plane in it. */
+  /** Existing folders without a control plane. */
   readonly folders: Folders;
-  /** An empty database. */
+  /** URL of an empty database. */
   readonly databaseUrl: string;
   readonly dataFile: string;
   readonly keysFile: string;
@@ -44,7 +44,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   await migrate({ url: databaseUrl, dir: MIGRATIONS, log: quiet });
   const servers = await beginEpoch(options, new Date(manifest.madeAt));
   rmSync(staging, { recursive: true });
-  // Last: a folder with keys counts as whole.
+  // Unpack keys last: a folder with keys counts as complete.
   await unpack(options.keysFile, folders.data, [basename(folders.secrets)], options.recoveryKey);
   return { madeAt: new Date(manifest.madeAt), servers };
 }
@@ -60,7 +60,7 @@ async function beginEpoch({ databaseUrl, folders, log }: RestoreOptions, backupM
   }
 }
 
-/** Keys are never overwritten: they may open what nothing else does. */
+/** Throws if there are keys, which are never overwritten: they may be the only ones that open something. */
 function requireNoKeys(folders: Folders): void {
   const found = existsSync(folders.secrets)
     ? readdirSync(folders.secrets, { recursive: true, withFileTypes: true }).find((entry) => entry.isFile())

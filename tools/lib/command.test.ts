@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { run, SILENT_CODE } from './command.ts';
 import { identityOf } from './process-identity.ts';
 
-test('who says nothing for too long is ended with all that it started, and those who speak are not', async () => {
+test('a silent program is ended with all that it started, and a program with output is not', async () => {
   const speaks = await run('sh', ['-c', 'for word in a b c d; do echo $word; sleep 1; done'], { silenceMs: 3000 });
   expect(speaks).toMatchObject({ code: 0, stdout: 'a\nb\nc\nd\n' });
 

@@ -1,17 +1,18 @@
-// Runs other programs for the tools: arguments as a list, never a shell, and the environment every tool shares.
+// Runs other programs for the tools: arguments as a list, never through a shell, in the environment that all tools
+// share.
 import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { killTree } from './process-identity.ts';
 
-/** The repository's root. */
+/** Root folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** Of a program that was ended because it said nothing: as that of `timeout`. */
+/** Exit code of a program that was ended because it was silent; the same as that of `timeout`. */
 export const SILENT_CODE = 124;
 
 export interface CommandResult {
   readonly code: number;
-  /** stdout and stderr, as they came. */
+  /** stdout and stderr, interleaved as they arrived. */
   readonly output: string;
   readonly stdout: string;
   readonly elapsedMs: number;
@@ -22,11 +23,11 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly onOutput?: (chunk: string) => void;
   readonly signal?: AbortSignal;
-  /** Ends it and all that it started after so long without a word, with `SILENT_CODE`. */
+  /** Maximum silence in milliseconds before the program and its descendants are ended with `SILENT_CODE`. */
   readonly silenceMs?: number;
 }
 
-/** Node 24 of the lock file first on PATH, and no tool that phones home. */
+/** Puts the lock file's Node 24 first on PATH, and turns off telemetry. */
 export function toolEnvironment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {
@@ -41,7 +42,7 @@ export function toolEnvironment(extra: Readonly<Record<string, string>> = {}): R
   };
 }
 
-/** Runs to the end and never throws for a failing program: the caller reads `code` (127 when it could not start). */
+/** Runs a program to its end. Never throws when it fails: check `code` (127 when it could not start). */
 export function run(command: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const startedAt = performance.now();
   return new Promise((resolve) => {
@@ -63,7 +64,7 @@ export function run(command: string, args: readonly string[], options: CommandOp
       output += told;
       options.onOutput?.(told);
       if (child.pid !== undefined) killTree(child.pid);
-      // Not when its output ends: somebody who left the tree may hold that.
+      // Resolve without waiting for the end of the output: a process that left the tree may hold it open.
       finish(SILENT_CODE);
     }
     const collect = (isStdout: boolean) => (chunk: string) => {

@@ -1,5 +1,5 @@
-// The dashboard over HTTP as a signed-in person: makes the first account, signs in, calls procedures, opens pages. For
-// measurements and set-up of tests; the browser tests do the same by hand.
+// HTTP client of the dashboard as a signed-in person: creates the first account, signs in, calls procedures, opens
+// pages. For measurements and test set-up.
 export interface Person {
   readonly name: string;
   readonly email: string;
@@ -7,7 +7,7 @@ export interface Person {
 }
 
 export interface Dashboard {
-  /** Opens a page with the session's cookie; answers status and time to the last byte. */
+  /** Opens a page with the session's cookie; returns the status and the time to the last byte. */
   open(path: string): Promise<{ readonly status: number; readonly elapsedMs: number; readonly bytes: number }>;
   /** Calls a mutation. */
   call<T>(procedure: string, input: unknown, organization?: string): Promise<T>;
@@ -16,7 +16,7 @@ export interface Dashboard {
 
 export const ADA: Person = { name: 'Ada Example', email: 'ada@example.com', password: 'a rope runs free' };
 
-/** Spends the setup token: `person` owns the first organization; answers its slug. */
+/** Redeems the setup token: `person` owns the first organization. Returns its slug. */
 export async function claimSetup(url: string, token: string, person: Person): Promise<string> {
   const { organizationSlug } = await callProcedure<{ organizationSlug: string }>(
     url,

@@ -1,6 +1,6 @@
-// Free ports for a product of a test: below the ephemeral range, so that no outgoing connection takes one in between, and
-// outside 20000–29999, which the agent gives to apps. Test files run beside each other, and what starts next may listen
-// later than it was promised: each worker of vitest has a share of the range, and who is none has one too.
+// Free ports for a test's product: below the ephemeral range, and outside 20000–29999, which the agent gives to apps.
+// Each vitest worker and each other process has a range of its own, because a port may be bound long after it is
+// picked.
 import { createServer } from 'node:net';
 import { PORTS, type PortName } from '../start/options.mjs';
 

@@ -1,11 +1,11 @@
-// Tells whether something built is current: a hash over the bytes of all that it was built from.
+// Hashes the inputs of a build to tell if its output is current.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const IGNORED = /(^|\/)(node_modules|\.next|\.turbo|target|generated)(\/|$)|\.test\.tsx?$|next-env\.d\.ts$/;
 
-/** Over the names and bytes of all files that the globs match, in a stable order. */
+/** Hashes the names and bytes of all files that match the globs, in a stable order. */
 export function hashInputs(root: string, globs: readonly string[]): string {
   const hash = createHash('sha256').update(process.version);
   const files = globSync([...globs], { cwd: root, exclude: (name) => IGNORED.test(name) }).filter(

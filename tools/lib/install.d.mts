@@ -1,4 +1,4 @@
-// Types of install.mjs, for the TypeScript half of the tools.
+// Types of install.mjs for the tools in TypeScript.
 export class SetupError extends Error {}
 export function checkPrograms(wanted: { readonly rust: boolean }): Promise<void>;
 export function installDependencies(

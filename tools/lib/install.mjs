@@ -1,15 +1,15 @@
-// Brings node_modules to what package-lock.json says and finds the Node it brings. Dependency-free: runs on the system's
-// Node, before anything is installed. Shared by `npm start` and `npm test`.
+// Installs node_modules from package-lock.json and locates its Node, for `npm start` and `npm test`. Free of
+// dependencies: runs on the system's Node before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const NODE_MIN = [20, 20];
 
-/** A line for the user that says what is wrong and what to do. */
+/** Error with one line for the user: what is wrong and what to do. */
 export class SetupError extends Error {}
 
-/** Checks the programs that cannot come from a registry. `cc` links Rust; git brings sources. */
+/** Checks for programs that no registry provides: `cc` links Rust, git fetches sources. */
 export async function checkPrograms({ rust }) {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
@@ -24,7 +24,7 @@ export async function checkPrograms({ rust }) {
   await missing('npm', ['--version'], 'install npm beside Node');
 }
 
-/** Installs from the lock file unless node_modules already is what it says. */
+/** Installs from the lock file unless node_modules is up to date. */
 export async function installDependencies(root, { report, signal } = {}) {
   const lock = readLock(root);
   if (isInstalled(root, lock)) return { installed: false };
@@ -47,7 +47,7 @@ export async function installDependencies(root, { report, signal } = {}) {
 
 const NPM_LINES_MAX = 8;
 
-/** What npm said, without its manual and its own log files. */
+/** Extracts npm's error from its output, without its manual and the paths of its logs. */
 function explainNpm(lines) {
   const said = lines.map((line) => line.replace(/^npm error\s*/, '').trim());
   const manual = said.findIndex((line) => /^(Clean install a project|Usage:|A complete log)/.test(line));
@@ -77,7 +77,7 @@ function readLock(root) {
   }
 }
 
-/** Compares npm's own record of what it installed with the lock file, entry by entry. */
+/** True if npm's own record of what it installed matches the lock file, entry by entry. */
 function isInstalled(root, lock) {
   const record = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(record)) return false;
@@ -85,7 +85,7 @@ function isInstalled(root, lock) {
   try {
     installed = JSON.parse(readFileSync(record, 'utf8')).packages;
   } catch {
-    return false; // cut short by a crash: install again
+    return false; // a crash truncated the record: install again
   }
   for (const [path, wanted] of Object.entries(lock.packages)) {
     if (path === '' || wanted.link || !path.includes('node_modules/')) continue;
@@ -96,7 +96,7 @@ function isInstalled(root, lock) {
   return existsSync(nodeOf(root));
 }
 
-/** The Node 24 of the lock file, or the running one where its platform has no package and it is new enough. */
+/** Returns the lock file's Node 24, or the running Node if its platform has no package and it is new enough. */
 export function nodeOf(root) {
   const packaged = join(root, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
   if (existsSync(packaged)) return packaged;
@@ -104,7 +104,7 @@ export function nodeOf(root) {
   return packaged;
 }
 
-/** Runs `script` on the lock file's Node in our place: same terminal, signals passed on, same end. */
+/** Runs `script` on the lock file's Node in place of this process: same terminal, forwarded signals, same exit code. */
 export function handOver(root, script, args, nodeArgs = []) {
   const node = nodeOf(root);
   if (!existsSync(node))
@@ -114,7 +114,7 @@ export function handOver(root, script, args, nodeArgs = []) {
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...nodeArgs, join(root, script), ...args], {
     stdio: 'inherit',
   });
-  // The terminal sends Ctrl-C to both of us; a repeated signal does no harm to the child.
+  // The terminal sends Ctrl-C to both processes; a repeated signal is harmless.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => {
     console.error(`cannot start ${node}: ${error.message}`);

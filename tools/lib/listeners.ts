@@ -1,4 +1,4 @@
-// Which processes hold a listening socket of a port, read from /proc.
+// Finds the processes with a listening socket on a port, from /proc.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const LISTEN = '0A';
@@ -25,6 +25,6 @@ function openFiles(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).map((descriptor) => readlinkSync(`/proc/${pid}/fd/${descriptor}`));
   } catch {
-    return []; // gone meanwhile, or not ours to look at
+    return []; // the process is gone, or another user owns it
   }
 }

@@ -1,16 +1,17 @@
-// One HTTPS request to a local host name, with the local agent's own authority pinned. Must never accept another one.
+// Sends one HTTPS request to a local host name. Invariant: accepts the local agent's certificate authority and no
+// other.
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
 
 export interface PinnedRequest {
-  /** Sent as SNI and Host. */
+  /** Host for SNI and the Host header. */
   readonly host: string;
   readonly port: number;
-  /** This machine unless it says otherwise. */
+  /** Address to connect to. Default: loopback. */
   readonly address?: string;
   readonly path: string;
-  /** PEM of the authority. */
+  /** File with the certificate authority in PEM. */
   readonly caFile: string;
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -30,7 +31,7 @@ export async function requestPinned(wanted: PinnedRequest): Promise<PinnedRespon
   return { status, body };
 }
 
-/** The same, with the headers of the answer. */
+/** Sends a request and returns the response headers as well. */
 export function answerPinned({
   host,
   address,
@@ -41,7 +42,7 @@ export function answerPinned({
   headers = {},
 }: PinnedRequest): Promise<PinnedAnswer> {
   const options: RequestOptions = {
-    // `.localhost` names are this machine, whatever its resolver says.
+    // `.localhost` names are this machine, whatever the resolver returns.
     host: address ?? '127.0.0.1',
     servername: host,
     port,

@@ -1,11 +1,11 @@
-// Tells processes apart by pid and start time, so that a number the system has handed on to somebody else is never
-// signalled. Must never end a process by its name.
+// Identifies processes by pid and start time, so that a reused pid is never signalled. Invariant: ends no process by
+// its name.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks since boot, as /proc tells. */
+  /** Start time in clock ticks since boot, from /proc. */
   readonly startTicks: string;
 }
 
@@ -14,14 +14,14 @@ const POLL_MS = 50;
 export function identityOf(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold spaces and parentheses itself; the state is the first field after it.
+    // The name in parentheses may contain spaces and parentheses; the state is the first field after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const startTicks = fields[19];
-    // The first thread is a zombie before the others have ended, and until then its sockets are open.
+    // The first thread is a zombie before the others have ended, and until then the process's sockets are open.
     const isGone = fields[0] === 'Z' && Number(fields[17]) <= 1;
     return startTicks === undefined || isGone ? undefined : { pid, startTicks };
   } catch {
-    return undefined; // gone
+    return undefined; // the process is gone
   }
 }
 
@@ -29,7 +29,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identityOf(identity.pid)?.startTicks === identity.startTicks;
 }
 
-/** Asks with `signal`, then kills after `graceMs`. Resolves when the process is gone. */
+/** Sends `signal`, then SIGKILL after `graceMs`. Resolves when the process is gone. */
 export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signals, graceMs: number): Promise<void> {
   if (!isAlive(identity)) return;
   process.kill(identity.pid, signal);
@@ -43,9 +43,9 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
   }
 }
 
-/** Kills a process and all that it started, as far as they have not left it. */
+/** Kills a process and its descendants, except those that left its tree. */
 export function killTree(pid: number): void {
-  // Stopped first, so that it starts no more of them meanwhile.
+  // Stop it first, so that it starts no more children meanwhile.
   if (!signal(pid, 'SIGSTOP')) return;
   childrenOf(pid).forEach(killTree);
   signal(pid, 'SIGKILL');
@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
   } catch {
-    return false; // gone
+    return false; // the process is gone
   }
 }
 
@@ -65,6 +65,6 @@ function childrenOf(pid: number): number[] {
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     );
   } catch {
-    return []; // gone
+    return []; // the process is gone
   }
 }

@@ -1,10 +1,10 @@
-// The database of a control plane that runs here, for commands that its operator types beside it.
+// Locates the running control plane's database for an operator's commands on the same machine.
 import { findRunning } from '@fairlead/db/embedded';
 import type { Folders } from '../start/folders.ts';
 
 export class NotRunning extends Error {}
 
-/** DATABASE_URL when it is set, else the embedded one of `folders`. Throws NotRunning. */
+/** Returns DATABASE_URL when it is set, else the URL of the embedded database in `folders`. Throws NotRunning. */
 export async function requireRunningDatabase(folders: Folders): Promise<string> {
   const given = process.env.DATABASE_URL;
   if (given !== undefined && given !== '') return given;

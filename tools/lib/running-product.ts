@@ -1,5 +1,4 @@
-// A whole `npm start` of its own, in a scratch folder and on free ports: what browser tests, measurements and the
-// screenshot look at. Enters where a user does.
+// Runs a whole `npm start` in a scratch folder and on free ports, for browser tests, measurements and the screenshot.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,30 +11,30 @@ import { nodeOf } from './install.mjs';
 import { isAlive, type ProcessIdentity } from './process-identity.ts';
 
 export interface RunningProduct {
-  /** http://localhost:… of the dashboard. */
+  /** URL of the dashboard, such as http://localhost:4400. */
   readonly url: string;
   readonly setupToken: string | undefined;
   readonly ports: Readonly<Record<PortName, number>>;
   readonly data: string;
   readonly caFile: string;
-  /** The first process of the tree. */
+  /** Process id of the tree's root. */
   readonly pid: number;
-  /** From the start of the process to the summary. */
+  /** Time from the start of the process to the summary, in milliseconds. */
   readonly readyMs: number;
   readonly summary: string;
-  /** The pids of the supervised processes by name. */
+  /** Returns the pids of the supervised processes by name. */
   processes(): Readonly<Record<string, number>>;
-  /** Kills the supervisor at once, as a crash would; everything below it is left behind. */
+  /** Kills the supervisor as a crash would; its children keep running. */
   kill(): void;
-  /** The supervisor is still there. */
+  /** True while the supervisor runs. */
   isAlive(): boolean;
   stop(): Promise<void>;
 }
 
 export interface ProductOptions {
-  /** The agent to use; undefined builds the release one. */
+  /** Agent to use; undefined builds the release one. */
   readonly agent?: string;
-  /** A data folder to come back to; undefined makes one that goes with `stop`. */
+  /** Existing data folder; undefined creates one that `stop` deletes. */
   readonly data?: string;
   readonly ports?: Readonly<Record<PortName, number>>;
   readonly env?: Readonly<Record<string, string>>;

@@ -1,18 +1,18 @@
-// Steady traffic against one app through the proxy: a few keep-alive connections, each asking again as soon as it is
-// answered. Tells for every failure when it began and ended, so that a test can say which ones were allowed.
+// Steady traffic to one app through the proxy on a few keep-alive connections. Reports the start and end of every
+// failure, so that a test can decide which ones were allowed.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 
 export interface Failure {
   readonly startedAt: number;
   readonly failedAt: number;
-  /** `ECONNREFUSED`, `ECONNRESET`, `status 503`… */
+  /** Reason such as `ECONNREFUSED`, `ECONNRESET` or `status 503`. */
   readonly reason: string;
 }
 
 export interface Traffic {
   readonly answered: () => number;
-  /** Resolves once `count` more requests were answered. */
+  /** Resolves after `count` more responses. */
   more(count: number, timeoutMs?: number): Promise<void>;
   stop(): Promise<{ readonly answered: number; readonly failures: readonly Failure[] }>;
 }
@@ -45,7 +45,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
         const reason =
           error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
         failures.push({ startedAt, failedAt: performance.now(), reason });
-        // A refused connection would otherwise fail thousands of times a second.
+        // Without a pause, refused connections would fail thousands of times a second.
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     }

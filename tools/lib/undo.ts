@@ -1,7 +1,7 @@
-// What to end when a start fails or is over.
+// Clean-up steps for a start that failed or is over.
 export type Undo = () => Promise<void>;
 
-/** Last started, first ended; one that fails does not keep the others from ending. */
+/** Runs the steps in reverse order; a failed step does not prevent the others. */
 export async function undoAll(steps: readonly Undo[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps.toReversed()) await step().catch((error: unknown) => failures.push(error));

@@ -1,4 +1,4 @@
-// Waits for a condition of another process, which has no event for us to listen to.
+// Polls a condition of another process that emits no event.
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
@@ -8,7 +8,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Calls `probe` until it answers something other than undefined or false. */
+/** Calls `probe` until it returns something other than undefined or false. */
 export async function waitFor<T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   options: WaitOptions,
@@ -25,13 +25,13 @@ export async function waitFor<T>(
   }
 }
 
-/** True when `url` answers 2xx or 3xx. */
+/** True if `url` responds with 2xx or 3xx. */
 export async function answers(url: string, timeoutMs = 2000): Promise<boolean> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
     await response.body?.cancel();
     return response.status >= 200 && response.status < 400;
   } catch {
-    return false; // not listening yet
+    return false; // the server is not listening yet
   }
 }

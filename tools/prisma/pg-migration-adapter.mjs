@@ -1,7 +1,6 @@
-// The database side of our schema engine: one PostgreSQL connection behind Prisma's driver-adapter interface.
-// The stock @prisma/adapter-pg cannot migrate: it is a pool (migrations need one session for locks and shadow databases),
-// cuts scripts at every `;` (which breaks function bodies) and does not know the catalogue's types "char" and name.
-// Used by the Prisma CLI only; must never be imported by the product.
+// Driver adapter of our schema engine on one PostgreSQL connection, for the Prisma CLI only; the product never imports
+// it. The stock @prisma/adapter-pg cannot migrate: it pools connections, splits scripts at every `;`, and does not know
+// the catalogue types "char" and name.
 import { randomUUID } from 'node:crypto';
 import { ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
@@ -43,11 +42,11 @@ const columnTypes = new Map([
 const firstUserTypeId = 16384;
 
 const asText = (text) => text;
-// The session is in UTC, so whatever offset is printed is zero.
+// The session is in UTC, so every printed offset is zero.
 const asIsoInstant = (text) => `${text.replace(' ', 'T').replace(/[+-]\d{2}(:\d{2})?$/, '')}+00:00`;
 const asIntegers = (text) => text.split(' ').filter(Boolean).map(Number);
 
-// The engine wants these as text where pg would make numbers, dates or objects of them.
+// Types that the engine wants as text, where pg would return numbers, dates or objects.
 const parsers = new Map([
   [20, asText],
   [22, asIntegers],
@@ -62,7 +61,7 @@ const parsers = new Map([
 ]);
 const types = { getTypeParser: (id, format) => parsers.get(id) ?? pg.types.getTypeParser(id, format) };
 
-/** Says an error of the driver in the words that the engine understands. */
+/** Converts a driver error to the engine's error format. */
 function toAdapterError(error) {
   const { code, message, detail, column, hint, severity } = error;
   if (code === '3D000') {
@@ -124,7 +123,7 @@ class Queryable {
     return rowCount ?? 0;
   }
 
-  /** The whole script in one message: PostgreSQL itself finds where statements end. */
+  /** Sends the whole script in one message: PostgreSQL itself splits the statements. */
   async executeScript(script) {
     await this.query(script);
   }
@@ -132,7 +131,7 @@ class Queryable {
 
 class Transaction extends Queryable {
   options = { usePhantomQuery: false };
-  // The engine sends COMMIT and ROLLBACK as scripts; these tell that it has.
+  // The engine sends COMMIT and ROLLBACK as scripts; these calls only notify that it has.
   async commit() {}
   async rollback() {}
 }
@@ -158,7 +157,7 @@ class Connection extends Queryable {
   }
 }
 
-/** Reads a connection URL as Prisma writes them: `schema`, `host` and `sslmode` may be parameters. */
+/** Parses a connection URL in Prisma's format: `schema`, `host` and `sslmode` may be parameters. */
 export function parseUrl(text) {
   const url = new URL(text);
   const sslMode = url.searchParams.get('sslmode');
@@ -171,7 +170,7 @@ export function parseUrl(text) {
       user: decodeURIComponent(url.username) || undefined,
       password: decodeURIComponent(url.password) || undefined,
       database: decodeURIComponent(url.pathname.slice(1)) || undefined,
-      // As libpq has it: `require` encrypts, the verify modes also check the certificate.
+      // As in libpq, `require` only encrypts; the verify modes also check the certificate.
       ssl: encrypted ? { rejectUnauthorized: sslMode !== 'require' } : undefined,
       options: '-c TimeZone=UTC',
       application_name: 'prisma-migrate',
@@ -181,7 +180,7 @@ export function parseUrl(text) {
 
 async function connect(config, schemaName, afterDispose) {
   const client = new pg.Client(config);
-  // A connection that breaks between two queries is told of by the next query.
+  // The next query reports a connection that broke between two queries.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -204,7 +203,10 @@ export class MigrationAdapterFactory {
     return connect(config, schemaName);
   }
 
-  /** An empty database to replay migrations in: the one that was given, or one of our own that goes with the connection. */
+  /**
+   * Connects to an empty database for replaying migrations: the given one, or a temporary one that is dropped with the
+   * connection.
+   */
   async connectToShadowDb() {
     const given = this.datasource.shadowDatabaseUrl;
     const { config, schemaName } = parseUrl(given ?? this.datasource.url);

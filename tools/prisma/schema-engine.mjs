@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// Stands in for Prisma's `schema-engine` program, which npm does not carry. Prisma's CLI starts it (prisma.config.ts says
-// where it is) and talks JSON-RPC over stdin and stdout; the same engine as wasm, from npm, gives the answers.
-// stdout belongs to the protocol: must never print anything else there.
+// Replaces Prisma's `schema-engine` binary, which npm does not provide, with the wasm engine from npm. Prisma's CLI
+// starts it (prisma.config.ts) and speaks JSON-RPC over stdin and stdout, so nothing else may be printed to stdout.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -41,7 +40,7 @@ async function loadEngine() {
 
 // ---------------------------------------------------------------------------------------------- administration
 
-/** Databases are made and dropped from the one that every server has. */
+/** Creates and drops databases from a database that every server has. */
 async function administer(url, statementFor) {
   const { config } = parseUrl(url);
   const client = new pg.Client({ ...config, database: 'postgres' });
@@ -70,7 +69,7 @@ const commands = {
   'drop-database': dropDatabase,
 };
 
-/** The form in which the CLI reads log lines from stderr. */
+/** Writes a log line to stderr in the CLI's format. */
 function writeLog(level, message, fields = {}) {
   const line = {
     timestamp: new Date().toISOString(),
@@ -81,7 +80,7 @@ function writeLog(level, message, fields = {}) {
   process.stderr.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Prisma's error codes for what can go wrong while connecting, with the sentences its CLI would print. */
+/** Returns Prisma's error code and message for a connection failure. */
 function explainConnectFailure(error, url) {
   const { database, host, port } = parseUrl(url).config;
   if (error.code === '3D000') {
@@ -94,7 +93,7 @@ function explainConnectFailure(error, url) {
 }
 
 async function runCommand(name, url) {
-  // The CLI throws the first line of stderr away.
+  // The CLI drops the first line of stderr.
   writeLog('INFO', 'Starting schema engine CLI');
   const command = commands[name];
   if (command === undefined) throw new Error(`unknown command of the schema engine: ${name}`);
@@ -133,7 +132,7 @@ function createAnswerer({ datamodels, datasource }) {
     if (method === 'getDatabaseVersion') return engine.version(params);
     if (typeof engine[method] !== 'function') throw new Error(`the wasm schema engine has no method ${method}`);
     const result = await engine[method](params);
-    // The program prints a diff by asking the CLI to print it; the wasm engine returns it.
+    // The binary asks the CLI to print a diff; the wasm engine returns it.
     if (method === 'diff' && result?.stdout) {
       send({ id: 1e9 + id, method: 'print', params: { content: result.stdout } });
     }
@@ -153,11 +152,11 @@ function createAnswerer({ datamodels, datasource }) {
 
 async function serve(parsed) {
   const answer = createAnswerer(parsed);
-  // One after another: the engine has one connection. `for await` ends with stdin.
+  // Sequential, because the engine has one connection. `for await` ends with stdin.
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue;
     const message = JSON.parse(line);
-    // Answers to our own `print` carry no method.
+    // Responses to our own `print` calls have no method.
     if (message.method !== undefined) await answer(message);
   }
 }

@@ -1,5 +1,5 @@
-// The Node and npm that the local agent gives to builds and apps: programs that the apps' own users can reach, so copies
-// where the originals lie in a folder that is closed to them.
+// Provides the Node and npm that the local agent gives to builds and apps. Copies them if their folders are closed to
+// the apps' users.
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { nodeOf } from '../lib/install.mjs';
@@ -8,7 +8,7 @@ import { closedFolder } from './folders.ts';
 export interface AppRuntime {
   /** PATH of builds and apps. */
   readonly path: string;
-  /** What was copied because its own folder is closed. */
+  /** Programs that were copied because their own folder is closed. */
   readonly copied: readonly string[];
 }
 
@@ -51,7 +51,7 @@ function findNpm(path: readonly string[]): string | undefined {
 function copyNode(node: string, bin: string): void {
   mkdirSync(bin, { recursive: true, mode: 0o755 });
   const copy = join(bin, 'node');
-  // A running copy cannot be written over, and need not be: its name tells nothing of its version, its bytes do.
+  // A running copy cannot be overwritten. Compare bytes, because the name does not contain the version.
   if (existsSync(copy) && readFileSync(copy).equals(readFileSync(node))) return;
   rmSync(copy, { force: true });
   cpSync(node, copy);

@@ -1,5 +1,4 @@
-// Builds what the control plane runs: Prisma's client, the web app, the agent. Each is skipped while its inputs are the
-// ones it was built from. Shared by `npm start` and the browser tests.
+// Builds the parts of the control plane: Prisma's client, the web app, the agent. Skips a build with unchanged inputs.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandResult, ROOT, run } from '../lib/command.ts';
@@ -21,7 +20,7 @@ const WEB_INPUTS = [
 const TARGET = join(ROOT, 'agents/target');
 const TAIL_LINES = 25;
 
-/** Answers the server's script. */
+/** Script of the built web server. */
 export const WEB_SERVER = join(WEB, '.next/standalone/apps/web/server.js');
 
 export async function generateClient(detail: Detail): Promise<void> {
@@ -43,7 +42,7 @@ export async function buildWeb(detail: Detail): Promise<void> {
   };
   const result = await run('next', ['build'], { cwd: WEB, onOutput });
   requireSuccess(result, 'the web app could not be built');
-  // The standalone server serves these two folders but does not bring them.
+  // The standalone server serves these two folders but does not contain them.
   const standalone = join(WEB, '.next/standalone/apps/web');
   rmSync(join(standalone, '.next/static'), { recursive: true, force: true });
   cpSync(join(WEB, '.next/static'), join(standalone, '.next/static'), { recursive: true });
@@ -52,7 +51,10 @@ export async function buildWeb(detail: Detail): Promise<void> {
   detail('');
 }
 
-/** Builds the agent as the tests build it, so that `npm start` and `npm test` share every crate, and returns the binary. */
+/**
+ * Builds the agent with the flags of the tests, so that `npm start` and `npm test` share every crate. Returns the
+ * binary.
+ */
 export async function buildAgent(detail: Detail): Promise<string> {
   const manifest = join(ROOT, 'agents/Cargo.toml');
   const crates = readFileSync(join(ROOT, 'agents/Cargo.lock'), 'utf8').match(/^\[\[package\]\]$/gm)?.length ?? 0;
@@ -79,8 +81,8 @@ export async function buildAgent(detail: Detail): Promise<string> {
 }
 
 /**
- * One target as `cargo test --workspace` has it. Cargo unites the features of what is selected: `-p` alone, or no target
- * with dependencies of tests, would compile most of the crates a second time.
+ * Returns cargo arguments for one target with the features of `cargo test --workspace`. Cargo unifies the features of
+ * selected packages: `-p` alone, or no target with dev-dependencies, would recompile most crates.
  */
 export function likeTests(kind: '--bin' | '--example', name: string): string[] {
   return ['--workspace', kind, name, '--example', 'stand'];

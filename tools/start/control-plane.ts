@@ -1,5 +1,5 @@
-// Composes the control plane on this machine: PostgreSQL, gateway, worker and web, with the environment each reads. Used
-// by `npm start` and by the system tests, so that both run the same thing.
+// Composes the control plane on this machine: PostgreSQL, gateway, worker and web, with their environments. `npm start`
+// and the system tests share it.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,23 +17,23 @@ import type { Service, Supervisor } from './supervisor.ts';
 export interface ControlPlaneOptions {
   readonly folders: Folders;
   readonly ports: Readonly<Record<PortName, number>>;
-  /** An outside PostgreSQL; undefined starts the embedded one. */
+  /** URL of an external PostgreSQL; undefined starts the embedded one. */
   readonly databaseUrl: string | undefined;
   readonly supervisor: Supervisor;
-  /** Offered to further servers for download. */
+  /** Agent that further servers can download. */
   readonly agentBinary: string;
-  /** The web app's server script; undefined leaves the web app out. */
+  /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;
-  /** For tests: PostgreSQL may lose its last second at a power cut. */
+  /** For tests only: PostgreSQL may lose its last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
 
-/** Host name under which the local proxy serves the control plane itself. */
+/** Host name under which the local proxy serves the control plane. */
 export const CONTROL_HOST = 'fairlead.localhost';
 
-/** How mail is sent. Its password is a secret, so only who sends gets it. */
+/** Settings of the mail transport. Only the processes that send mail get them, because they contain a password. */
 const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
-/** What the web app may call, and whom it names for security. */
+/** Settings of the web app: rate limit, outbound access and security contact. */
 const WEB_SETTINGS = ['FAIRLEAD_CALLS_PER_MINUTE', 'FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
 
 const READY_TIMEOUT_MS = 60_000;
@@ -56,7 +56,7 @@ export class ControlPlane {
     this.#environment = this.#commonEnvironment();
   }
 
-  /** Opens the database and brings it up to date; starts no service yet. */
+  /** Opens the database and migrates it; starts no service yet. */
   static async open(options: ControlPlaneOptions): Promise<ControlPlane> {
     const { databaseUrl, folders } = options;
     const log = appendTo(join(folders.logs, 'postgres.log'));
@@ -72,7 +72,7 @@ export class ControlPlane {
     }
   }
 
-  /** Of the embedded PostgreSQL. */
+  /** Process id of the embedded PostgreSQL. */
   get databasePid(): number | undefined {
     return this.#embedded?.pid;
   }
@@ -85,7 +85,7 @@ export class ControlPlane {
 
   async startWorker(): Promise<void> {
     const log = this.#options.supervisor.logFile('worker');
-    // The worker listens nowhere; its log tells when it takes jobs. What was there before belongs to an earlier run.
+    // The worker listens on no port; its log shows when it takes jobs. Ignore lines from an earlier run.
     const before = existsSync(log) ? readFileSync(log).length : 0;
     const isReady = async () =>
       existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
@@ -107,7 +107,7 @@ export class ControlPlane {
     await Promise.all([this.startGateway(), this.startWorker(), ...(webServer === undefined ? [] : [this.startWeb()])]);
   }
 
-  /** Ends everything but PostgreSQL. */
+  /** Stops everything but PostgreSQL. */
   async stopServices(): Promise<void> {
     for (const name of ['worker', 'gateway', 'web']) await this.#options.supervisor.stop(name);
   }
@@ -120,7 +120,7 @@ export class ControlPlane {
     return {
       name,
       command: nodeOf(ROOT),
-      // A small young generation: these processes wait more than they compute, and memory is what they would hold.
+      // A small young generation: these processes wait more than they compute, and would otherwise hold memory.
       args: [
         '--disable-warning=ExperimentalWarning',
         '--max-semi-space-size=2',
@@ -163,13 +163,13 @@ export class ControlPlane {
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
-      // Another program, or a folder of them for more kinds of machines, where somebody built one.
+      // The user may offer another program, or a folder with one for each architecture.
       FAIRLEAD_AGENT_BINARY: process.env.FAIRLEAD_AGENT_BINARY ?? agentBinary,
     };
   }
 }
 
-/** Of these settings, what the user's own environment has. */
+/** Returns these settings from the user's own environment. */
 function passedOn(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -193,7 +193,7 @@ function startDatabase({ folders, ports, unsafeButFast }: ControlPlaneOptions, l
   return KeptDatabase.open(() => startEmbedded(settings), log);
 }
 
-/** Few lines, and those of a crash matter most: written at once. */
+/** Writes each line synchronously, because the lines of a crash matter most. */
 function appendTo(file: string): Log {
   return (line) => appendFileSync(file, `${line}\n`, { mode: 0o600 });
 }

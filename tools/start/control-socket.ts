@@ -1,12 +1,12 @@
-// Preloaded into a service of the control plane (`--import`): what it serves on its TCP port, it also serves on the Unix socket at
-// FAIRLEAD_CONTROL_SOCKET, where the proxy of this server connects. A TCP port goes to whoever binds it first; the socket's folder is
-// closed to all but root and the proxy.
+// Preload (`--import`) for services of the control plane: serves the TCP port also on the Unix socket at
+// FAIRLEAD_CONTROL_SOCKET, for this server's proxy. Another program could bind the TCP port first; only root and the
+// proxy can enter the socket's folder.
 import { subscribe } from 'node:diagnostics_channel';
 import { chmodSync, rmSync } from 'node:fs';
 import { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:net';
 
-/** Connecting needs the right to write (unix(7)); the folder is the wall. */
+/** Connecting needs write permission (unix(7)); the folder restricts access. */
 const SOCKET_MODE = 0o666;
 
 const path = process.env.FAIRLEAD_CONTROL_SOCKET ?? '';
@@ -23,13 +23,13 @@ if (path !== '') {
   });
 }
 
-/** https://nodejs.org/api/http.html#event-connection: a server takes connections that others accepted. */
+/** https://nodejs.org/api/http.html#event-connection: an HTTP server accepts connections from another listener. */
 function serveOn(server: HttpServer, socket: string): void {
   const listener = createServer((connection) => server.emit('connection', connection));
-  // Left by a service that was killed.
+  // A killed service leaves its socket behind.
   rmSync(socket, { force: true });
   listener.listen(socket, () => chmodSync(socket, SOCKET_MODE));
   server.once('close', () => listener.close());
-  // The TCP server keeps the process; without it nothing is served here either.
+  // The TCP server keeps the process alive; without it this socket serves nothing either.
   listener.unref();
 }

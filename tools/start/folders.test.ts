@@ -12,14 +12,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test('data lies in the clone where its parents let other users pass', () => {
+test('data is in the clone if other users can traverse its parents', () => {
   expect(chooseFolders({ root, data: undefined, isRoot: true })).toMatchObject({
     data: join(root, '.fairlead'),
     insteadOf: undefined,
   });
 });
 
-test('as root in a closed folder, data lies where other users can pass; a chosen closed folder is refused', () => {
+test('as root in a closed folder, data goes where other users can traverse; a chosen closed folder is refused', () => {
   const clone = join(root, 'closed/clone');
   mkdirSync(clone, { recursive: true });
   chmodSync(join(root, 'closed'), 0o700);
@@ -28,11 +28,11 @@ test('as root in a closed folder, data lies where other users can pass; a chosen
   expect(chosen.insteadOf).toBe(join(root, 'closed'));
   expect(chosen.data).toMatch(/^\/var\/lib\/fairlead-[0-9a-f]{8}$/);
   expect(() => chooseFolders({ root: clone, data: join(clone, 'data'), isRoot: true })).toThrow(FolderError);
-  // Nobody but the user himself needs to pass when everything runs as him.
+  // A single user runs everything, so no other user needs to traverse.
   expect(chooseFolders({ root: clone, data: undefined, isRoot: false }).data).toBe(join(clone, '.fairlead'));
 });
 
-test('secrets and logs are for their owner only; a folder that holds something else is refused', () => {
+test('only the owner can access secrets and logs; a folder with other contents is refused', () => {
   const folders = layOut(join(root, 'data'));
   openData(folders);
   openData(folders);

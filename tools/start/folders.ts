@@ -1,5 +1,5 @@
-// Where data lies. Everything is under one folder; as root it must be one that other users can pass through, because
-// PostgreSQL and the apps run as users of their own.
+// Selects the data folder. Invariant: as root, other users can traverse it, because PostgreSQL and the apps run as
+// users of their own.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ export interface Folders {
   readonly logs: string;
   readonly logStore: string;
   readonly agent: string;
-  /** Unix sockets of gateway and web, in the folder of the local agent, which lets its proxy in. */
+  /** Unix sockets of gateway and web, in the local agent's folder, which its proxy can enter. */
   readonly controlSockets: string;
   readonly bin: string;
   readonly runtime: string;
@@ -22,7 +22,7 @@ export interface Folders {
 }
 
 export interface ChosenFolders extends Folders {
-  /** The folder that is closed to other users, when data therefore lies elsewhere than it would. */
+  /** Closed folder that data would be in by default; undefined if it is not closed. */
   readonly insteadOf: string | undefined;
 }
 
@@ -32,7 +32,7 @@ const MARK = 'fairlead.json';
 
 export interface FolderWish {
   readonly root: string;
-  /** What the user asked for; undefined leaves the choice to us. */
+  /** Folder from the options; undefined selects one automatically. */
   readonly data: string | undefined;
   readonly isRoot: boolean;
 }
@@ -68,7 +68,7 @@ export function layOut(data: string): Folders {
   };
 }
 
-/** The topmost folder on the way to `path` that other users may not pass through. */
+/** Returns the topmost parent of `path` that other users may not traverse. */
 export function closedFolder(path: string): string | undefined {
   const above = dirname(path) === path ? undefined : closedFolder(dirname(path));
   if (above !== undefined) return above;
@@ -76,7 +76,7 @@ export function closedFolder(path: string): string | undefined {
   return info?.isDirectory() && (info.mode & 0o001) === 0 ? path : undefined;
 }
 
-/** Makes the data folder, or refuses one that holds something else. */
+/** Creates the data folder, or refuses one with other contents. */
 export function openData(folders: Folders): void {
   const mark = join(folders.data, MARK);
   const exists = existsSync(folders.data);
@@ -84,7 +84,7 @@ export function openData(folders: Folders): void {
     throw new FolderError(`${folders.data} holds something else than Fairlead's data: choose another --data`);
   }
   try {
-    // 711: apps and PostgreSQL pass through to their own folders and see nothing else.
+    // 711: apps and PostgreSQL traverse to their own folders and list nothing else.
     mkdirSync(folders.data, { recursive: true, mode: 0o711 });
     for (const folder of [
       folders.secrets,

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('a database that was killed -9 comes back; one that was stopped stays down', async () => {
+test('a database that got SIGKILL restarts; one that was stopped stays down', async () => {
   const { pid } = kept;
   process.kill(pid, 'SIGKILL');
   await waitFor(() => kept.pid !== pid, { what: 'another server process', timeoutMs: 30_000 });

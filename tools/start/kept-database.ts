@@ -1,5 +1,5 @@
-// Keeps the embedded PostgreSQL running: one that ends without being told to is started again on the same files, with growing
-// pauses. Must never start a second one beside a living one.
+// Supervises the embedded PostgreSQL: restarts it with growing backoff when it ends unexpectedly. Invariant: never
+// starts a second one beside a running one.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmbeddedServer } from '@fairlead/db/embedded';
 

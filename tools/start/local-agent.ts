@@ -1,4 +1,4 @@
-// The agent of this machine: enrolled once with a single-use token that travels in a file, then kept running.
+// Supervises this machine's agent: enrols it once with a single-use token from a file, then keeps it running.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -9,38 +9,38 @@ import type { Supervisor } from './supervisor.ts';
 export interface LocalAgentOptions {
   readonly name: string;
   readonly binary: string;
-  /** The agent's own data folder. */
+  /** Data folder of the agent. */
   readonly folder: string;
   readonly ports: Readonly<Pick<Record<PortName, number>, 'https' | 'http'>>;
   /** PATH of builds and apps. */
   readonly path: string;
-  /** Where its proxy listens; loopback unless it says otherwise. */
+  /** Listen address of its proxy. Default: loopback. */
   readonly address?: string;
-  /** What the command begins with, for an agent in a namespace of its own; it must become the agent, not its parent. */
+  /** Command prefix for an agent in a namespace of its own; it must exec the agent and not fork it. */
   readonly prefix?: readonly string[];
-  /** Options of `run` beside those that every agent gets. */
+  /** Options of `run` beside the common ones. */
   readonly args?: readonly string[];
-  /** Beside what every agent gets. */
+  /** Environment beside the common variables. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly controlUrl: string;
-  /** PEM of an authority to trust for it, beside the system's. */
+  /** Additional certificate authority for the agent, in PEM. */
   readonly controlCaFile?: string;
   readonly supervisor: Supervisor;
-  /** True once the control plane sees the agent. */
+  /** Returns true once the control plane sees the agent. */
   readonly connected: () => Promise<boolean>;
-  /** Ends the apps too when the agent is stopped. */
+  /** True to stop the apps together with the agent. */
   readonly stopAppsOnExit: boolean;
-  /** How long an agent on trial must stay connected, where tests can't wait for the usual minute. */
+  /** Time in seconds that a new agent on trial must stay connected; tests can't wait for the default minute. */
   readonly proofSeconds?: number;
 }
 
 export class EnrolmentFailed extends Error {}
 
 const READY_TIMEOUT_MS = 30_000;
-/** Draining, stopping apps and closing the proxy. */
+/** Time to drain, stop apps and close the proxy. */
 const STOP_TIMEOUT_MS = 45_000;
 
-/** Copies the binary to where it runs from, so that building anew never touches a running one. */
+/** Copies the binary to its place of use, so that a new build never touches a running one. */
 export function installAgent(built: string, installed: string): void {
   if (existsSync(installed) && readFileSync(installed).equals(readFileSync(built))) return;
   mkdirSync(dirname(installed), { recursive: true, mode: 0o711 });
@@ -99,7 +99,7 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
   });
 }
 
-/** A proxy of this folder outlived its `run`: it holds the ports, and the next `run` takes it over. */
+/** True if a proxy of this folder outlived its `run`: it holds the ports, and the next `run` adopts it. */
 export function hasLivingProxy(folder: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(join(folder, 'run/proxy.sock'));
@@ -111,7 +111,10 @@ export function hasLivingProxy(folder: string): Promise<boolean> {
   });
 }
 
-/** How this machine reaches the world, for builds: proxies, authorities and registries, as agents/crates/build passes them on. */
+/**
+ * Environment variables of outbound access for builds: proxies, certificate authorities and registries.
+ * agents/crates/build passes them on.
+ */
 const WAY_OUT = [
   'http_proxy',
   'https_proxy',

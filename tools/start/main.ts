@@ -1,5 +1,5 @@
-// `npm start`, second half, on the lock file's Node: folders, leftovers, ports and builds; then serve.ts. Every expected
-// failure ends as one clear line.
+// `npm start`, second half, on the lock file's Node: prepares folders, ports and builds, then runs serve.ts. Every
+// expected failure ends as one clear line.
 import { rmSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { createInterface } from 'node:readline/promises';
@@ -16,7 +16,7 @@ import { endLeftovers, ServiceFailed, Supervisor } from './supervisor.ts';
 
 class StartRefused extends Error {}
 
-/** Errors whose message is for the user; everything else shows where it came from. */
+/** Errors with a message for the user; any other error prints its stack. */
 const EXPECTED = [
   BuildFailed,
   EnrolmentFailed,
@@ -83,9 +83,9 @@ async function clearLeftovers(folders: ChosenFolders, progress: Progress): Promi
 
 async function neededPorts(folders: ChosenFolders): Promise<PortName[]> {
   const names: PortName[] = ['web', 'gateway', 'source'];
-  // A proxy that outlived its agent holds them, and the new agent takes it over.
+  // A proxy that outlived its agent holds these ports, and the new agent adopts it.
   if (!(await hasLivingProxy(folders.agent))) names.push('https', 'http');
-  // The embedded PostgreSQL looks after its own port: what listens there may be a leftover that it stops first.
+  // The embedded PostgreSQL checks its own port: a listener there may be a leftover that it stops first.
   return names;
 }
 

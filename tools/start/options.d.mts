@@ -1,4 +1,4 @@
-// Types of options.mjs, for the TypeScript half of `npm start`.
+// Types of options.mjs for the part of `npm start` in TypeScript.
 export type PortName = 'web' | 'gateway' | 'source' | 'https' | 'http' | 'database';
 
 export interface PortOption {
@@ -10,7 +10,7 @@ export interface PortOption {
 
 export interface Options {
   readonly root: string;
-  /** Absolute; undefined when not given. */
+  /** Absolute path; undefined if not given. */
   readonly data: string | undefined;
   readonly agent: string | undefined;
   readonly databaseUrl: string | undefined;

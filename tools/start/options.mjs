@@ -1,4 +1,5 @@
-// The options of `npm start`. Dependency-free and plain JavaScript: the system's Node reads it before anything is installed.
+// Options of `npm start`. Free of dependencies and plain JavaScript: the system's Node reads it before anything is
+// installed.
 import { isAbsolute, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 

@@ -4,7 +4,7 @@ import { OptionsError, parseOptions } from './options.mjs';
 const context = { root: '/clone', cwd: '/elsewhere', env: {} };
 
 describe('options of npm start', () => {
-  test('without any, ports are the documented ones and the data folder is ours to choose', () => {
+  test('without options, ports are the documented ones and the data folder is automatic', () => {
     const options = parseOptions([], context);
     expect(options).toMatchObject({
       data: undefined,
@@ -16,7 +16,7 @@ describe('options of npm start', () => {
     expect(options.ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });
   });
 
-  test('a relative folder is meant from where the user stands', () => {
+  test("a relative folder is resolved from the user's current folder", () => {
     expect(parseOptions(['--data', 'here'], context).data).toBe('/elsewhere/here');
   });
 

@@ -1,4 +1,4 @@
-// Finds out before anything is started whether a port can be had, and says which option moves it.
+// Checks that ports are free before anything starts, and names the option that changes each.
 import { createServer } from 'node:net';
 import type { PortName } from './options.mjs';
 import { PORTS } from './options.mjs';
@@ -21,7 +21,7 @@ export async function requireFreePorts(
   }
 }
 
-/** The error code when nothing can listen there. */
+/** Returns the error code when nothing can listen on the port. */
 function tryPort(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,6 +1,5 @@
-// The few things `npm start` and the system tests ask of the product, each by one of core's own verbs in a transaction of
-// its own: the first organization, enrolments, the sample app, its deployments and benchmarks. Must never touch a table
-// itself.
+// Product operations of `npm start` and the system tests, each a core verb in its own transaction: first organization,
+// enrolments, sample app, deployments and benchmarks. Never accesses a table itself.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import {
   attachServer,
@@ -30,7 +29,7 @@ import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
 
-/** The verbs that act inside the organization; their `ctx` is filled in. */
+/** Verbs inside the organization; their `ctx` is filled in. */
 const VERBS = {
   attachDomain,
   attachServer,
@@ -69,7 +68,7 @@ export interface Product {
   readonly database: Database;
   readonly organizationId: OrganizationId;
   readonly verbs: Verbs;
-  /** A fresh one-time token; null once somebody owns the organization. */
+  /** Returns a fresh one-time token; null once the organization has an owner. */
   rotateSetupToken(): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -82,7 +81,7 @@ export interface ProductOptions {
 
 const POOL_MAX = 3;
 
-/** Refuses a database whose role would bypass the tenants' walls, then opens the first organization. */
+/** Rejects a database role that bypasses row-level security, then opens the first organization. */
 export async function openProduct({ databaseUrl, organizationName, log }: ProductOptions): Promise<Product> {
   const database = createDatabase({ url: databaseUrl, poolMax: POOL_MAX, applicationName: 'fairlead-start' });
   const inSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) =>

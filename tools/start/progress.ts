@@ -1,5 +1,5 @@
-// What `npm start` shows while it works: a line a step, with the time it takes. On a terminal the running steps share one
-// live line; elsewhere a sign of life comes every 15 s.
+// Progress output of `npm start`: a line for each step with its duration. On a terminal, running steps share one live
+// line; elsewhere a heartbeat line appears every 15 s.
 const SIGN_OF_LIFE_MS = 15_000;
 const REDRAW_MS = 200;
 

@@ -1,5 +1,5 @@
-// The proof of the first start: the sample app is deployed by the ordinary path (clone by URL, build, health, route) and
-// measured through the proxy and directly. Each part is taken up where an earlier start left it.
+// Sample app of the first start: deployed by the regular path (clone by URL, build, health check, route) and
+// benchmarked through the proxy and directly. Each part resumes where an earlier start stopped.
 import type { AppId, RunId, ServerId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
@@ -14,7 +14,7 @@ export interface SampleOptions {
   readonly serverId: ServerId;
   readonly repositoryUrl: string;
   readonly branch: string;
-  /** Port in the app's URL. */
+  /** HTTPS port in the app's URL. */
   readonly httpsPort: number;
   readonly signal: AbortSignal;
 }
@@ -43,7 +43,9 @@ async function findSample({ product }: SampleOptions): Promise<AppDetail | undef
   return found && product.verbs.getApp({ slug: found.slug }, { localHttpsPort: 443 });
 }
 
-/** Answers the newest deployment of the sample app, finished; makes app and deployment when there are none. */
+/**
+ * Returns the newest deployment of the sample app once it has finished; creates app and deployment if there are none.
+ */
 export async function deploySample(options: SampleOptions, onState: (text: string) => void): Promise<DeploymentDetail> {
   const { product, serverId, repositoryUrl, branch, signal } = options;
   const existing = await findSample(options);
@@ -63,7 +65,7 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
     );
     deploymentId = created.deploymentId ?? undefined;
   } else {
-    // Its port is an option and its name may be newer, so it may have moved since.
+    // The port is an option and the name may be newer, so the URL may have changed.
     if (existing.repositoryUrl !== repositoryUrl && isMirror(existing.repositoryUrl)) {
       await product.verbs.updateApp({ appId: existing.id, repositoryUrl });
     }
@@ -82,7 +84,7 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
   );
 }
 
-/** The newest finished benchmark of the app; runs one when there is none. */
+/** Returns the newest finished benchmark of the app; runs one if there is none. */
 export async function measureSample(
   options: SampleOptions,
   appId: AppId,

@@ -1,5 +1,5 @@
-// The control plane's own secrets: files that only its user can read, made once. Must never print one, nor pass one as an
-// argument.
+// Secret files of the control plane, created once and readable by its user only. Invariant: never printed, and never
+// passed as an argument.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import type { Folders } from './folders.ts';
 export interface SecretFiles {
   readonly authSecret: string;
   readonly internalToken: string;
-  /** Wraps the keys of stored secrets. Whoever runs Fairlead backs it up apart from the database. */
+  /** Master key that wraps the keys of stored secrets. The operator backs it up separately from the database. */
   readonly masterKey: string;
 }
 
 export function openSecrets(folders: Folders): SecretFiles {
-  // The owner may keep it elsewhere, on a disk of its own or a mounted secret; then none is made here.
+  // The operator may store it elsewhere, on a separate disk or as a mounted secret; then none is created here.
   const masterKey = process.env.FAIRLEAD_MASTER_KEY_FILE ?? makeMasterKey(join(folders.secrets, 'master-key'));
   return {
     authSecret: makeOnce(join(folders.secrets, 'auth-secret')),
@@ -28,7 +28,7 @@ function makeOnce(file: string): string {
   return file;
 }
 
-/** Never made private again: others may have read it, and the processes that open it say so and stop. */
+/** Never fixes loose permissions: others may have read the key. Processes that open it report that and stop. */
 function makeMasterKey(file: string): string {
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   return file;

@@ -1,4 +1,4 @@
-// The running half of `npm start`: database, services, local agent, sample app, summary, and the orderly end. It is loaded
+// Running phase of `npm start`: database, services, local agent, sample app, summary, and the orderly shutdown. Loaded
 // after the builds, because it imports the generated database client.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +27,7 @@ export interface ServeOptions {
   readonly agentBinary: string;
   readonly webServer: string;
   readonly startedAt: number;
-  /** Aborted by Ctrl-C. */
+  /** Signal that Ctrl-C aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ class ServeFailed extends Error {
 const LOCAL_SERVER = 'local';
 const AGENT = 'agent';
 
-/** Runs until the signal; whatever was started is stopped before it resolves or rejects. */
+/** Runs until the signal; stops everything it started before it resolves or rejects. */
 export async function serve(context: ServeOptions): Promise<void> {
   const { folders, progress, signal, supervisor } = context;
   const binary = join(folders.bin, 'fairlead-agent');
@@ -108,7 +108,7 @@ async function serveClone({ folders, options }: ServeOptions): Promise<SourceSer
   return serveSource({
     port: options.ports.source,
     folder: folders.source,
-    // So that a commit made a moment ago is what a click on Deploy builds.
+    // Refresh the mirror, so that Deploy builds the latest commit.
     refresh: () => refreshMirror(options.root, folders.source, name),
   });
 }
@@ -149,7 +149,7 @@ async function startLocalAgent(
   return waitFor(findServer, { what: 'the local server', timeoutMs: 5000, signal });
 }
 
-/** A sample app that fails is told of and does not keep the rest from running. */
+/** Deploys the sample app; its failure is reported and does not stop the rest. */
 async function showSample(
   context: ServeOptions,
   product: Product,
@@ -207,7 +207,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) await delay(2 ** 30, undefined, { signal }).catch(() => undefined);
 }
 
-/** The verbs' own log lines; the services write theirs to files. */
+/** Log of the API verbs; the services log to files. */
 const quietLog = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,5 +1,5 @@
-// Keeps a bare repository that follows this clone's HEAD as its branch `main`: what the sample app is deployed from. A
-// mirror, so that a detached HEAD, a worktree or a shallow clone serves as well, and only commits ever leave the clone.
+// Maintains a bare mirror of this clone's HEAD as branch `main`, the source of the sample app. A mirror also serves a
+// detached HEAD, a worktree or a shallow clone, and only commits leave the clone.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ export const SOURCE_BRANCH = 'main';
 export class SourceError extends Error {}
 
 const NAME = /^(fairlead-[0-9a-f]{16})\.git$/;
-/** What the mirror was called when its name could be guessed. */
+/** Former, guessable name of the mirror. */
 const FORMER_NAME = 'fairlead';
 
 /**
- * Made once and kept as the name of the folder. Whoever may know it sees it in the dashboard: every program on this machine
- * can ask the port, and the clone may be a private one.
+ * Returns the mirror's secret name, which is created once as its folder's name. Only the dashboard shows it: any
+ * program on this machine can query the port, and the clone may be private.
  */
 export function sourceName(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -29,12 +29,12 @@ export function sourceName(folder: string): string {
   return name;
 }
 
-/** Whether an app's repository is this mirror, under whatever port and name it had. */
+/** True if an app's repository is this mirror, under any port and name it ever had. */
 export function isMirror(url: string): boolean {
   return /^http:\/\/127\.0\.0\.1:\d+\/fairlead(?:-[0-9a-f]{16})?\.git$/.test(url);
 }
 
-/** Makes the mirror when missing, and brings it to the clone's HEAD. */
+/** Creates the mirror if it is missing, and updates it to the clone's HEAD. */
 export async function refreshMirror(clone: string, folder: string, name: string): Promise<void> {
   const mirror = join(folder, `${name}.git`);
   if (!existsSync(join(mirror, 'HEAD'))) {
@@ -42,8 +42,8 @@ export async function refreshMirror(clone: string, folder: string, name: string)
     // A shallow clone may push only to a repository that allows it.
     await git(['-C', mirror, 'config', 'receive.shallowUpdate', 'true']);
   }
-  // Pushed from the clone, not fetched: git passes `safe.directory` of the command line to no child, and the clone may
-  // belong to somebody else than who starts Fairlead.
+  // Push from the clone instead of fetching: git passes `safe.directory` of the command line to no child process, and
+  // the clone may belong to another user.
   const trusted = ['-c', 'safe.directory=*', '-C', clone];
   await git([...trusted, 'push', '--quiet', '--force', '--no-verify', mirror, `HEAD:refs/heads/${SOURCE_BRANCH}`]);
 }

@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const head = async () => (await git('ls-remote', server.url(name), 'refs/heads/main')).split('\t')[0];
 
-test('a clone has the newest commit, whatever branch this clone is on', async () => {
+test('a clone gets the newest commit, whatever branch this clone is on', async () => {
   const second = await commit('two');
   await git('clone', '--quiet', '--depth', '1', server.url(name), join(folder, 'copy'));
   expect(await git('-C', join(folder, 'copy'), 'rev-parse', 'HEAD')).toBe(second);
@@ -67,7 +67,7 @@ test('nothing can be pushed, and nothing else can be read', async () => {
   }
 });
 
-test('a page of another host that leads to this machine gets nothing', async () => {
+test('a page of a foreign host name that resolves to this machine gets nothing', async () => {
   await head();
   const path = `/${name}.git/info/refs?service=git-upload-pack`;
   const ask = async (host: string): Promise<number | undefined> => {
@@ -82,7 +82,7 @@ test('a page of another host that leads to this machine gets nothing', async () 
     expect(await ask(host), host).toBe(421);
 });
 
-test('the name cannot be guessed, stays the same, and replaces the one that could', async () => {
+test('the name cannot be guessed, stays the same, and replaces the guessable one', async () => {
   expect(name).toMatch(/^fairlead-[0-9a-f]{16}$/);
   expect((await fetch(`http://127.0.0.1:${server.port}/fairlead.git/info/refs?service=git-upload-pack`)).status).toBe(
     404,

@@ -1,5 +1,5 @@
-// Serves git repositories read-only over HTTP on loopback, by git's own http-backend: the source the sample app is cloned
-// from. Only the two requests of a clone or fetch pass; nothing can be pushed.
+// Serves git repositories read-only over HTTP on loopback with git's http-backend, as the source of the sample app.
+// Accepts only the two requests of a clone or fetch; nothing can be pushed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,9 +9,9 @@ import { pipeline } from 'node:stream/promises';
 
 export interface SourceOptions {
   readonly port: number;
-  /** The folder of bare repositories, each `<name>.git`. */
+  /** Folder of bare repositories, each `<name>.git`. */
   readonly folder: string;
-  /** Runs before a clone or fetch looks at the repository; brings it up to date. */
+  /** Runs before a clone or fetch reads the repository, to update it. */
   readonly refresh?: (name: string) => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function serveSource(options: SourceOptions): Promise<SourceServer>
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: SourceOptions): Promise<void> {
-  // A browser that a foreign host name led here asks for that name; only git asks for this address (DNS rebinding).
+  // Only git requests this address; a browser sends the foreign host name that led it here (DNS rebinding).
   if (request.headers.host !== `127.0.0.1:${request.socket.localPort}`) {
     response.writeHead(421, { 'content-type': 'text/plain' }).end('Ask for 127.0.0.1.\n');
     return;
@@ -65,7 +65,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   await runBackend(request, response, url, options.folder);
 }
 
-/** One CGI exchange: the request's body in, headers and body out. */
+/** Runs one CGI exchange: request body in, headers and body out. */
 async function runBackend(request: IncomingMessage, response: ServerResponse, url: URL, folder: string): Promise<void> {
   const header = (name: string) => request.headers[name]?.toString() ?? '';
   const child = spawn('git', ['http-backend'], {
@@ -74,7 +74,7 @@ async function runBackend(request: IncomingMessage, response: ServerResponse, ur
       PATH: process.env.PATH ?? '',
       GIT_PROJECT_ROOT: folder,
       GIT_HTTP_EXPORT_ALL: '1',
-      // The folder is ours; git would otherwise refuse repositories of another owner.
+      // The folder is ours; otherwise git refuses repositories of another owner.
       GIT_CONFIG_COUNT: '1',
       GIT_CONFIG_KEY_0: 'safe.directory',
       GIT_CONFIG_VALUE_0: '*',
@@ -92,7 +92,7 @@ async function runBackend(request: IncomingMessage, response: ServerResponse, ur
   const errors: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text));
   const failed = new Promise<never>((_, reject) => child.once('error', reject));
-  // A client that goes away breaks this pipe; the answer's own pipe reports it.
+  // A client that disconnects breaks this pipe; the response's own pipe reports it.
   pipeline(request, child.stdin).catch(() => child.stdin.destroy());
 
   let head = Buffer.alloc(0);

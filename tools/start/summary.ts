@@ -1,4 +1,4 @@
-// What the user reads when everything is up.
+// Summary for the user when everything runs.
 import type { BenchmarkDetail, BenchmarkRowView } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 
@@ -8,7 +8,7 @@ export interface Summary {
   readonly setupToken: string | null;
   readonly app: SampleSummary;
   readonly folders: { readonly data: string; readonly logs: string; readonly caFile: string };
-  /** The folder that is closed to other users, when data therefore lies elsewhere. */
+  /** Closed folder that data would be in by default; undefined if it is not closed. */
   readonly insteadOf: string | undefined;
   readonly copied: readonly string[];
   readonly isolationOff: readonly string[];

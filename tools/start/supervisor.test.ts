@@ -43,7 +43,7 @@ function pidOf(name: string): number {
   return pid;
 }
 
-test('a service that dies is started again, and one that was stopped is not', async () => {
+test('a service that dies is restarted, and one that was stopped is not', async () => {
   await supervisor.start(service(FOREVER));
   const first = pidOf('service');
   process.kill(first, 'SIGKILL');
@@ -72,7 +72,7 @@ test('a service that ignores SIGTERM is killed', async () => {
   await waitFor(() => identity !== undefined && !isAlive(identity), { what: 'the end', timeoutMs: 5000 });
 });
 
-test('leftovers are ended by pid and start time; a pid that belongs to somebody else by now is left alone', async () => {
+test('leftovers are ended by pid and start time; a reused pid is left alone', async () => {
   const child = spawn(process.execPath, ['-e', FOREVER], { detached: true, stdio: 'ignore' });
   const left = child.pid === undefined ? undefined : identityOf(child.pid);
   if (left === undefined) throw new Error('the leftover did not start');
@@ -83,7 +83,7 @@ test('leftovers are ended by pid and start time; a pid that belongs to somebody 
   expect(await endLeftovers(record())).toEqual({ kind: 'none' });
 });
 
-test('a living supervisor keeps its folder', async () => {
+test('a running supervisor keeps its folder', async () => {
   const other = identityOf(process.ppid);
   writeFileSync(record(), JSON.stringify({ supervisor: other, processes: {} }));
   expect(await endLeftovers(record())).toMatchObject({ kind: 'running' });

@@ -1,6 +1,6 @@
-// Keeps the control plane's processes running: starts each in its own group (so that the terminal's Ctrl-C does not reach
-// it), writes its output to a log file, restarts it with growing pauses, and records pid and start time, so that the next
-// start can end what a killed supervisor left. Must never end a process that it did not start or find in that record.
+// Supervises the control plane's processes: starts each in its own group, logs its output, restarts it with growing
+// backoff, and records pid and start time. Invariant: never ends a process that it did not start or find in that
+// record.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,10 +14,10 @@ export interface Service {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** True once it serves. */
+  /** Returns true once the service is ready. */
   readonly ready: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
-  /** How long it may take to end after SIGTERM. */
+  /** Grace period after SIGTERM in milliseconds. */
   readonly stopTimeoutMs: number;
 }
 
@@ -35,12 +35,12 @@ export interface SupervisorOptions {
   readonly note: (line: string) => void;
 }
 
-/** A service ended before it was ready; `message` tells the last lines of its log. */
+/** Error for a service that ended before it was ready; `message` contains the last lines of its log. */
 export class ServiceFailed extends Error {}
 
 const BACKOFF_MIN_MS = 500;
 const BACKOFF_MAX_MS = 15_000;
-/** Running this long forgives earlier crashes. */
+/** Uptime that resets the restart backoff. */
 const STABLE_AFTER_MS = 60_000;
 const LOG_BYTES_MAX = 20 * 1024 * 1024;
 const LOG_TAIL_LINES = 12;
@@ -86,7 +86,7 @@ export class Supervisor {
     return join(this.#options.logDir, `${name}.log`);
   }
 
-  /** Ends one service and keeps it ended. */
+  /** Stops one service for good. */
   async stop(name: string): Promise<void> {
     const supervised = this.#services.get(name);
     if (supervised === undefined) return;
@@ -156,7 +156,7 @@ export type Leftovers =
   | { readonly kind: 'running'; readonly supervisor: ProcessIdentity }
   | { readonly kind: 'ended'; readonly names: readonly string[] };
 
-/** Ends what a killed supervisor left behind; says so when a living one still owns the folder. */
+/** Ends the processes of a killed supervisor; reports when a running one still owns the folder. */
 export async function endLeftovers(recordFile: string): Promise<Leftovers> {
   const record = readRecord(recordFile);
   if (record === undefined) return { kind: 'none' };
@@ -173,7 +173,7 @@ function readRecord(file: string): ProcessRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as ProcessRecord;
   } catch {
-    return undefined; // never written, or cut short by a crash before anything was started
+    return undefined; // the record was never written, or a crash before the first start truncated it
   }
 }
 
@@ -182,7 +182,7 @@ function writeRecord(file: string, record: ProcessRecord): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Appends; what grew large in earlier runs is kept once, as `.1`. */
+/** Appends to the log; rotates a large log of earlier runs once, to `.1`. */
 function openLog(file: string): number {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > LOG_BYTES_MAX) renameSync(file, `${file}.1`);

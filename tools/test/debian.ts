@@ -1,4 +1,4 @@
-// The programs the tests need from Debian: installed when we are root, asked for when we are not.
+// Debian packages that the tests need: installs them as root, otherwise prints what to install.
 import { existsSync } from 'node:fs';
 import { type CommandResult, run } from '../lib/command.ts';
 import type { Say } from './screen.ts';
@@ -24,14 +24,14 @@ export const PYTHON: DebianProgram = { file: '/usr/bin/python3', packages: ['pyt
 export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 
-/** One after another, whoever asks: stages run beside each other, and `update` fails while another one is under way. */
+/** Runs one at a time: stages are concurrent, and `apt-get update` fails while another one runs. */
 function aptGet(args: readonly string[]): Promise<CommandResult> {
   // RUNLEVEL=1 keeps Debian from starting the services it installs.
   const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   return run('flock', ['/var/lib/dpkg', 'apt-get', ...args], { env });
 }
 
-/** Installs what is missing; answers a line for the user when it cannot. */
+/** Installs missing programs; returns a line for the user if that fails. */
 export async function requirePrograms(
   programs: readonly DebianProgram[],
   say: Say = (text) => process.stdout.write(text),

@@ -1,6 +1,5 @@
-// `npm test`, second half: every stage with its minutes, and as the last line how many checks and tests passed and failed
-// over all of them. They run in two lanes, because most of them use one core or wait more than they work. `--only STAGE`
-// (repeatable) runs some.
+// `npm test`, second half: runs every stage in two lanes, prints its minutes, and sums up all checks and tests in the
+// last line. `--only STAGE` (repeatable) selects stages.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
@@ -98,13 +97,16 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-/** Within a lane one after another, the lanes beside each other. On two cores they take about the same time. */
+/**
+ * Stages of a lane run one after another, the lanes in parallel: most stages use one core or wait. On two cores both
+ * lanes take about the same time.
+ */
 const LANES: readonly (readonly string[])[] = [
   ['verify', 'unit', 'system', 'ui'],
   ['crates', 'contract', 'rust', 'protocols'],
 ];
 
-/** A figure to look at, with the others of a run; never a reason to fail. */
+/** Prints a figure for comparison between runs; never fails. */
 async function tellInstructions(say: Say): Promise<void> {
   const args = [join(ROOT, 'e2e/perf/instructions.ts'), '--profile', 'dev'];
   const { code, output } = await run(process.execPath, args);

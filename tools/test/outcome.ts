@@ -1,8 +1,8 @@
-// How many checks and tests passed and failed, over all runners, and what the failed ones said.
+// Counts of passed and failed checks and tests over all runners, with the output of failures.
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
-  /** One entry a failed test: its name and the first lines of why. */
+  /** One entry for each failed test: its name and the first lines of the reason. */
   readonly failures?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function add(a: Outcome, b: Outcome): Outcome {
   };
 }
 
-/** An entry of `failures`: what a run says of all its tests is long, and its end is what is read. */
+/** Returns an entry of `failures`, shortened because the output of a whole run is long and its end is what is read. */
 export function failure(name: string, reason: string): string {
   const lines = reason
     .split('\n')

@@ -1,5 +1,5 @@
-// Runs vitest, cargo test and Playwright, and reads from each how many tests passed and failed. A runner that ends badly
-// without naming a failed test counts as one failure; a skipped test counts as failed, because nothing here is skipped.
+// Runs vitest, cargo test and Playwright, and counts passed and failed tests. A runner that fails without a failed test
+// counts as one failure; a skipped test counts as failed.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,10 +23,10 @@ interface VitestReport {
   }[];
 }
 
-/** Twice what the longest compile takes without a word on a busy machine: whoever is silent for so long hangs. */
+/** Twice the silence of the longest compile on a busy machine: a longer silence means that the program hangs. */
 const SILENCE_MS = 30 * 60_000;
 
-/** All test files of one folder that has a vitest.config.ts, or those whose paths hold one of these. */
+/** Runs the test files of one folder with a vitest.config.ts, or those with paths that contain one of `files`. */
 export async function runVitest(folder: string, say: Say, files: readonly string[] = []): Promise<Outcome> {
   return withReport(async (file) => {
     const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...files];
@@ -48,7 +48,7 @@ export async function runVitest(folder: string, say: Say, files: readonly string
   });
 }
 
-/** Folders with tests for vitest, but e2e, which is a stage of its own, and tools, which verify runs. */
+/** Returns folders with vitest tests, except e2e, which is a stage of its own, and tools, which verify runs. */
 export function vitestFolders(): string[] {
   return globSync(['apps/*/vitest.config.ts', 'packages/*/vitest.config.ts', 'prisma/vitest.config.ts'], { cwd: ROOT })
     .map((config) => config.replace(/\/vitest\.config\.ts$/, ''))
@@ -57,10 +57,10 @@ export function vitestFolders(): string[] {
 }
 
 const CARGO_RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm;
-/** What `cargo test` prints of a failed test after all others: its name, then its own output up to the next. */
+/** Failed test in the output of `cargo test`: its name, then its own output up to the next. */
 const CARGO_FAILURE = /^---- (\S+) stdout ----\n([\s\S]*?)(?=^---- |^failures:$)/gm;
 
-/** More than there are cores: the tests that take long wait for other processes. */
+/** More threads than cores, because the slow tests wait for other processes. */
 const RUST_TEST_THREADS = '4';
 
 export async function runCargoTest(selection: readonly string[], say: Say): Promise<Outcome> {
@@ -84,7 +84,7 @@ export async function runCargoTest(selection: readonly string[], say: Say): Prom
 
 const PROTOCOLS_RESULT = /^cases (\d+), failed (\d+)$/m;
 
-/** The short form of `npm run check:protocols`. */
+/** Runs the short form of `npm run check:protocols`. */
 export async function runProtocols(say: Say): Promise<Outcome> {
   const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], {
     onOutput: say,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openScreen } from './screen.ts';
 
-test('who began first is shown as it speaks, the others whole when their turn comes', () => {
+test('the first speaker is shown as it prints, the others complete when their turn comes', () => {
   let shown = '';
   const begin = openScreen((text) => {
     shown += text;

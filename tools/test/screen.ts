@@ -1,10 +1,10 @@
-// What stages beside each other say, for one reader: who began first is shown as it speaks, the others wait until those
-// before them have ended. Must never drop a word or mix two speakers.
+// Orders the output of concurrent stages: the first one prints live, the others wait until those before them have
+// ended. Invariant: never drops output or mixes two stages.
 export type Say = (text: string) => void;
 
 export interface Speaker {
   readonly say: Say;
-  /** It has said all. */
+  /** Ends the speaker's output. */
   readonly end: () => void;
 }
 
@@ -13,7 +13,7 @@ interface Turn {
   hasEnded: boolean;
 }
 
-/** Answers how a speaker takes its turn. */
+/** Returns a function that adds a speaker. */
 export function openScreen(show: Say): () => Speaker {
   const turns: Turn[] = [];
   const showNext = () => {

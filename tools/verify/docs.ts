@@ -1,5 +1,5 @@
-// Checks that the documents tell of what is there: each path they cite exists, each link leads somewhere, each
-// `npm run` they name is a script, each `fairlead-agent` command is one of the program.
+// Checks references in the documents: cited paths and links exist, each `npm run` is a script, each `fairlead-agent`
+// command is a command of the program.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../lib/command.ts';
@@ -41,16 +41,16 @@ export function checkDocuments(root: string): string[] {
   });
 }
 
-/** Subcommands and long options of the agent, as its command line declares them. */
+/** Subcommands and long options from the declaration of the agent's command line. */
 function agentCommands(root: string): { readonly names: ReadonlySet<string>; readonly options: ReadonlySet<string> } {
   const text = existsSync(join(root, AGENT_CLI)) ? readFileSync(join(root, AGENT_CLI), 'utf8') : '';
   const all = (pattern: RegExp) => [...text.matchAll(pattern)].map((match) => (match[1] ?? '').toLowerCase());
   const options = all(/#\[arg\(long.*\)\]\s+pub\(crate\) (\w+):/g).map((name) => `--${name.replaceAll('_', '-')}`);
-  // People do not type the shim command.
+  // Users never type the shim command.
   return { names: new Set(['shim', ...all(/^ {4}(\w+)(?:\(\w+\))?,$/gm)]), options: new Set(options) };
 }
 
-/** Another word right after the name would be another subcommand, and there are none. */
+/** Another word right after the name would be a nested subcommand, and there are none. */
 function isAgentCommand({ names, options }: ReturnType<typeof agentCommands>, name: string, rest: readonly string[]) {
   const [first = ''] = rest;
   return (
@@ -60,7 +60,7 @@ function isAgentCommand({ names, options }: ReturnType<typeof agentCommands>, na
   );
 }
 
-/** `<slug>` and `*` stand for anything, at least one of which must be there. */
+/** True if the path exists. `<slug>` and `*` match anything, at least once. */
 function exists(root: string, path: string): boolean {
   if (!/[<*{]/.test(path)) return existsSync(join(root, path));
   return globSync(path.replaceAll(/<[^>]*>/g, '*').replace(/\/$/, ''), { cwd: root }).length > 0;

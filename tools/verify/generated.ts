@@ -1,5 +1,5 @@
-// Generates the contract's TypeScript again and compares it with what is committed. The Rust half is the test
-// `generated` of the wire crate, which needs no code generator on the machine either.
+// Regenerates the contract's TypeScript and compares it with the committed code. The Rust half is the test `generated`
+// of the wire crate, which needs no code generator either.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const COMMITTED = join(CONTRACT, 'src/gen');
 export async function checkGenerated(): Promise<string[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'fairlead-gen-'));
   try {
-    // `--output` is put before the template's own `out`.
+    // `--output` is prefixed to the template's own `out`.
     const result = await run('buf', ['generate', '--output', scratch], { cwd: CONTRACT });
     if (result.code !== 0) return [`buf generate failed: ${result.output.trim()}`];
     const fresh = join(scratch, 'src/gen');

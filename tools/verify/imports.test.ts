@@ -1,4 +1,5 @@
-// Plants one breach of each import rule in a small repository and expects it to be found, and nothing else.
+// Tests of the import rules: plants one breach of each rule in a small repository and expects exactly that one to be
+// found.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,7 +10,7 @@ let root: string;
 
 const manifest = (name: string, exports: Record<string, string>) => JSON.stringify({ name, exports });
 
-/** A repository in which every rule is kept. */
+/** Repository without a breach. */
 const CLEAN: Record<string, string> = {
   'packages/contract/package.json': manifest('@fairlead/contract', { '.': './src/index.ts', './*': './src/*.ts' }),
   'packages/contract/src/index.ts': 'export const contract = 1;',
@@ -54,7 +55,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test('a repository that keeps the rules has no breach', () => {
+test('a repository without a breach passes', () => {
   expect(checkImports(root)).toEqual([]);
 });
 
@@ -104,7 +105,7 @@ const BREACHES: readonly [rule: string, why: string, file: string, text: string]
   ],
 ];
 
-describe('one planted breach is found', () => {
+describe('a planted breach is found', () => {
   test.each(BREACHES)('%s: %s', (rule, _why, file, text) => {
     write(file, text);
     const found = checkImports(root);

@@ -1,4 +1,4 @@
-// Checks who imports whom over the whole repository: `node tools/verify/imports.ts`.
+// Checks the import rules over the whole repository: `node tools/verify/imports.ts`.
 import { readGraph } from './imports/graph.ts';
 import { type Breach, checkRules } from './imports/rules.ts';
 

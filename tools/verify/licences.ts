@@ -1,10 +1,10 @@
-// Checks the licence and the source of every dependency, npm's and cargo's, from the lock files and package metadata.
-// It must never let in a package that comes from anywhere but the public registries.
+// Checks the licence and the source of every npm and cargo dependency, from the lock files and package metadata.
+// Rejects packages from outside the public registries.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, run } from '../lib/command.ts';
 
-/** Permissive licences, and weak copyleft that ends at the file (MPL). Texts and data: CC0, CC-BY. */
+/** Permissive licences, weak copyleft limited to the file (MPL), and CC0 and CC-BY for texts and data. */
 const ALLOWED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -31,7 +31,8 @@ const ALLOWED = new Set([
 ]);
 
 /**
- * Exceptions, each read by a person. `licence` must equal what the package declares, so that a change is read again.
+ * Exceptions that a person has reviewed. `licence` must equal the package's own declaration, so that a change is
+ * reviewed again.
  */
 const READ_BY_A_PERSON: readonly { readonly packages: RegExp; readonly licence: RegExp; readonly why: string }[] = [
   { packages: /^geist$/, licence: /^SIL OPEN FONT LICENSE$/, why: 'its LICENSE file is the OFL-1.1' },
@@ -55,9 +56,9 @@ function isRead(name: string, licence: string): boolean {
 const CARGO_REGISTRY = 'registry+https://github.com/rust-lang/crates.io-index';
 const NPM_REGISTRY = /^https:\/\/registry\.npmjs\.org\//;
 
-/** True when an SPDX expression leaves us at least one allowed choice. */
+/** True if an SPDX expression offers at least one allowed choice. */
 export function isAllowed(expression: string): boolean {
-  // `A/B` is cargo's old way to write `A OR B`.
+  // `A/B` is cargo's old notation for `A OR B`.
   const tokens = expression.replaceAll('/', ' OR ').match(/\(|\)|[^\s()]+/g) ?? [];
   let at = 0;
   const either = (): boolean => {
@@ -84,7 +85,7 @@ export function isAllowed(expression: string): boolean {
       return ok;
     }
     const licence = tokens[at++] ?? '';
-    if (tokens[at] === 'WITH') at += 2; // an exception only ever grants more
+    if (tokens[at] === 'WITH') at += 2; // an exception only grants more rights
     return ALLOWED.has(licence.replace(/\+$/, ''));
   };
   return tokens.length > 0 && either() && at === tokens.length;

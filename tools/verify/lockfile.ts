@@ -1,5 +1,5 @@
-// Checks that package-lock.json is whole: it matches every package.json, and each optional platform package that a
-// dependency names is in it. An incomplete lock file makes `npm ci` fail, or fails only on somebody else's computer.
+// Checks that package-lock.json is complete: it matches every package.json and contains each optional platform package.
+// An incomplete lock file makes `npm ci` fail, possibly on another platform only.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../lib/command.ts';
@@ -49,7 +49,7 @@ export function checkLockfile(root: string): string[] {
   return findings;
 }
 
-/** npm before 11 has no list of allowed scripts, so all are off, and each package with one has a reason to be skipped. */
+/** npm before 11 has no list of allowed scripts, so all are off, and each package with one needs a reason here. */
 function checkInstallScripts(root: string, packages: Readonly<Record<string, LockEntry>>): string[] {
   const settings = readFileSync(join(root, '.npmrc'), 'utf8').split('\n');
   const findings = settings.includes('ignore-scripts=true') ? [] : ['.npmrc lacks ignore-scripts=true'];
@@ -63,7 +63,7 @@ function checkInstallScripts(root: string, packages: Readonly<Record<string, Loc
   return findings;
 }
 
-/** Node's look-up: the nearest node_modules folder on the way up. */
+/** Follows Node's lookup: the nearest node_modules folder upwards. */
 function isLocked(packages: Readonly<Record<string, LockEntry>>, from: string, name: string): boolean {
   for (let folder = from; ; folder = dirname(folder)) {
     if (folder === '.') folder = '';

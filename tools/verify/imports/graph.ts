@@ -1,15 +1,15 @@
-// Reads every TypeScript and JavaScript source of the repository and tells which file imports which. It knows syntax
-// and resolution only; what is allowed is told by rules.ts.
+// Builds the import graph of all TypeScript and JavaScript sources. Knows syntax and resolution only; rules.ts decides
+// what is allowed.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
-/** One import as written: `specifier`, and where it leads. */
+/** Import as written (`specifier`), with its target. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
-  /** Erased before the code runs (`import type`, `export type … from`). */
+  /** True for an import that is erased before the code runs (`import type`, `export type … from`). */
   readonly typeOnly: boolean;
   readonly target: Target;
 }
@@ -21,7 +21,7 @@ export type Target =
   | { readonly kind: 'unresolved'; readonly reason: string };
 
 export interface SourceFile {
-  /** Relative to the repository's root, with forward slashes. */
+  /** Path relative to the repository's root, with forward slashes. */
   readonly path: string;
   readonly directives: readonly string[];
   readonly imports: readonly Import[];
@@ -128,11 +128,14 @@ function resolveFile(root: string, path: string): Target {
     if (existsSync(join(root, candidate)) && statSync(join(root, candidate)).isFile())
       return { kind: 'file', path: candidate };
   }
-  // Generated code (Prisma's client, Next's types) may not be there yet; its place is known all the same.
+  // Generated code (Prisma's client, Next's types) may not exist yet, but its path is known.
   return { kind: 'file', path };
 }
 
-/** Node's own rule: the exact subpath first, then the pattern longest before its star, then the longest pattern. */
+/**
+ * Follows Node's rule: the exact subpath first, then the pattern with the longest part before its star, then the
+ * longest pattern.
+ */
 function matchExport(exports: Readonly<Record<string, string>>, subpath: string): string | undefined {
   const exact = exports[subpath];
   if (exact !== undefined) return exact;
@@ -164,7 +167,7 @@ function readWorkspacePackages(root: string): Map<string, WorkspacePackage> {
   return packages;
 }
 
-/** `paths` of each app's tsconfig, as prefix → folder: `@/` → `apps/web/src/`. */
+/** Reads `paths` of each app's tsconfig as prefix → folder: `@/` → `apps/web/src/`. */
 function readAliases(root: string): Map<string, string> {
   const aliases = new Map<string, string>();
   for (const config of globSync('apps/*/tsconfig.json', { cwd: root })) {

@@ -1,5 +1,5 @@
-// Who may import whom, as ARCHITECTURE.md says, as data and small pure checks over the graph. Adding an exception here
-// is a change of the architecture: it needs its reason beside it.
+// Import rules of ARCHITECTURE.md as data, with small pure checks over the graph. An exception here is a change of the
+// architecture: state its reason beside it.
 import type { Graph, Import, SourceFile } from './graph.ts';
 
 export interface Breach {
@@ -9,7 +9,7 @@ export interface Breach {
   readonly message: string;
 }
 
-/** Each package of ours and the packages of ours that its sources may import. */
+/** Allowed imports between our packages. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/config': [],
   'packages/contract': [],
@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'apps/worker': ['packages/core', 'packages/db', 'packages/contract', 'packages/mail'],
 };
 
-/** Packages of others that only one owner may import. */
+/** Third-party packages that only one owner may import. */
 const OWNED_BY: readonly { readonly owner: string; readonly packages: RegExp; readonly also?: RegExp }[] = [
   { owner: 'packages/ui', packages: /^recharts$/ },
   { owner: 'packages/mail', packages: /^nodemailer$/ },
@@ -57,9 +57,9 @@ const OWNED_BY: readonly { readonly owner: string; readonly packages: RegExp; re
 const TEST = /(\.test\.tsx?|\.testing\.tsx?|\/testing\.ts|\/vitest\.config\.ts|\/(test|testing)\/.+|global-setup\.ts)$/;
 const CORE_FEATURE = /^packages\/core\/src\/([^/]+)\//;
 const WEB_FEATURE = /^apps\/web\/src\/features\/([^/]+)\//;
-/** The foundation that core's features stand on; it is no feature, so its files are imported singly. */
+/** Foundation of core's features; it is no feature, so its files are imported individually. */
 const CORE_KERNEL = 'kernel';
-/** Core's files that run in a browser too: shapes and pure rules, no verb. */
+/** Files of core that may run in a browser: schemas and pure rules, no verbs. */
 const CORE_FOR_BROWSERS = /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command)\.ts$/;
 const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
 
@@ -96,7 +96,7 @@ function checkLayers(file: SourceFile): Breach[] {
     const target = packageOf(from.target.path);
     if (target === owner) return [];
     if (allowed === undefined) {
-      // e2e, prisma/seed and tools stand outside the product and may use every package, but no app's insides.
+      // e2e, prisma/seed and tools are outside of the product: they may use every package, but no app's internals.
       const ok = target.startsWith('packages/') || !target.startsWith('apps/');
       return ok ? [] : [breach('layers', file, from, `${owner} may not reach into ${target}`)];
     }
@@ -132,7 +132,7 @@ function checkOwners(file: SourceFile): Breach[] {
   });
 }
 
-/** A feature is entered by its index.ts only, and a feature of the web app never enters another. */
+/** Only the index.ts of a feature may be imported, and a feature of the web app never imports another. */
 function checkDoors(file: SourceFile): Breach[] {
   return file.imports.flatMap((from) => {
     if (from.target.kind !== 'file') return [];
@@ -144,7 +144,7 @@ function checkDoors(file: SourceFile): Breach[] {
         return [breach('kernel', file, from, `the kernel may know the shapes of ${core}, not its verbs`)];
       }
       if (coreOwn === CORE_KERNEL) return [];
-      // Shapes reach browsers, an index.ts leads to verbs: so a schema.ts builds on another's schema.ts only.
+      // Schemas reach browsers and an index.ts exports verbs, so a schema.ts imports only another's schema.ts.
       const ownName = file.path.slice(`packages/core/src/${coreOwn}/`.length);
       const door = ownName === 'schema.ts' ? 'schema.ts' : 'index.ts';
       if (path !== `packages/core/src/${core}/${door}`) {
@@ -190,13 +190,16 @@ function checkCoreCycles(files: readonly SourceFile[]): Breach[] {
   return breaches;
 }
 
-/** Shapes and verbs of a feature are two layers: `app/schema` lies under `app`. */
+/**
+ * Returns the node in the graph of cycles: the schema and the verbs of a feature are two layers (`app/schema` below
+ * `app`).
+ */
 function circleNode(path: string): string | undefined {
   const feature = CORE_FEATURE.exec(path)?.[1];
   return feature !== undefined && path.endsWith('/schema.ts') ? `${feature}/schema` : feature;
 }
 
-/** The shortest way from `start` back to itself, by breadth-first search. */
+/** Returns the shortest cycle through `start`, by breadth-first search. */
 function findCircle(start: string, edges: ReadonlyMap<string, ReadonlyMap<string, unknown>>): string[] | undefined {
   const queue: string[][] = [[start]];
   const seen = new Set<string>();
@@ -211,7 +214,7 @@ function findCircle(start: string, edges: ReadonlyMap<string, ReadonlyMap<string
   return undefined;
 }
 
-/** From every 'use client' file, through any number of files: no node:*, no db, no verb of core, no server's package. */
+/** Checks every 'use client' file with its transitive imports: no node:*, no db, no verb of core, no server package. */
 function checkBrowserReach(graph: Graph): Breach[] {
   const breaches: Breach[] = [];
   const reported = new Set<string>();
@@ -235,7 +238,7 @@ function checkBrowserReach(graph: Graph): Breach[] {
         if (from.target.kind !== 'file' || seen.has(from.target.path)) continue;
         seen.add(from.target.path);
         const next = graph.files.get(from.target.path);
-        // A 'use server' file is called over the network; its code never comes to the browser.
+        // A 'use server' file is called over the network; its code never reaches the browser.
         if (next !== undefined && !next.directives.includes('use server')) {
           queue.push({ file: next, trail: [...at.trail, next.path] });
         }
