@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_always_written_and_of_the_others_as_many_as_said() {
-        let (writer, _kept) = std::sync::mpsc::sync_channel(1);
+    fn failures_are_always_logged_and_others_are_sampled() {
+        let (writer, _receiver) = std::sync::mpsc::sync_channel(1);
         let log = AccessLog::new(writer);
         let with = |sample_permille| Settings { sample_permille, ..Settings::default() };
         log.set(&with(1000), "");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_does_not_keep_up_costs_lines_and_never_time() {
+    fn a_slow_writer_costs_lines_and_never_time() {
         let (writer, received) = std::sync::mpsc::sync_channel(1);
         let log = AccessLog::new(writer);
         for _ in 0..3 {

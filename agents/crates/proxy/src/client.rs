@@ -221,7 +221,7 @@ mod tests {
         let timeout = Duration::from_millis(50);
         let (answer, nothing) = block_on(async {
             let core = core(Limits { handshake_timeout: timeout, ..Limits::default() });
-            // Other handshakes have used all steps of this lap.
+            // Other handshakes have used all steps of this round.
             let mut cx = Context::from_waker(Waker::noop());
             while pin!(core.handshakes.step()).as_mut().poll(&mut cx).is_ready() {}
             let answer = receive(&core, &client_hello()).await;

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_has_so_many_encoders_and_no_more() {
+    fn a_core_has_a_maximum_number_of_encoders() {
         let all: Vec<_> = (0..ENCODERS_MAX).map(|_| Compressor::new(Coding::Gzip).unwrap()).collect();
         assert!(Compressor::new(Coding::Gzip).is_none());
         drop(all);

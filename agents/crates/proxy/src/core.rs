@@ -237,8 +237,8 @@ impl Core {
     }
 
     /// Sets the channel that reports requests for sleeping apps.
-    pub(crate) fn set_wake_requests(&self, calls: WakeRequests) {
-        self.wakes.replace(Some(calls));
+    pub(crate) fn set_wake_requests(&self, wake_requests: WakeRequests) {
+        self.wakes.replace(Some(wake_requests));
     }
 
     /// True if any upstream proxy is trusted.
@@ -297,7 +297,7 @@ impl Core {
         let now_ms = self.alarms.now_ms();
         self.app_connections.set_apps(snapshot.apps.len());
         self.heads.set_apps(snapshot.apps.len());
-        let mut told = false;
+        let mut must_wake = false;
         for spec in &snapshot.apps {
             let mut members = Vec::new();
             for upstream in &spec.upstreams {
@@ -310,8 +310,9 @@ impl Core {
                 };
                 instance.set_draining(upstream.draining);
                 instance.set_side(side(&mut routes.sides, &upstream.side));
-                told |= instance
-                    .tell_within(upstream.draining.then(|| DrainWindow::for_tunnels(now_ms, upstream.drain_timeout)));
+                must_wake |= instance.close_tunnels_within(
+                    upstream.draining.then(|| DrainWindow::for_tunnels(now_ms, upstream.drain_timeout)),
+                );
                 if !upstream.draining {
                     members.push(Member { instance: Rc::clone(&instance), weight: upstream.weight });
                 }
@@ -327,7 +328,7 @@ impl Core {
         routes.retired_instances.extend(old_instances.into_values());
         for instance in &routes.retired_instances {
             instance.set_draining(true);
-            told |= instance.tell_within(Some(DrainWindow::for_tunnels(now_ms, DRAIN_TIMEOUT)));
+            must_wake |= instance.close_tunnels_within(Some(DrainWindow::for_tunnels(now_ms, DRAIN_TIMEOUT)));
         }
         for app in old_apps.into_values() {
             app.retire();
@@ -338,7 +339,7 @@ impl Core {
         self.access_log.set(&snapshot.settings.access_log, &snapshot.access_log_path);
         routes.snapshot = Some(snapshot);
         self.routes_ready.notify_waiters();
-        if told {
+        if must_wake {
             self.alarms.wake_all();
         }
     }
@@ -524,16 +525,16 @@ impl Core {
 
     /// Returns when an idle connection closes in a drain, at a random moment for each call; `None` without a drain.
     pub(crate) fn close_idle_at(&self) -> Option<u64> {
-        self.draining.get().map(|draining| draining.close_idle_at(self.lot()))
+        self.draining.get().map(|draining| draining.close_idle_at(self.jitter()))
     }
 
-    /// Returns when the WebSocket with the random number `lot` is asked to close in a drain; `None` without a drain.
-    pub(crate) fn tell_at(&self, lot: u16) -> Option<u64> {
-        self.draining.get().map(|draining| draining.tunnels.moment(lot))
+    /// Returns when the WebSocket with this random `jitter` is asked to close in a drain; `None` without a drain.
+    pub(crate) fn close_tunnel_at(&self, jitter: u16) -> Option<u64> {
+        self.draining.get().map(|draining| draining.tunnels.moment(jitter))
     }
 
     /// Returns a random number that spreads an action over many connections.
-    pub(crate) fn lot(&self) -> u16 {
+    pub(crate) fn jitter(&self) -> u16 {
         // The lowest bits are as random as any.
         (self.ids.random() & 0xffff) as u16
     }

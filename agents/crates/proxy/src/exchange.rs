@@ -260,7 +260,7 @@ impl Exchange {
     }
 
     async fn attempts<D: Downstream>(&mut self, downstream: &mut D, alarm: &Alarm) -> Ended {
-        self.app.earn_retries();
+        self.app.add_retry_budget();
         let (mut failed, mut fresh): (Option<Rc<Instance>>, bool) = (None, false);
         for attempt in 1..=ATTEMPTS_MAX {
             let (mut serving, permit) = match self.acquire(downstream, failed.as_ref()).await {
@@ -282,7 +282,7 @@ impl Exchange {
                         serving.failed();
                     }
                     tracing::debug!(instance = %instance.id, %error, "can't connect");
-                    if attempt == ATTEMPTS_MAX || !self.app.may_try_again() {
+                    if attempt == ATTEMPTS_MAX || !self.app.may_retry() {
                         break;
                     }
                     (failed, fresh) = (Some(instance), true);
@@ -311,7 +311,7 @@ impl Exchange {
             if !again && failure.is_the_instances() {
                 serving.into_iter().for_each(|mut serving| serving.failed());
             }
-            if !again || attempt == ATTEMPTS_MAX || !self.app.may_try_again() {
+            if !again || attempt == ATTEMPTS_MAX || !self.app.may_retry() {
                 return self.fail(&failure);
             }
             // The instance may be well: a client that is tied to it stays.

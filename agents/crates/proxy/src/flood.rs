@@ -6,14 +6,14 @@ use std::cell::Cell;
 /// Maximum age of a canceled request that counts; no page reload cancels hundreds so early.
 const AT_ONCE_MS: u64 = 1000;
 /// Number of canceled requests on one connection from which they end it, if they are more than half of all.
-const TAKEN_BACK_MAX: u64 = 200;
+const CANCELED_MAX: u64 = 200;
 
 /// Request counters of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Flood {
     ended: Cell<u64>,
     /// Requests that the client canceled within `AT_ONCE_MS`.
-    taken_back: Cell<u64>,
+    canceled: Cell<u64>,
 }
 
 impl Flood {
@@ -23,16 +23,16 @@ impl Flood {
     }
 
     /// Counts a request that the client canceled after this time, before its response was complete.
-    pub(crate) fn taken_back(&self, after_ms: u64) {
+    pub(crate) fn canceled(&self, after_ms: u64) {
         // A client may cancel a request that takes long.
         if after_ms <= AT_ONCE_MS {
-            self.taken_back.set(self.taken_back.get() + 1);
+            self.canceled.set(self.canceled.get() + 1);
         }
     }
 
     /// True if the connection must end, because most of its requests were canceled at once.
-    pub(crate) fn is_one(&self) -> bool {
-        let taken_back = self.taken_back.get();
-        taken_back >= TAKEN_BACK_MAX && taken_back * 2 > self.ended.get()
+    pub(crate) fn is_flood(&self) -> bool {
+        let canceled = self.canceled.get();
+        canceled >= CANCELED_MAX && canceled * 2 > self.ended.get()
     }
 }

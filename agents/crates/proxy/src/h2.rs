@@ -96,7 +96,7 @@ impl Served {
             if !self.leaving && self.core.is_draining() && self.poll_farewell(cx).is_ready() {
                 self.leave();
             }
-            if self.streams.flood.is_one() || self.backlog.is_cut() {
+            if self.streams.flood.is_flood() || self.backlog.is_cut() {
                 self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
             }
             match self.connection.poll_accept(cx) {
@@ -202,7 +202,7 @@ impl OpenStream {
 
     /// The client reset the stream before its response was complete.
     fn reset_by_client(&self) {
-        self.streams.flood.taken_back(self.alarms.now_ms() - self.since_ms);
+        self.streams.flood.canceled(self.alarms.now_ms() - self.since_ms);
     }
 }
 

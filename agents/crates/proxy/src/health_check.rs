@@ -82,7 +82,7 @@ impl HealthChecks {
 
     /// Sends a command to the thread; returns true on success.
     fn command(&mut self, command: CheckCommand) -> bool {
-        let commands = match self.commands.take().map_or_else(|| begin(&self.cores), Ok) {
+        let commands = match self.commands.take().map_or_else(|| start_thread(&self.cores), Ok) {
             Ok(commands) => commands,
             Err(error) => {
                 tracing::error!(%error, "the health probes have no thread: no instance is asked");
@@ -93,7 +93,7 @@ impl HealthChecks {
             // The thread has ended and logged why. Instances without checks count as healthy until another thread
             // checks them.
             let (CheckCommand::Start(instance, _) | CheckCommand::Stop(instance)) = unheard.0;
-            tell(&self.cores, &instance, true);
+            set_health(&self.cores, &instance, true);
             self.checked.clear();
             return false;
         }
@@ -103,11 +103,11 @@ impl HealthChecks {
 }
 
 /// Starts the thread, with an event loop like that of a core.
-fn begin(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
+fn start_thread(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
     let (commands, received) = unbounded_channel();
     let cores = Arc::clone(cores);
     std::thread::Builder::new().name("health".to_owned()).spawn(move || {
-        if let Err(error) = block_on(watch_all(received, cores)) {
+        if let Err(error) = block_on(run_checks(received, cores)) {
             tracing::error!(%error, "the event loop of the health probes failed: no instance is asked any more");
         }
     })?;
@@ -115,7 +115,7 @@ fn begin(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
 }
 
 /// Runs health checks until the proxy shuts down.
-async fn watch_all(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) {
+async fn run_checks(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) {
     let mut asked: HashMap<Box<str>, Task> = HashMap::new();
     while let Some(command) = commands.recv().await {
         let (CheckCommand::Start(instance, _) | CheckCommand::Stop(instance)) = &command;
@@ -124,16 +124,16 @@ async fn watch_all(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores) 
         }
         // Resets the instance to healthy: an old result is wrong for new settings, and without checks nothing would
         // reset it.
-        tell(&cores, instance, true);
+        set_health(&cores, instance, true);
         if let CheckCommand::Start(instance, checked) = command {
-            let task = spawn(watch(instance.clone(), checked, Arc::clone(&cores)));
+            let task = spawn(check_instance(instance.clone(), checked, Arc::clone(&cores)));
             asked.insert(instance, task);
         }
     }
 }
 
 /// Checks one instance while it is in the table.
-async fn watch(instance: Box<str>, CheckedInstance { connector, probe }: CheckedInstance, cores: Cores) {
+async fn check_instance(instance: Box<str>, CheckedInstance { connector, probe }: CheckedInstance, cores: Cores) {
     let interval = Duration::from_millis(u64::from(probe.interval_ms));
     // Offsets spread the checks of a thousand instances over the interval.
     let offset = Duration::from_millis(instance_key(&instance) % u64::from(probe.interval_ms.max(1)));
@@ -147,14 +147,14 @@ async fn watch(instance: Box<str>, CheckedInstance { connector, probe }: Checked
                 Ok(()) => tracing::info!(%instance, "an instance is healthy again"),
                 Err(error) => tracing::warn!(%instance, %error, "an instance is unhealthy"),
             }
-            tell(&cores, &instance, health.is_healthy());
+            set_health(&cores, &instance, health.is_healthy());
         }
         // The interval starts at the end of a check, so that checks of a slow instance do not pile up.
         next = Instant::now() + interval;
     }
 }
 
-fn tell(cores: &Cores, instance: &str, healthy: bool) {
+fn set_health(cores: &Cores, instance: &str, healthy: bool) {
     for core in cores.iter() {
         // A core ends only with the whole proxy, which is handled elsewhere.
         if core.send(CoreCommand::Health { instance: instance.into(), healthy }).is_err() {

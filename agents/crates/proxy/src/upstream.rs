@@ -35,11 +35,11 @@ pub(crate) struct Instance {
     /// Requests that it has finished since the core began; wraps around.
     completed: Cell<u32>,
     /// Maximum number of requests that it works on.
-    slots: Cell<u32>,
+    permits: Cell<u32>,
     concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
     /// When it drains: when its WebSockets are told.
-    tell: Cell<Option<DrainWindow>>,
+    tunnel_close: Cell<Option<DrainWindow>>,
     connections: Connections,
     /// Of a canary: what its requests are counted in.
     side: RefCell<Option<Rc<RouteMetrics>>>,
@@ -54,10 +54,10 @@ impl Instance {
             in_flight: Cell::new(0),
             busy: Cell::new(0),
             completed: Cell::new(0),
-            slots: Cell::new(0),
+            permits: Cell::new(0),
             concurrency: Cell::default(),
             draining: Cell::new(false),
-            tell: Cell::new(None),
+            tunnel_close: Cell::new(None),
             connections: Connections::new(connector),
             side: RefCell::default(),
         })
@@ -94,18 +94,18 @@ impl Instance {
     }
 
     /// Returns the maximum number of requests that it works on.
-    pub(crate) fn slots(&self) -> u32 {
-        self.slots.get()
+    pub(crate) fn permits(&self) -> u32 {
+        self.permits.get()
     }
 
     /// Reports whether it may get another request.
-    pub(crate) fn has_slot(&self) -> bool {
-        self.busy.get() < self.slots.get()
+    pub(crate) fn has_permit(&self) -> bool {
+        self.busy.get() < self.permits.get()
     }
 
-    /// Bounds its concurrent requests to `most`, and further to what it has shown to handle if it `adapts`.
-    pub(crate) fn set_slots(&self, most: u32, adapts: bool) {
-        self.slots.set(if adapts { most.min(self.concurrency.get().get()) } else { most });
+    /// Bounds its concurrent requests to `most`, and further to what it has shown to handle if it `adapts_concurrency`.
+    pub(crate) fn set_permits(&self, most: u32, adapts_concurrency: bool) {
+        self.permits.set(if adapts_concurrency { most.min(self.concurrency.get().get()) } else { most });
     }
 
     /// Advances the time: an adaptive limit may change.
@@ -113,7 +113,7 @@ impl Instance {
         let mut concurrency = self.concurrency.get();
         concurrency.step(now_ms, InstanceLoad { busy: self.busy.get(), completed: self.completed.get(), queued });
         self.concurrency.set(concurrency);
-        self.set_slots(most, true);
+        self.set_permits(most, true);
     }
 
     /// A draining instance gets nothing new and keeps nothing idle.
@@ -133,16 +133,16 @@ impl Instance {
         self.side.borrow().clone()
     }
 
-    /// In a drain: when the WebSocket that drew `lot` is to be told.
-    pub(crate) fn tell_at(&self, lot: u16) -> Option<u64> {
-        self.tell.get().map(|window| window.moment(lot))
+    /// In a drain: when the WebSocket that drew `jitter` is to be told.
+    pub(crate) fn close_tunnel_at(&self, jitter: u16) -> Option<u64> {
+        self.tunnel_close.get().map(|window| window.moment(jitter))
     }
 
     /// Has its WebSockets told within `window`, of which the first one counts; `None`: it does not drain. Tells whether they have
     /// to be woken for it.
-    pub(crate) fn tell_within(&self, window: Option<DrainWindow>) -> bool {
-        let before = self.tell.get();
-        self.tell.set(window.and(before).or(window));
+    pub(crate) fn close_tunnels_within(&self, window: Option<DrainWindow>) -> bool {
+        let before = self.tunnel_close.get();
+        self.tunnel_close.set(window.and(before).or(window));
         before.is_none() && window.is_some() && self.in_flight() > 0
     }
 

@@ -31,9 +31,9 @@ const ACCEPTS_A_TURN: u32 = 16;
 /// Pause after an accept error of the machine, such as exhausted file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Minimum interval between log messages about pauses; every pause is counted.
-const PAUSES_TOLD_EVERY_MS: u64 = 60_000;
+const PAUSE_LOG_INTERVAL_MS: u64 = 60_000;
 /// Maximum wait before a full core checks for room again.
-const ROOM_LOOK: Duration = Duration::from_millis(250);
+const ROOM_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Command from the control thread to a core.
 pub(crate) enum CoreCommand {
@@ -158,14 +158,14 @@ async fn serve(
             CoreCommand::Fault(task) => tests::fault_in(task),
             CoreCommand::Apply(snapshot, applied) => {
                 core.apply(snapshot);
-                tell(applied, ());
+                reply(applied, ());
             }
             CoreCommand::Health { instance, healthy } => core.set_health(&instance, healthy),
-            CoreCommand::Collect(stats) => tell(stats, core.collect()),
+            CoreCommand::Collect(stats) => reply(stats, core.collect()),
             CoreCommand::Drain(order, drained) => {
                 accepting.drain(..).for_each(|task| task.abort());
                 core.drain(order);
-                spawn_vital(&core, "drain", tell_when_empty(Rc::clone(&core), drained));
+                spawn_vital(&core, "drain", reply_when_empty(Rc::clone(&core), drained));
             }
         }
     }
@@ -195,18 +195,18 @@ impl Drop for Vital {
 }
 
 /// Sends an answer. The receiver may have stopped waiting; the command was executed all the same.
-pub(crate) fn tell<T>(answer: oneshot::Sender<T>, value: T) {
+pub(crate) fn reply<T>(answer: oneshot::Sender<T>, value: T) {
     if answer.send(value).is_err() {
         tracing::debug!("nobody waited for an answer");
     }
 }
 
-async fn tell_when_empty(core: Rc<Core>, drained: oneshot::Sender<()>) {
+async fn reply_when_empty(core: Rc<Core>, drained: oneshot::Sender<()>) {
     loop {
         let ended = core.connection_ended.notified();
         if core.open_connections() == 0 {
             core.access_log.flush();
-            tell(drained, ());
+            reply(drained, ());
             return;
         }
         ended.await;
@@ -237,7 +237,7 @@ async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, ad
             pauses.begin(core, address, &"a core has reached its limit of clients");
         }
         // A client may come, another core may get room, or a connection may have idled long enough.
-        let waited = timeout(ROOM_LOOK, ended).await;
+        let waited = timeout(ROOM_CHECK_INTERVAL, ended).await;
         tracing::trace!(in_time = waited.is_ok(), "looking for room again");
     }
 }
@@ -289,7 +289,7 @@ async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAd
     while core.is_full() {
         let ended = core.connection_ended.notified();
         let is_made = core.make_room();
-        let waited = timeout(ROOM_LOOK, ended).await;
+        let waited = timeout(ROOM_CHECK_INTERVAL, ended).await;
         tracing::trace!(is_made, in_time = waited.is_ok(), "looking for room again");
     }
     client::serve(core, socket, peer, tls).await;
@@ -322,7 +322,7 @@ fn adopt(core: &Rc<Core>, accepted: AcceptedClient, tls: &Arc<ServerConfig>) {
 /// Log state of pauses in accepting: logs the first pause and its end, then nothing for a while.
 #[derive(Default)]
 struct Pauses {
-    told: bool,
+    logged: bool,
     silent_until_ms: u64,
 }
 
@@ -332,13 +332,13 @@ impl Pauses {
         let now_ms = core.alarms.now_ms();
         if now_ms >= self.silent_until_ms {
             tracing::warn!(%address, %reason, "accepting pauses");
-            self.told = true;
-            self.silent_until_ms = now_ms + PAUSES_TOLD_EVERY_MS;
+            self.logged = true;
+            self.silent_until_ms = now_ms + PAUSE_LOG_INTERVAL_MS;
         }
     }
 
     fn end(&mut self, address: SocketAddr) {
-        if std::mem::take(&mut self.told) {
+        if std::mem::take(&mut self.logged) {
             tracing::warn!(%address, "accepting again");
         }
     }
@@ -454,7 +454,7 @@ pub(crate) mod tests {
         Some(String::from_utf8(head).unwrap())
     }
 
-    /// The status line and the body of `ok`, or nothing.
+    /// Sends a request and returns the status line; `None` if the connection ends. Asserts that the body is `ok`.
     fn ask(stream: &mut TcpStream, path: &str) -> Option<String> {
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a.localhost\r\n\r\n").as_bytes()).ok()?;
         let head = head(stream)?;
@@ -545,7 +545,7 @@ pub(crate) mod tests {
         for _ in 0..3 {
             let mut client = TcpStream::connect(address).unwrap();
             assert_eq!(ask(&mut client, "/fault"), None);
-            // The one beside it is served on, by the same core.
+            // The other connection is still served by the same core.
             assert_eq!(ask(&mut other, "/").as_deref(), Some("HTTP/1.1 200 OK"));
             let stats = collect();
             panics += stats.panics;

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_to_the_passed_file_until_nobody_rotates_it() {
+    fn lines_go_to_the_passed_file_until_it_is_full() {
         let (file, next) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
         let settings = AccessLog { file_bytes_max: 1, ..AccessLog::default() };
         let settings = LogTarget { path: "access.log".into(), settings };

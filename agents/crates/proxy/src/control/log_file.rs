@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Path and bounds of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Wanted {
+struct LogSettings {
     path: PathBuf,
     settings: AccessLog,
 }
@@ -34,19 +34,21 @@ struct Open {
 /// Open log file, and the check of it that runs.
 #[derive(Debug, Default)]
 pub(super) struct LogFile {
-    wanted: Option<Wanted>,
+    wanted: Option<LogSettings>,
     open: Option<Open>,
-    looking: Option<JoinHandle<io::Result<Option<Open>>>>,
+    checking: Option<JoinHandle<io::Result<Option<Open>>>>,
     failing: bool,
 }
 
 impl LogFile {
     /// Takes over the settings of a table. Ignores settings that can't be read; the proxy refuses them.
-    pub(super) fn want(&mut self, snapshot: &ProxySnapshot) {
+    pub(super) fn configure(&mut self, snapshot: &ProxySnapshot) {
         let Ok(settings) = proxy_settings(snapshot.settings.as_ref()) else { return };
         let is_on = settings.access_log.enabled && !snapshot.access_log_path.is_empty();
-        self.wanted = is_on
-            .then(|| Wanted { path: PathBuf::from(&snapshot.access_log_path), settings: settings.access_log.clone() });
+        self.wanted = is_on.then(|| LogSettings {
+            path: PathBuf::from(&snapshot.access_log_path),
+            settings: settings.access_log.clone(),
+        });
         if self.wanted.is_none() {
             self.open = None;
         }
@@ -58,20 +60,20 @@ impl LogFile {
     }
 
     /// Checks the file; returns the one to write to if it has changed.
-    pub(super) async fn look(&mut self) -> Option<Arc<File>> {
-        let mut looking = match self.looking.take() {
-            Some(looking) => looking,
+    pub(super) async fn check(&mut self) -> Option<Arc<File>> {
+        let mut checking = match self.checking.take() {
+            Some(checking) => checking,
             None => {
                 let wanted = self.wanted.clone()?;
                 let known = self.open.as_ref().filter(|open| open.path == wanted.path).map(|open| open.inode);
-                tokio::task::spawn_blocking(move || look_at(wanted, known))
+                tokio::task::spawn_blocking(move || check_file(wanted, known))
             }
         };
-        let Ok(looked) = timeout(PATIENCE, &mut looking).await else {
-            self.looking = Some(looking);
+        let Ok(checked) = timeout(PATIENCE, &mut checking).await else {
+            self.checking = Some(checking);
             return None;
         };
-        match looked.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        match checked.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(opened) => {
                 if std::mem::take(&mut self.failing) {
                     tracing::info!("the access log is opened again");
@@ -91,7 +93,7 @@ impl LogFile {
 }
 
 /// Returns `None` while the file of this inode exists and has room.
-fn look_at(Wanted { path, settings }: Wanted, known: Option<u64>) -> io::Result<Option<Open>> {
+fn check_file(LogSettings { path, settings }: LogSettings, known: Option<u64>) -> io::Result<Option<Open>> {
     match std::fs::metadata(&path) {
         Ok(there) if there.len() >= settings.file_bytes_max => rotate(&path, settings.files_max)?,
         Ok(there) if Some(there.ino()) == known => return Ok(None),
@@ -138,7 +140,7 @@ mod tests {
         let access_log = AccessLog { file_bytes_max, files_max: 2, ..AccessLog::default() };
         let settings = fairlead_model::ProxySettings { access_log, ..Default::default() };
         let mut log = LogFile::default();
-        log.want(&ProxySnapshot {
+        log.configure(&ProxySnapshot {
             settings: proxy_settings_message(&settings),
             access_log_path: path.to_string_lossy().into_owned(),
             ..ProxySnapshot::default()
@@ -149,7 +151,7 @@ mod tests {
     /// The disk may be slow.
     async fn opened(log: &mut LogFile) -> Arc<File> {
         loop {
-            if let Some(file) = log.look().await {
+            if let Some(file) = log.check().await {
                 return file;
             }
         }
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn full_files_are_kept_under_numbers_and_the_oldest_go() {
+    async fn full_files_are_numbered_and_the_oldest_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.log");
         let mut log = wanting(&path, 64 * 1024);
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_was_moved_away_is_begun_anew_and_one_that_is_there_is_gone_on_with() {
+    async fn a_moved_file_is_created_again_and_an_existing_one_is_appended_to() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.log");
         let mut first = wanting(&path, 64 * 1024);
@@ -190,12 +192,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_that_is_not_there_is_an_error_and_not_the_end() {
+    async fn a_missing_folder_is_an_error_until_it_exists() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("later").join("access.log");
         let mut log = wanting(&path, 64 * 1024);
         while !log.failing {
-            assert!(log.look().await.is_none());
+            assert!(log.check().await.is_none());
         }
         std::fs::create_dir(path.parent().unwrap()).unwrap();
         opened(&mut log).await;

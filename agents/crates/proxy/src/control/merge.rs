@@ -29,7 +29,7 @@ impl DrainingShare {
     }
 
     /// Adds these statistics to a frame. In-flight numbers stay for the next frame too.
-    pub(super) fn give(&mut self, frame: &mut ProxyStats) {
+    pub(super) fn add_to(&mut self, frame: &mut ProxyStats) {
         let mine = &self.frame;
         add_counts(frame, mine);
         frame.open_connections += mine.open_connections;
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_given_once_and_what_is_in_flight_until_it_ends() {
+    fn counts_are_added_once_and_in_flight_numbers_until_the_end() {
         let mut share = DrainingShare::default();
         share.add(frame(7, 10, 5));
         share.add(frame(7, 20, 4));
         let mut first = frame(9, 1, 1);
-        share.give(&mut first);
+        share.add_to(&mut first);
         assert_eq!((first.apps[0].requests, first.apps[0].in_flight, first.open_connections), (31, 5, 5));
         assert_eq!((first.generation, first.malformed_requests), (7, 3));
         assert_eq!(
@@ -276,15 +276,15 @@ mod tests {
             (&vec![1, 10, 20], &vec![1, 1, 1])
         );
         let mut second = frame(8, 1, 1);
-        share.give(&mut second);
+        share.add_to(&mut second);
         assert_eq!((second.served.len(), second.served[0].requests), (1, 1));
         let mut second = frame(9, 1, 1);
-        share.give(&mut second);
+        share.add_to(&mut second);
         assert_eq!((second.apps[0].requests, second.apps[0].in_flight, second.generation), (1, 5, 7));
         share.add(frame(7, 3, 4));
         share.end();
         let mut last = frame(9, 1, 1);
-        share.give(&mut last);
+        share.add_to(&mut last);
         assert_eq!((last.apps[0].requests, last.apps[0].in_flight, last.open_connections), (4, 1, 1));
         assert_eq!((last.generation, last.instances.len()), (9, 2));
     }

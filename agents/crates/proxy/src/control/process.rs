@@ -17,7 +17,7 @@ use super::ProxyError;
 
 /// Maximum time from SIGKILL to the exit of the process.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The flag of a listening socket in /proc/net/unix (`__SO_ACCEPTCON`).
 const LISTENING: u32 = 0x1_0000;
 
@@ -42,9 +42,9 @@ impl Process {
     pub(crate) async fn ended(&self) {
         // A pidfd becomes readable when its process exits (pidfd_open(2)).
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let look = || poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&at_once));
-        while matches!(look(), Ok(0) | Err(Errno::INTR)) {
-            sleep(LOOK_AGAIN).await;
+        let poll_once = || poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&at_once));
+        while matches!(poll_once(), Ok(0) | Err(Errno::INTR)) {
+            sleep(POLL_INTERVAL).await;
         }
     }
 

@@ -24,10 +24,10 @@ pub(super) async fn replace(
     drain_timeout: Duration,
 ) -> Result<Option<Sockets>, ProxyError> {
     let others = others(&options.control_path);
-    let mut kept = Vec::new();
+    let mut inherited = Vec::new();
     for process in &others {
         match process.listening_sockets() {
-            Ok(sockets) if kept.is_empty() => kept = sockets,
+            Ok(sockets) if inherited.is_empty() => inherited = sockets,
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "an old proxy's sockets can't be kept; its ports are bound anew"),
         }
@@ -36,7 +36,7 @@ pub(super) async fn replace(
         process.end(drain_timeout).await?;
         tracing::warn!(pid = process.pid, "ended an old proxy");
     }
-    if kept.is_empty() {
+    if inherited.is_empty() {
         return Ok(None);
     }
     let kind = |address| {
@@ -48,7 +48,7 @@ pub(super) async fn replace(
             _ => None,
         }
     };
-    let mut sockets = Sockets::recover(kept, kind, &options.control_path)?;
+    let mut sockets = Sockets::recover(inherited, kind, &options.control_path)?;
     sockets.complete_quic();
     Ok(is_wanted(&sockets, options).then_some(sockets))
 }

@@ -73,7 +73,7 @@ impl DrainingProxies {
     }
 
     /// Sends a command to all of them.
-    pub(super) fn tell(&self, body: &proxy_command::Body) {
+    pub(super) fn send_all(&self, body: &proxy_command::Body) {
         self.order(|| ProxyMessage::Command(body.clone()));
     }
 
@@ -114,8 +114,8 @@ impl DrainingProxies {
     }
 
     /// Adds the statistics of the draining proxies to a frame of the serving one.
-    pub(super) fn give(&mut self, frame: &mut ProxyStats) {
-        self.all.iter_mut().for_each(|old| old.share.give(frame));
+    pub(super) fn add_to(&mut self, frame: &mut ProxyStats) {
+        self.all.iter_mut().for_each(|old| old.share.add_to(frame));
         self.all.retain(|old| !old.ended);
     }
 
@@ -147,13 +147,13 @@ async fn retire(
         tokio::select! {
             received = channel.receive_only_messages() => match received {
                 Ok(Some(event)) => {
-                    let told = match event.body {
+                    let sent = match event.body {
                         Some(proxy_event::Body::Stats(frame)) => Some(DrainingEvent::Stats(pid, frame)),
                         Some(proxy_event::Body::Wake(wake)) => Some(DrainingEvent::Wake(wake.app_key)),
                         _ => None,
                     };
                     // Without a supervisor the statistics are dropped; the proxy drains all the same.
-                    told.map(|told| heard.send(told).ok());
+                    sent.map(|sent| heard.send(sent).ok());
                 }
                 // The proxy closes the channel when it exits.
                 Ok(None) | Err(_) => break,
@@ -163,11 +163,11 @@ async fn retire(
                     if let ProxyMessage::Command(proxy_command::Body::Drain(drain)) = &order {
                         deadline = Instant::now() + Duration::from_millis(u64::from(drain.timeout_ms)) + EXIT_TIMEOUT;
                     }
-                    let told = match order {
+                    let sent = match order {
                         ProxyMessage::Command(body) => link::command(&channel, body).await,
                         ProxyMessage::Log(file) => link::pass_log(&channel, &file).await,
                     };
-                    if let Err(error) = told {
+                    if let Err(error) = sent {
                         tracing::warn!(pid, %error, "a draining proxy can't be told anything");
                         break;
                     }

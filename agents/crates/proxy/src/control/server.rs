@@ -394,7 +394,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     stats.apps = apps.into_values().map(app_stats).collect();
     stats.routes = routes.into_iter().map(|(key, numbers)| route_stats(&key, &numbers)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
-    stats.served = busiest(served).map(|((app, route), numbers)| route_traffic(app, &route, &numbers)).collect();
+    stats.served = busiest_routes(served).map(|((app, route), numbers)| route_traffic(app, &route, &numbers)).collect();
     stats.instances = instances.into_iter().map(instance).collect();
     stats.sides = sides.into_iter().map(|(side, numbers)| side_stats(side, &numbers)).collect();
     stats
@@ -446,7 +446,7 @@ type AppRoute = (Box<str>, Arc<str>);
 type CountersByRoute = BTreeMap<AppRoute, RouteCounters>;
 
 /// Returns the metrics for a frame: the busiest routes, and the sum of the others of each app under an empty route.
-fn busiest(mut served: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
+fn busiest_routes(mut served: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
     if served.len() > ROUTES_MAX {
         let mut order: Vec<(u64, AppRoute)> =
             served.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
@@ -495,7 +495,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_busiest_routes_are_told_apart_and_no_request_of_the_others_is_lost() {
+    fn the_busiest_routes_are_reported_and_the_others_are_summed() {
         let numbers = |requests| RouteCounters { requests, ..RouteCounters::default() };
         let route =
             |number: u64| (Box::from(if number.is_multiple_of(2) { "even" } else { "odd" }), format!("{number}.test/"));
@@ -505,15 +505,15 @@ mod tests {
                 ((app, route.into()), numbers(number))
             })
             .collect();
-        let told: Vec<_> = busiest(served).collect();
-        assert_eq!(told.len(), ROUTES_MAX + 2);
-        assert_eq!(told.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
+        let reported: Vec<_> = busiest_routes(served).collect();
+        assert_eq!(reported.len(), ROUTES_MAX + 2);
+        assert_eq!(reported.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
         let rest =
-            |app: &str| told.iter().find(|((of, route), _)| &**of == app && route.is_empty()).unwrap().1.requests;
+            |app: &str| reported.iter().find(|((of, route), _)| &**of == app && route.is_empty()).unwrap().1.requests;
         assert_eq!(rest("even"), (1..=136).filter(|number: &u64| number.is_multiple_of(2)).sum::<u64>());
-        assert!(told.iter().any(|((app, route), _)| &**app == "even" && &**route == "138.test/"));
-        assert!(!told.iter().any(|((_, route), _)| &**route == "136.test/"));
+        assert!(reported.iter().any(|((app, route), _)| &**app == "even" && &**route == "138.test/"));
+        assert!(!reported.iter().any(|((_, route), _)| &**route == "136.test/"));
         let few: CountersByRoute = BTreeMap::from([(("a".into(), "a.test/".into()), numbers(1))]);
-        assert_eq!(busiest(few).count(), 1);
+        assert_eq!(busiest_routes(few).count(), 1);
     }
 }

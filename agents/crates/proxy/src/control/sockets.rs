@@ -292,12 +292,12 @@ fn bind_group(
     cores: usize,
     listeners: &mut Vec<OwnedListener>,
 ) -> io::Result<()> {
-    let mut address = match probe(address, both) {
+    let mut address = match check_port_is_free(address, both) {
         Ok(address) => address,
         Err(error) => match without_ipv6(address, both, &error) {
             Some(instead) => {
                 tracing::warn!(%address, %instead, %error, "IPv6 is off on this machine: listening on IPv4 only");
-                probe(instead, false)?
+                check_port_is_free(instead, false)?
             }
             None => return Err(error),
         },
@@ -319,10 +319,10 @@ fn bind_group(
 
 /// Checks that a port is free: SO_REUSEPORT would silently share it with another proxy of this user, and a bind
 /// without it fails.
-fn probe(address: SocketAddr, both: bool) -> io::Result<SocketAddr> {
-    let probe = socket(address, both)?;
-    probe.bind(&address.into())?;
-    bound(&probe)
+fn check_port_is_free(address: SocketAddr, both: bool) -> io::Result<SocketAddr> {
+    let check_port_is_free = socket(address, both)?;
+    check_port_is_free.bind(&address.into())?;
+    bound(&check_port_is_free)
 }
 
 fn socket(address: SocketAddr, both: bool) -> io::Result<Socket> {
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_another_proxy_shares_out_is_taken() {
+    fn a_port_of_another_proxy_is_in_use() {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let first = Sockets::bind(&[any], &[any], 2, &folder.path().join("a.sock")).unwrap();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_vanished_without_a_word_are_found_out() {
+    fn client_connections_have_tcp_keepalive() {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let sockets = Sockets::bind(&[any], &[], 1, &folder.path().join("a.sock")).unwrap();

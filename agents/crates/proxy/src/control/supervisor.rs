@@ -25,7 +25,7 @@ use super::spawn::spawn;
 use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
 use crate::core::DrainOptions;
 use crate::h3::forget_neighbours;
-use crate::worker::tell;
+use crate::worker::reply;
 
 /// Maximum number of statistics frames (about a minute) that wait for a slow reader; more are dropped.
 const STATS_WAITING_MAX: usize = 64;
@@ -99,7 +99,7 @@ impl ProxySupervisor {
             // A stop guarantees closed ports, and this process holds the sockets too.
             drop(task);
             if let Some(stopped) = stopped {
-                tell(stopped, ());
+                reply(stopped, ());
             }
         });
         Ok((supervisor, receiver))
@@ -270,13 +270,13 @@ impl SupervisorTask {
                         self.last_event_at = Instant::now();
                         let is_second = matches!(event.body, Some(proxy_event::Body::Stats(_)));
                         self.event(event.body, stats);
-                        is_second && self.look_after_log().await.is_err()
+                        is_second && self.update_log().await.is_err()
                     }
                     Ok(None) | Err(_) => true,
                 },
                 heard = self.retiring.next_event() => {
                     if let DrainingEvent::Wake(app) = &heard {
-                        self.call(app.clone());
+                        self.forward_wake(app.clone());
                     }
                     self.retiring.record(heard);
                     false
@@ -308,7 +308,7 @@ impl SupervisorTask {
                 if self.started.elapsed() >= STABLE_AFTER {
                     backoff.reset();
                 }
-                self.follow(&mut backoff).await;
+                self.recover(&mut backoff).await;
             }
         }
     }
@@ -323,16 +323,16 @@ impl SupervisorTask {
     async fn apply(&mut self, mut snapshot: ProxySnapshot, answer: Applied) -> Result<(), ProxyError> {
         self.generation += 1;
         snapshot.generation = self.generation;
-        self.log.want(&snapshot);
-        self.look_after_log().await?;
+        self.log.configure(&snapshot);
+        self.update_log().await?;
         let sent = link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await;
         self.pending.push_back((snapshot, answer));
         sent
     }
 
     /// Opens and rotates the access log, and passes a new file to every process that writes to it.
-    async fn look_after_log(&mut self) -> Result<(), ProxyError> {
-        let Some(file) = self.log.look().await else { return Ok(()) };
+    async fn update_log(&mut self) -> Result<(), ProxyError> {
+        let Some(file) = self.log.check().await else { return Ok(()) };
         self.retiring.pass_log(&file);
         link::pass_log(&self.channel, &file).await
     }
@@ -341,19 +341,19 @@ impl SupervisorTask {
         match event {
             Some(proxy_event::Body::Applied(applied)) => self.applied(&applied),
             Some(proxy_event::Body::Stats(frame)) => self.pass_on(frame, stats),
-            Some(proxy_event::Body::Wake(wake)) => self.call(wake.app_key),
+            Some(proxy_event::Body::Wake(wake)) => self.forward_wake(wake.app_key),
             _ => {}
         }
     }
 
-    fn call(&self, app: String) {
+    fn forward_wake(&self, app: String) {
         if self.wakes.send(app).is_err() {
             tracing::debug!("nobody starts apps that sleep");
         }
     }
 
     fn pass_on(&mut self, mut frame: ProxyStats, stats: &mpsc::Sender<ProxyStats>) {
-        self.retiring.give(&mut frame);
+        self.retiring.add_to(&mut frame);
         let sent = stats.try_send(frame);
         if sent.is_err() {
             tracing::warn!("a second of statistics was dropped: nobody reads them");
@@ -383,7 +383,7 @@ impl SupervisorTask {
             }
         };
         for upgraded in self.upgrades.drain(..) {
-            tell(upgraded, result.clone());
+            reply(upgraded, result.clone());
         }
     }
 
@@ -391,7 +391,7 @@ impl SupervisorTask {
         let (mut channel, mut child, process) = spawn(&self.options.program, &self.sockets, &self.keys).await?;
         let table = self.applied.clone().or_else(|| self.refused.clone());
         let log = self.log.current();
-        let proof = timeout(PROOF_TIMEOUT, prove(&mut channel, log.as_deref(), table.as_ref())).await;
+        let proof = timeout(PROOF_TIMEOUT, verify_new(&mut channel, log.as_deref(), table.as_ref())).await;
         let frame = match proof.unwrap_or(Err(ProxyError::Silent)) {
             Ok(frame) => frame,
             Err(error) => {
@@ -420,22 +420,22 @@ impl SupervisorTask {
             return;
         };
         let result = if applied.error.is_empty() {
-            self.retiring.tell(&proxy_command::Body::Snapshot(snapshot.clone()));
+            self.retiring.send_all(&proxy_command::Body::Snapshot(snapshot.clone()));
             (self.applied, self.refused) = (Some(snapshot), None);
             Ok(applied.generation)
         } else {
             self.refused = self.applied.is_none().then_some(snapshot);
             Err(applied.error.clone())
         };
-        tell(answer, result);
+        reply(answer, result);
     }
 
     /// Reconnects to a proxy that only lost its channel; replaces a dead or hung one. The new process gets the same
     /// sockets, so no client is refused, and the same snapshot, so no route is lost.
-    async fn follow(&mut self, backoff: &mut Backoff) {
+    async fn recover(&mut self, backoff: &mut Backoff) {
         // A snapshot that crashed the proxy must not crash the next one.
         for (_, answer) in self.pending.drain(..) {
-            tell(answer, Err("the proxy ended while it took the change; try again".to_owned()));
+            reply(answer, Err("the proxy ended while it took the change; try again".to_owned()));
         }
         if timeout(DEATH_TIMEOUT, self.process.ended()).await.is_err() {
             if self.reconnected.is_some_and(|at| at.elapsed() < STABLE_AFTER) {
@@ -516,7 +516,7 @@ impl SupervisorTask {
     }
 
     async fn stop(&mut self, patience: Duration) {
-        self.retiring.tell(&drain(at_once(patience)));
+        self.retiring.send_all(&drain(at_once(patience)));
         let asked = link::command(&self.channel, drain(at_once(patience))).await;
         let channel = &mut self.channel;
         // The proxy closes the channel when it exits.
@@ -562,7 +562,7 @@ fn runs_another_program(pid: u32, program: &Path) -> bool {
 }
 
 /// Waits until a new proxy has applied `table`; returns its first statistics frame.
-async fn prove(
+async fn verify_new(
     channel: &mut Channel,
     log: Option<&File>,
     table: Option<&ProxySnapshot>,

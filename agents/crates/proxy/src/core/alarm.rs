@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_passed_deadline_wakes_and_only_once() {
+    fn an_expired_deadline_wakes_once() {
         let alarms = Alarms::new();
         let (due, later) = (alarms.alarm(), alarms.alarm());
         let count = Arc::new(Count(AtomicU32::new(0)));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_idle_longest_are_rung_for_and_no_others() {
+    fn only_the_longest_idle_connections_are_woken() {
         let alarms = Alarms::new();
         let idle = |since| {
             let alarm = alarms.alarm();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again() {
+    fn slots_are_reused() {
         let alarms = Alarms::new();
         for _ in 0..100 {
             let (_a, _b) = (alarms.alarm(), alarms.alarm());

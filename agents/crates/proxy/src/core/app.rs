@@ -122,16 +122,16 @@ impl App {
         self.bounds.set(Bounds::of(traffic));
         let mut load_balancer = self.load_balancer.borrow_mut();
         load_balancer.set(&self.key, traffic, members, self.clock.now_ms());
-        load_balancer.set_slots(self.bounds.get());
+        load_balancer.set_permits(self.bounds.get());
         drop(load_balancer);
-        self.count_places();
+        self.update_shares();
         self.dispatch();
     }
 
     /// Removes all instances, because no snapshot contains the app any more. Queued requests are refused.
     pub(crate) fn retire(self: &Rc<Self>) {
         self.load_balancer.borrow_mut().clear();
-        self.count_places();
+        self.update_shares();
         self.dispatch();
     }
 
@@ -171,10 +171,10 @@ impl App {
         }
         match self.choose(&request) {
             Choice::Instance(instance) => {
-                let (serving, slot) = self.grant(instance, request.client);
-                AcquireResult::Granted(serving, slot)
+                let (serving, permit) = self.grant(instance, request.client);
+                AcquireResult::Granted(serving, permit)
             }
-            Choice::NoInstance if !self.call() => AcquireResult::Refused(Refusal::NoInstance),
+            Choice::NoInstance if !self.request_start() => AcquireResult::Refused(Refusal::NoInstance),
             Choice::NoInstance | Choice::Wait => self.enqueue(request),
         }
     }
@@ -185,7 +185,7 @@ impl App {
     }
 
     /// True if the retry budget allows a retry, which is then counted.
-    pub(crate) fn may_try_again(&self) -> bool {
+    pub(crate) fn may_retry(&self) -> bool {
         let mut budget = self.budget.get();
         let may = budget.take(self.bounds.get().retry_budget_percent, self.clock.now_ms());
         self.budget.set(budget);
@@ -194,7 +194,7 @@ impl App {
     }
 
     /// Adds the share of one request to the retry budget.
-    pub(crate) fn earn_retries(&self) {
+    pub(crate) fn add_retry_budget(&self) {
         let mut budget = self.budget.get();
         budget.add(self.bounds.get().retry_budget_percent);
         self.budget.set(budget);
@@ -204,9 +204,9 @@ impl App {
     pub(crate) fn tick(self: &Rc<Self>) {
         self.load_balancer.borrow_mut().tick(self.clock.now_ms());
         let bounds = self.bounds.get();
-        if bounds.adapts {
+        if bounds.adapts_concurrency {
             self.load_balancer.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
-            self.count_places();
+            self.update_shares();
         }
         if self.waiting.get() > 0 {
             self.expire();
@@ -217,9 +217,9 @@ impl App {
             return;
         }
         let mut admission = self.admission.get();
-        if bounds.adaptive && (self.waiting.get() > 0 || !admission.is_open()) {
+        if bounds.sheds_load && (self.waiting.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
-            let oldest_ms = self.slots_wanted_since_ms().map(|since| now_ms.saturating_sub(since));
+            let oldest_ms = self.permits_wanted_since_ms().map(|since| now_ms.saturating_sub(since));
             admission.step(now_ms, oldest_ms, bounds.queue_timeout_ms);
             self.admission.set(admission);
         }
@@ -241,7 +241,7 @@ impl App {
 
     fn choose(&self, request: &InstanceRequest) -> Choice {
         let bounds = self.bounds.get();
-        if self.busy.get() >= bounds.slots_max || !self.has_connection() || !self.may_connect(request.client) {
+        if self.busy.get() >= bounds.permits_max || !self.has_connection() || !self.may_connect(request.client) {
             return if self.load_balancer.borrow().is_empty() { Choice::NoInstance } else { Choice::Wait };
         }
         self.load_balancer.borrow_mut().choose(request, self.random.random())
@@ -264,7 +264,7 @@ impl App {
     }
 
     /// Returns since when the oldest request that a free permit would serve has waited.
-    fn slots_wanted_since_ms(&self) -> Option<u64> {
+    fn permits_wanted_since_ms(&self) -> Option<u64> {
         let now_ms = self.clock.now_ms();
         let mut wait_queue = self.wait_queue.borrow_mut();
         let mut place = wait_queue.oldest();
@@ -278,9 +278,9 @@ impl App {
     }
 
     /// Sets the number of permits that clients share.
-    fn count_places(&self) {
-        let places = self.load_balancer.borrow().slots().min(self.bounds.get().slots_max);
-        self.shares.borrow_mut().set_places(places);
+    fn update_shares(&self) {
+        let permits = self.load_balancer.borrow().permits().min(self.bounds.get().permits_max);
+        self.shares.borrow_mut().set_permits(permits);
     }
 
     fn grant(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (InFlightRequest, Permit) {
@@ -298,7 +298,7 @@ impl App {
 
     fn enqueue(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         let bounds = self.bounds.get();
-        if bounds.adaptive && self.admission.get().sheds(request.priority) {
+        if bounds.sheds_load && self.admission.get().sheds(request.priority) {
             self.numbers.borrow_mut().shed += 1;
             return AcquireResult::Refused(Refusal::Shed);
         }
@@ -349,12 +349,12 @@ impl App {
                     self.admission.set(admission);
                     last = before;
                 }
-                Choice::NoInstance if self.call() => break,
+                Choice::NoInstance if self.request_start() => break,
                 Choice::NoInstance => {
                     wait_queue.settle(place, Err(Refusal::NoInstance), 0);
                     last = before;
                 }
-                Choice::Wait if bounds.sticky && self.busy.get() < bounds.slots_max && self.has_connection() => {
+                Choice::Wait if bounds.sticky && self.busy.get() < bounds.permits_max && self.has_connection() => {
                     if !passing {
                         (passing, last) = (true, None);
                     }

@@ -21,10 +21,11 @@ const PIECE_BYTES: usize = 4 * 1024;
 const STALLED_STREAMS_MAX: u32 = 32;
 /// Shortest measurement of a connection's rate.
 const RATE_MS: u64 = 5_000;
-/// A core that has been above its mark for so long is brought below this part of it, at the cost of the client that holds most.
+/// Time above the mark after which a core is brought below `RELIEVED_BYTES`, at the cost of the client that holds
+/// most.
 const ABOVE_MS: u64 = 10_000;
 const RELIEVED_BYTES: usize = CORE_BYTES_MAX / 8 * 7;
-/// A client that holds less is none of those who keep it there.
+/// Minimum backlog of a client that is closed to relieve the core.
 const LARGE_BYTES: usize = CORE_BYTES_MAX / 16;
 
 /// The backlogs of one core.
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_connections_of_a_client_that_holds_too_much_are_cut_and_nobody_else_s() {
+    fn only_the_slowest_connections_of_a_client_that_holds_too_much_are_cut() {
         let backlogs = Backlogs::new(&Alarms::new());
         let open = |client, rate, mib: usize| {
             let backlog = backlogs.open(Some(client));
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_forgotten() {
+    fn dropped_backlogs_free_their_quota() {
         let backlogs = Backlogs::new(&Alarms::new());
         let backlog = backlogs.open(None);
         backlog.add(STEP_BYTES);

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_is_forgotten() {
+    fn ended_connections_free_their_memory() {
         let clients = Clients::default();
         let address = |number: u32| client_key(IpAddr::from(number.to_be_bytes()));
         (0..50_000).for_each(|number| assert!(clients.enter(address(number), 1)));

@@ -40,9 +40,9 @@ impl DrainWindow {
         Self::new(now_ms, patience / 2)
     }
 
-    /// Returns the moment for the random number `lot`.
-    pub(crate) fn moment(&self, lot: u16) -> u64 {
-        let offset = u128::from(self.length_ms) * u128::from(lot) / u128::from(u16::MAX);
+    /// Returns the moment for a random `jitter`.
+    pub(crate) fn moment(&self, jitter: u16) -> u64 {
+        let offset = u128::from(self.length_ms) * u128::from(jitter) / u128::from(u16::MAX);
         self.from_ms.saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 }
@@ -61,9 +61,9 @@ impl DrainSchedule {
         Self { idle, tunnels: DrainWindow::for_tunnels(now_ms, order.patience) }
     }
 
-    /// Returns when the idle connection with the random number `lot` closes.
-    pub(crate) fn close_idle_at(&self, lot: u16) -> u64 {
-        self.idle.moment(lot)
+    /// Returns when the idle connection with this random `jitter` closes.
+    pub(crate) fn close_idle_at(&self, jitter: u16) -> u64 {
+        self.idle.moment(jitter)
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_closed_before_a_silence_and_all_are_within_the_spread() {
+    fn idle_connections_close_after_the_minimum_silence_and_within_the_spread() {
         let order = |spread| DrainOptions { patience: Duration::from_secs(60), spread: Duration::from_millis(spread) };
         let moments = |spread| {
             let draining = DrainSchedule::begin(1000, order(spread));

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_let_go_is_kept_back_again() {
+    fn released_descriptors_are_reserved_again() {
         let fd_reserve = FdReserve::new();
         assert_eq!((0..RESERVED_FDS + 3).filter(|_| fd_reserve.release()).count(), RESERVED_FDS);
         fd_reserve.refill();

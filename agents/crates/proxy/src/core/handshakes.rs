@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_turns_of_a_request_only_so_many_handshakes_go_on_and_in_order() {
+    fn handshakes_between_two_turns_of_a_request_are_limited_and_in_order() {
         const STORM: usize = 100;
         let log: Rc<RefCell<Vec<Ran>>> = Rc::default();
         block_on(async {
@@ -188,12 +188,12 @@ mod tests {
         let order: Vec<_> = log.iter().filter(|ran| **ran != Ran::Request).copied().collect();
         assert_eq!(order, (0..STORM).map(Ran::Handshake).collect::<Vec<_>>());
         let most = log.split(|ran| *ran == Ran::Request).map(<[Ran]>::len).max();
-        // A lap may end between two of the request's.
+        // A round may end between two turns of the request.
         assert!(most.is_some_and(|most| (1..=2 * STEPS_PER_ROUND_MIN).contains(&most)), "{most:?}");
     }
 
     #[test]
-    fn handshakes_go_on_however_many_requests_are_ready() {
+    fn handshakes_progress_however_many_requests_are_ready() {
         const HANDSHAKES: usize = 1000;
         const REQUESTS: usize = 2000;
         const TURN: Duration = Duration::from_micros(15);
@@ -205,7 +205,7 @@ mod tests {
             spawn(async move { rounds.count_rounds(|| began + TURN * passed.get()).await });
             for _ in 0..REQUESTS {
                 let turns = Rc::clone(&turns);
-                // Ready again at once, behind all others.
+                // Ready again immediately, behind all others.
                 spawn(poll_fn(move |cx| {
                     turns.set(turns.get() + 1);
                     cx.waker().wake_by_ref();
@@ -219,13 +219,14 @@ mod tests {
             all(&through, HANDSHAKES).await;
         })
         .unwrap();
-        // A lap of 2,000 turns is worth 200 steps: 5 times those, not 250 times 4. Each takes three ways through the line.
+        // A round of 2,000 turns is worth 200 steps, so 1,000 handshakes take 5 such rounds, not 250 rounds of 4
+        // steps. Each handshake passes the queue three times.
         let most = u32::try_from(3 * REQUESTS * (HANDSHAKES / 200 + 2)).unwrap();
         assert!(turns.get() < most, "{} of {most}", turns.get());
     }
 
     #[test]
-    fn a_lap_has_as_many_steps_as_it_can_afford() {
+    fn a_round_has_as_many_steps_as_it_can_afford() {
         for (round_us, expected) in [(0, STEPS_PER_ROUND_MIN), (600, 4), (750, 5), (150_000, 1000)] {
             assert_eq!(steps(Duration::from_micros(round_us)), expected);
         }
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_leaves_the_line_takes_nothing_with_it() {
+    fn a_canceled_handshake_takes_no_step() {
         block_on(async {
             let handshakes = Rc::new(Handshakes::new());
             for _ in 0..STEPS_PER_ROUND_MIN {

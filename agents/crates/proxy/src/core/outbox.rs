@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_slow_but_steady_is_not_kept_all_that_it_took() {
+    fn a_slow_but_steady_reader_does_not_grow_the_buffer() {
         const BACKLOG: usize = 64 << 10;
         let buffers = Buffers::new();
         let mut outbox = Outbox::default();

@@ -157,8 +157,8 @@ impl AppPart {
 
     /// Returns what is left for this app once it has taken `amount`; `None` if there is less.
     fn left(&self, amount: usize) -> Option<usize> {
-        let kept = if self.quota.apps.get() > 1 { self.taken.get() + amount } else { 0 };
-        self.quota.left(amount)?.checked_sub(kept)
+        let reserved = if self.quota.apps.get() > 1 { self.taken.get() + amount } else { 0 };
+        self.quota.left(amount)?.checked_sub(reserved)
     }
 
     /// Takes `amount` whether or not there is room.

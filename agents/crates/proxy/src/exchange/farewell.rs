@@ -1,7 +1,7 @@
 //! A WebSocket that has to end because its proxy or its instance leaves: its client is told so between two frames, and comes
 //! back to the successor. What the app still sends after that has no place any more (RFC 6455, 5.5.1).
 
-use fairlead_route::{CLOSE_FRAME, Frames};
+use fairlead_route::{CLOSE_FRAME, WebSocketFrames};
 
 use crate::core::Core;
 use crate::upstream::Instance;
@@ -19,20 +19,21 @@ enum Stage {
 /// The app's direction of one WebSocket.
 #[derive(Debug)]
 pub(crate) struct Farewell {
-    frames: Frames,
+    frames: WebSocketFrames,
     /// Its place among all that are told.
-    lot: u16,
+    jitter: u16,
     stage: Stage,
 }
 
 impl Farewell {
     pub(crate) fn new(core: &Core) -> Self {
-        Self { frames: Frames::default(), lot: core.lot(), stage: Stage::Open }
+        Self { frames: WebSocketFrames::default(), jitter: core.jitter(), stage: Stage::Open }
     }
 
     /// When it is to be told; `None` when it is not, or is already.
     pub(crate) fn due_at(&self, core: &Core, instance: &Instance) -> Option<u64> {
-        let leaves = || [core.tell_at(self.lot), instance.tell_at(self.lot)].into_iter().flatten().min();
+        let leaves =
+            || [core.close_tunnel_at(self.jitter), instance.close_tunnel_at(self.jitter)].into_iter().flatten().min();
         if self.stage == Stage::Open { leaves() } else { None }
     }
 
@@ -46,10 +47,10 @@ impl Farewell {
     pub(crate) fn pass<'b>(&mut self, data: &'b [u8]) -> (&'b [u8], Option<&'static [u8]>) {
         match self.stage {
             Stage::Open => {
-                self.frames.pass(data);
+                self.frames.track(data);
                 (data, None)
             }
-            Stage::Due => match self.frames.pass_to_border(data) {
+            Stage::Due => match self.frames.track_to_boundary(data) {
                 None => (data, None),
                 Some(border) => {
                     self.stage = Stage::Told;

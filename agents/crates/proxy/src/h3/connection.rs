@@ -214,18 +214,18 @@ impl H3Connection {
     }
 
     /// A task is done with its stream. `reset`: what was sent of the response is to be forgotten. `stop`: what is still to
-    /// come of the request is not wanted. `taken_back`: it was the client that did not want the response.
-    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<Code>, stop: Option<Code>, taken_back: bool) {
+    /// come of the request is not wanted. `canceled`: it was the client that did not want the response.
+    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<Code>, stop: Option<Code>, canceled: bool) {
         let mut state = self.state.borrow_mut();
         let now_ms = self.core.alarms.now_ms();
         state.end_stream(id, reset, stop);
         if let Some(Stream::Served { since_ms, .. }) = state.streams.remove(&id) {
             state.flood.ended();
-            if taken_back {
-                state.flood.taken_back(now_ms - since_ms);
+            if canceled {
+                state.flood.canceled(now_ms - since_ms);
             }
         }
-        if state.flood.is_one() {
+        if state.flood.is_flood() {
             state.close(Code::ExcessiveLoad);
         }
         if state.streams.is_empty() {

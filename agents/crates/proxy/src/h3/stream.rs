@@ -43,7 +43,7 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) 
         end: false,
         finished: false,
         reset: Some(Code::Internal),
-        taken_back: false,
+        canceled: false,
     };
     let ended = match begun {
         Ok(Begun::Forward(exchange)) => {
@@ -113,7 +113,7 @@ struct H3Client {
     /// The code that an unfinished response is reset with.
     reset: Option<Code>,
     /// The client did not want the response.
-    taken_back: bool,
+    canceled: bool,
 }
 
 impl Drop for H3Client {
@@ -122,7 +122,7 @@ impl Drop for H3Client {
         let reset = self.reset.filter(|_| !self.finished);
         // Not an error when the response is whole: the rest of the request is just not wanted (RFC 9114, 4.1).
         let stop = (!self.request_ended).then_some(reset.unwrap_or(Code::NoError));
-        self.connection.leave_stream(self.id, reset, stop, self.taken_back && reset.is_some());
+        self.connection.leave_stream(self.id, reset, stop, self.canceled && reset.is_some());
     }
 }
 
@@ -174,7 +174,7 @@ impl H3Client {
     /// The client has taken its request back.
     fn gone<T>(&mut self) -> Poll<Result<T, ClientError>> {
         self.reset = Some(Code::RequestCancelled);
-        self.taken_back = true;
+        self.canceled = true;
         Poll::Ready(Err(ClientError::Gone))
     }
 

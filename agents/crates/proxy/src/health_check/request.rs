@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hundreds_and_three_hundreds_are_good_and_nothing_else() {
+    fn only_statuses_from_200_to_399_are_healthy() {
         block_on(async {
             assert!(against(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_ok());
             assert!(against(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\n\r\n").await.is_ok());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_and_no_answer_are_bad_and_a_connection_may_be_enough() {
+    fn refused_connections_and_timeouts_are_bad_and_an_empty_path_needs_a_connection_only() {
         block_on(async {
             let (listener, connector) = listener(UpstreamProtocol::Http1);
             // The kernel accepts the connection, but no app answers.
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_of_http_2_is_asked_by_http_2() {
+    fn http2_apps_are_checked_over_http2() {
         block_on(async {
             for (status, good) in [(200, true), (500, false)] {
                 let (listener, connector) = listener(UpstreamProtocol::Http2);

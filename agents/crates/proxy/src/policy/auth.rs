@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_stays_remembered_in_bounded_memory() {
+    fn recently_used_entries_stay_in_the_bounded_cache() {
         let cache = PasswordCache::default();
         let answer = |n: usize| {
             let mut answer = CredentialDigest::default();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn each_client_has_its_share_and_all_have_theirs() {
+    fn concurrency_is_limited_for_each_client_and_in_total() {
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let limits = RouteLimits { client_concurrent: 1, concurrent: 2, ..RouteLimits::default() };
         let limiter = limiter(&limits);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_too_early_is_told_when_to_come_again() {
+    fn a_client_over_its_rate_gets_a_retry_after() {
         let limits = RouteLimits { client_requests_per_second: 1, client_burst: 2, ..RouteLimits::default() };
         let limiter = limiter(&limits);
         let (one, same) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());

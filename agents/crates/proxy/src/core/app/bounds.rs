@@ -12,40 +12,40 @@ const STREAMS_PER_CONNECTION: u32 = 100;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Maximum number of concurrent requests of one instance.
-    pub(crate) slots_per_instance: u32,
+    pub(crate) permits_per_instance: u32,
     /// True if adaptive concurrency lowers that limit to the capacity that the instance has shown.
-    pub(crate) adapts: bool,
+    pub(crate) adapts_concurrency: bool,
     /// Maximum number of concurrent requests of all instances.
-    pub(crate) slots_max: u32,
+    pub(crate) permits_max: u32,
     /// True if requests share connections (HTTP/2).
     pub(crate) shares_connections: bool,
     pub(crate) queue_max: u32,
     pub(crate) queue_timeout_ms: u32,
     pub(crate) response_timeout: Duration,
     pub(crate) retry_budget_percent: u32,
-    pub(crate) adaptive: bool,
+    pub(crate) sheds_load: bool,
     pub(crate) sticky: bool,
 }
 
 impl Bounds {
     pub(crate) fn of(traffic: &AppTraffic) -> Self {
         // Streams are cheap, so HTTP/2 needs no adaptive limit.
-        let (connections, adapts) = match (traffic.protocol, traffic.connections_per_instance) {
+        let (connections, adapts_concurrency) = match (traffic.protocol, traffic.connections_per_instance) {
             (UpstreamProtocol::Http1, 0) => (u32::MAX, true),
             (UpstreamProtocol::Http1, connections) => (connections, false),
             (UpstreamProtocol::Http2, 0) => (LIMIT_MIN * STREAMS_PER_CONNECTION, false),
             (UpstreamProtocol::Http2, connections) => (connections.saturating_mul(STREAMS_PER_CONNECTION), false),
         };
         Self {
-            slots_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
-            adapts,
-            slots_max: or_none(traffic.in_flight_max),
+            permits_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
+            adapts_concurrency,
+            permits_max: or_none(traffic.in_flight_max),
             shares_connections: traffic.protocol == UpstreamProtocol::Http2,
             queue_max: traffic.queue_max,
             queue_timeout_ms: traffic.queue_timeout_ms,
             response_timeout: Duration::from_millis(u64::from(traffic.response_timeout_ms)),
             retry_budget_percent: traffic.retry_budget_percent,
-            adaptive: traffic.adaptive,
+            sheds_load: traffic.adaptive,
             sticky: traffic.sticky.is_some(),
         }
     }

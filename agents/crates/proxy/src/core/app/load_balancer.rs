@@ -74,9 +74,9 @@ impl InstanceState {
     fn change(&self, step: impl FnOnce(&mut Circuit) -> bool) -> (bool, bool) {
         let mut circuit = self.circuit.get();
         let before = circuit.takes();
-        let told = step(&mut circuit);
+        let result = step(&mut circuit);
         self.circuit.set(circuit);
-        (told, before != circuit.takes())
+        (result, before != circuit.takes())
     }
 }
 
@@ -204,21 +204,21 @@ impl LoadBalancer {
     }
 
     /// Sets the concurrency limit of each instance.
-    pub(super) fn set_slots(&self, bounds: Bounds) {
+    pub(super) fn set_permits(&self, bounds: Bounds) {
         for member in &self.members {
-            member.instance.set_slots(bounds.slots_per_instance, bounds.adapts);
+            member.instance.set_permits(bounds.permits_per_instance, bounds.adapts_concurrency);
         }
     }
 
     /// Returns the sum of the concurrency limits of all instances.
-    pub(super) fn slots(&self) -> u32 {
-        self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.slots()))
+    pub(super) fn permits(&self) -> u32 {
+        self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.permits()))
     }
 
     /// Updates adaptive concurrency limits; `queued` is true if requests wait.
     pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
         for member in &self.members {
-            member.instance.adapt(now_ms, bounds.slots_per_instance, queued);
+            member.instance.adapt(now_ms, bounds.permits_per_instance, queued);
         }
     }
 
@@ -226,7 +226,7 @@ impl LoadBalancer {
         let members = &self.members;
         let load = |index: usize| {
             let instance = &members.get(index)?.instance;
-            instance.has_slot().then(|| instance.in_flight())
+            instance.has_permit().then(|| instance.in_flight())
         };
         let is_not = |index: usize| request.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
         if let Some(home) = self.home(&request.affinity).filter(|home| !is_not(*home)) {

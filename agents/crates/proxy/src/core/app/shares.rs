@@ -13,13 +13,13 @@ const SHARED_MS: u64 = 5_000;
 pub(super) struct Shares {
     held: HashMap<u64, u32, RandomState>,
     /// Total number of permits.
-    places: u32,
+    permits: u32,
     shared_until_ms: u64,
 }
 
 impl Shares {
-    pub(super) fn set_places(&mut self, places: u32) {
-        self.places = places;
+    pub(super) fn set_permits(&mut self, permits: u32) {
+        self.permits = permits;
     }
 
     pub(super) fn take(&mut self, client: u64) {
@@ -40,8 +40,8 @@ impl Shares {
     pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
         // Without permits there is nothing to share.
         now_ms >= self.shared_until_ms
-            || self.places == 0
-            || self.held_by(client) < (self.places - self.places / 4).max(1)
+            || self.permits == 0
+            || self.held_by(client) < (self.permits - self.permits / 4).max(1)
     }
 
     /// Records that a client has to wait; `others` is true if another client waits too.
@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_alone_has_all_places_and_one_beside_others_leaves_a_quarter() {
+    fn a_single_client_has_all_permits_and_one_with_competitors_leaves_a_quarter() {
         let mut shares = Shares::default();
-        shares.set_places(64);
+        shares.set_permits(64);
         assert_eq!(taken(&mut shares, 1, 0), 100, "alone it is not bounded here");
         // It has no competitor: nothing is shared.
         shares.waits(1, false, 0);
@@ -87,9 +87,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_bounded_below_one_place() {
+    fn a_client_may_always_have_one_permit() {
         let mut shares = Shares::default();
-        shares.set_places(1);
+        shares.set_permits(1);
         shares.waits(1, true, 0);
         assert_eq!(taken(&mut shares, 1, 0), 1);
         shares.give(1);

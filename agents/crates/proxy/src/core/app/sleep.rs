@@ -15,18 +15,18 @@ const AGAIN_MS: u64 = 1_000;
 pub(super) struct Sleep {
     /// Maximum time that a request waits for the app to start.
     wait_ms: u64,
-    calls: WakeRequests,
-    called_ms: Cell<Option<u64>>,
+    wake_requests: WakeRequests,
+    requested_ms: Cell<Option<u64>>,
 }
 
 impl App {
     /// Sets whether the app may sleep, and the queue timeout while it sleeps.
-    pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, calls: &Option<WakeRequests>) {
-        let called_ms = self.sleep.borrow().as_ref().and_then(|sleep| sleep.called_ms.get());
-        let sleep = wake_timeout.zip(calls.clone()).map(|(wait, calls)| Sleep {
+    pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, wake_requests: &Option<WakeRequests>) {
+        let requested_ms = self.sleep.borrow().as_ref().and_then(|sleep| sleep.requested_ms.get());
+        let sleep = wake_timeout.zip(wake_requests.clone()).map(|(wait, wake_requests)| Sleep {
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-            calls,
-            called_ms: Cell::new(called_ms),
+            wake_requests,
+            requested_ms: Cell::new(requested_ms),
         });
         self.sleep.replace(sleep);
     }
@@ -37,16 +37,16 @@ impl App {
     }
 
     /// Requests a start of the app if it sleeps; returns true if it does.
-    pub(super) fn call(&self) -> bool {
+    pub(super) fn request_start(&self) -> bool {
         if !self.sleeps() {
             return false;
         }
         if let Some(sleep) = self.sleep.borrow().as_ref() {
             let now_ms = self.clock.exact_ms();
-            if sleep.called_ms.get().is_none_or(|called| now_ms >= called + AGAIN_MS) {
-                sleep.called_ms.set(Some(now_ms));
+            if sleep.requested_ms.get().is_none_or(|requested| now_ms >= requested + AGAIN_MS) {
+                sleep.requested_ms.set(Some(now_ms));
                 // The control thread ends only with the whole process.
-                sleep.calls.send(self.key.clone()).ok();
+                sleep.wake_requests.send(self.key.clone()).ok();
             }
         }
         true

@@ -49,7 +49,7 @@ impl Stage {
 
     fn here(&self) -> (InFlightRequest, Permit) {
         match self.ask(InstanceRequest::default()) {
-            AcquireResult::Granted(serving, slot) => (serving, slot),
+            AcquireResult::Granted(serving, permit) => (serving, permit),
             _ => panic!("no instance is free"),
         }
     }
@@ -81,7 +81,7 @@ impl Stage {
     }
 }
 
-fn told(waiting: &mut QueuedRequest) -> Option<Result<(InFlightRequest, Permit), Refusal>> {
+fn outcome(waiting: &mut QueuedRequest) -> Option<Result<(InFlightRequest, Permit), Refusal>> {
     match std::pin::Pin::new(waiting).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Some(outcome),
         Poll::Pending => None,
@@ -93,62 +93,62 @@ fn of(priority: Priority) -> InstanceRequest {
 }
 
 #[test]
-fn whoever_waits_longest_gets_the_instance_that_is_free_first() {
+fn the_oldest_queued_request_gets_the_first_free_permit() {
     let stage = stage(2, |_| ());
     let (first, second) = (stage.here(), stage.here());
     let (mut third, mut fourth) = (stage.later(InstanceRequest::default()), stage.later(InstanceRequest::default()));
     let freed = Rc::clone(second.0.instance());
-    // Its exchange goes on, as a stream does: what is free is the slot.
+    // The exchange continues, as a stream does, and only its permit is free.
     drop(second.1);
-    let (serving, _slot) = told(&mut third).unwrap().unwrap();
-    assert!(Rc::ptr_eq(serving.instance(), &freed) && told(&mut fourth).is_none());
+    let (serving, _permit) = outcome(&mut third).unwrap().unwrap();
+    assert!(Rc::ptr_eq(serving.instance(), &freed) && outcome(&mut fourth).is_none());
     assert_eq!((freed.in_flight(), freed.busy()), (2, 1));
     drop(first);
-    assert!(told(&mut fourth).unwrap().is_ok());
+    assert!(outcome(&mut fourth).unwrap().is_ok());
     assert_eq!(stage.app.numbers.borrow().queued, 2);
 }
 
 #[test]
-fn who_leaves_gives_up_its_place_or_what_it_was_given() {
+fn a_canceled_request_frees_its_place_or_its_permit() {
     let stage = stage(1, |_| ());
     let at_work = stage.here();
-    let mut line: Vec<_> = (0..4).map(|_| stage.later(InstanceRequest::default())).collect();
-    drop(line.remove(0));
+    let mut queue: Vec<_> = (0..4).map(|_| stage.later(InstanceRequest::default())).collect();
+    drop(queue.remove(0));
     drop(at_work);
     // The second was given the instance and leaves before it knows.
-    drop(line.remove(0));
-    let third = told(&mut line[0]).unwrap().unwrap();
-    assert!(told(&mut line[1]).is_none());
-    drop((line, third));
+    drop(queue.remove(0));
+    let third = outcome(&mut queue[0]).unwrap().unwrap();
+    assert!(outcome(&mut queue[1]).is_none());
+    drop((queue, third));
     assert_eq!((stage.instances[0].busy(), stage.instances[0].in_flight(), stage.app.collect().waiting), (0, 0, 0));
     stage.here();
 }
 
 #[test]
-fn an_app_has_its_own_bound_beside_that_of_its_instances() {
+fn an_app_has_a_limit_of_its_own_beside_those_of_its_instances() {
     let stage = stage(3, |traffic| traffic.in_flight_max = 2);
     let _at_work = (stage.here(), stage.here());
     let mut waiting = stage.later(InstanceRequest::default());
-    assert!(told(&mut waiting).is_none());
+    assert!(outcome(&mut waiting).is_none());
     // A snapshot that allows more lets it in.
     stage.set(&stage.instances, |_| ());
-    assert!(told(&mut waiting).unwrap().is_ok());
+    assert!(outcome(&mut waiting).unwrap().is_ok());
 }
 
 #[test]
-fn a_full_line_refuses_but_lets_who_matters_more_take_a_lesser_one_s_place() {
+fn a_full_queue_refuses_requests_of_lower_priority_first() {
     let stage = stage(1, |traffic| traffic.queue_max = 3);
     let _at_work = stage.here();
     let (mut low, mut normal) = (stage.later(of(Priority::Low)), stage.later(of(Priority::Normal)));
     let mut last_low = stage.later(of(Priority::Low));
     assert_eq!(stage.refused(of(Priority::Low)), Refusal::QueueFull);
     let _high = stage.later(of(Priority::High));
-    assert_eq!(told(&mut last_low).unwrap().unwrap_err(), Refusal::Shed);
+    assert_eq!(outcome(&mut last_low).unwrap().unwrap_err(), Refusal::Shed);
     let _normal = stage.later(of(Priority::Normal));
-    assert_eq!(told(&mut low).unwrap().unwrap_err(), Refusal::Shed);
+    assert_eq!(outcome(&mut low).unwrap().unwrap_err(), Refusal::Shed);
     assert_eq!(stage.refused(of(Priority::Normal)), Refusal::QueueFull);
     let _other_high = stage.later(of(Priority::High));
-    assert!(told(&mut normal).is_none(), "the last to come makes room, not the first");
+    assert!(outcome(&mut normal).is_none(), "the last to come makes room, not the first");
     let numbers = stage.app.numbers.take();
     assert_eq!((numbers.shed, numbers.queue_full), (3, 2));
 }
@@ -159,11 +159,11 @@ fn by(client: u64) -> InstanceRequest {
 
 /// Runs a client with 2,560 requests that reads none of the answers, and another client's one request. Returns how many slots
 /// come free before that one is served.
-fn slots_until_served(crowd: u64, polite: u64) -> usize {
+fn permits_until_served(crowd: u64, polite: u64) -> usize {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 4);
     let mut held: Vec<_> = (0..4)
         .map(|_| match stage.ask(by(crowd)) {
-            AcquireResult::Granted(serving, slot) => (serving, slot),
+            AcquireResult::Granted(serving, permit) => (serving, permit),
             _ => panic!("no instance is free"),
         })
         .collect();
@@ -171,20 +171,20 @@ fn slots_until_served(crowd: u64, polite: u64) -> usize {
     let mut polite = stage.later(by(polite));
     for freed in 1.. {
         drop(held.remove(0));
-        if told(&mut polite).is_some() {
+        if outcome(&mut polite).is_some() {
             return freed;
         }
-        held.extend(crowd.iter_mut().filter_map(told).flatten());
-        crowd.retain(|waiting| !waiting.is_told());
+        held.extend(crowd.iter_mut().filter_map(outcome).flatten());
+        crowd.retain(|waiting| !waiting.is_settled());
     }
     unreachable!("it is served at last")
 }
 
 #[test]
 fn a_client_with_thousands_of_requests_does_not_hold_up_another() {
-    assert_eq!(slots_until_served(1, 2), 1);
+    assert_eq!(permits_until_served(1, 2), 1);
     // The control: as one more request of the same client it waits behind all of them.
-    assert_eq!(slots_until_served(1, 1), 2_557);
+    assert_eq!(permits_until_served(1, 1), 2_557);
 }
 
 #[test]
@@ -194,40 +194,40 @@ fn a_client_that_fills_the_queue_makes_room_for_another() {
     let mut crowd: Vec<_> = (0..8).map(|_| stage.later(by(1))).collect();
     assert_eq!(stage.refused(by(1)), Refusal::QueueFull);
     let _polite = stage.later(by(2));
-    assert_eq!(told(&mut crowd[7]).unwrap().unwrap_err(), Refusal::QueueFull);
-    assert!(crowd[..7].iter_mut().all(|waiting| told(waiting).is_none()));
+    assert_eq!(outcome(&mut crowd[7]).unwrap().unwrap_err(), Refusal::QueueFull);
+    assert!(crowd[..7].iter_mut().all(|waiting| outcome(waiting).is_none()));
 }
 
 #[test]
-fn places_are_shared_only_while_another_client_wants_some() {
+fn permits_are_shared_only_while_another_client_waits() {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 8);
-    let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
-    assert!(seats.iter().all(|acquired| matches!(acquired, AcquireResult::Granted(..))), "alone it has all");
+    let permits: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
+    assert!(permits.iter().all(|acquired| matches!(acquired, AcquireResult::Granted(..))), "alone it has all");
     let mut more = stage.later(by(1));
     let _other = stage.later(by(2));
-    drop(seats);
+    drop(permits);
     // Now a quarter is reserved for others.
-    assert!(told(&mut more).unwrap().is_ok());
-    let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
-    assert_eq!(seats.iter().filter(|acquired| matches!(acquired, AcquireResult::Granted(..))).count(), 6);
+    assert!(outcome(&mut more).unwrap().is_ok());
+    let permits: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
+    assert_eq!(permits.iter().filter(|acquired| matches!(acquired, AcquireResult::Granted(..))).count(), 6);
     assert!(matches!(stage.ask(by(3)), AcquireResult::Granted(..)));
 }
 
 #[test]
-fn waiting_has_its_deadline_and_ends_with_the_app() {
+fn queued_requests_time_out_and_end_with_the_app() {
     let stage = stage(1, |traffic| traffic.queue_timeout_ms = 1);
     let _at_work = stage.here();
     let mut waiting = stage.later(InstanceRequest::default());
-    assert_eq!(stage.until(|| told(&mut waiting)).unwrap_err(), Refusal::QueueTimeout);
+    assert_eq!(stage.until(|| outcome(&mut waiting)).unwrap_err(), Refusal::QueueTimeout);
     assert_eq!(stage.app.numbers.borrow().queue_timeouts, 1);
     let mut waiting = stage.later(InstanceRequest::default());
     stage.app.retire();
-    assert_eq!(told(&mut waiting).unwrap().unwrap_err(), Refusal::NoInstance);
+    assert_eq!(outcome(&mut waiting).unwrap().unwrap_err(), Refusal::NoInstance);
     assert_eq!(stage.refused(InstanceRequest::default()), Refusal::NoInstance);
 }
 
 #[test]
-fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
+fn a_stalled_queue_sheds_low_priority_and_never_high_priority() {
     let stage = stage(1, |traffic| {
         traffic.queue_timeout_ms = 2_000;
         traffic.adaptive = true;
@@ -244,7 +244,7 @@ fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
 
 fn fail(stage: &Stage, instance: usize) {
     loop {
-        let (mut serving, _slot) = stage.here();
+        let (mut serving, _permit) = stage.here();
         if Rc::ptr_eq(serving.instance(), &stage.instances[instance]) {
             return serving.failed();
         }
@@ -253,7 +253,7 @@ fn fail(stage: &Stage, instance: usize) {
 }
 
 #[test]
-fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
+fn a_failing_instance_is_ejected_and_returns_after_one_good_trial() {
     let ejection = Ejection { failures: 2, period_ms: 1, max_percent: 50 };
     let stage = stage(2, |traffic| traffic.ejection = ejection);
     fail(&stage, 0);
@@ -262,9 +262,9 @@ fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
     // The other one alone would be all that is left: it stays.
     (0..10).for_each(|_| fail(&stage, 1));
     assert_eq!((stage.app.collect().ejected, stage.app.numbers.borrow().ejections), (1, 0));
-    let (mut trial, _slot) = stage.until(|| match stage.ask(InstanceRequest::default()) {
-        AcquireResult::Granted(serving, slot) if Rc::ptr_eq(serving.instance(), &stage.instances[0]) => {
-            Some((serving, slot))
+    let (mut trial, _permit) = stage.until(|| match stage.ask(InstanceRequest::default()) {
+        AcquireResult::Granted(serving, permit) if Rc::ptr_eq(serving.instance(), &stage.instances[0]) => {
+            Some((serving, permit))
         }
         _ => None,
     });
@@ -276,13 +276,13 @@ fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
 }
 
 #[test]
-fn an_app_whose_instances_are_all_out_is_tried_all_the_same() {
+fn an_app_with_only_ejected_instances_still_gets_requests() {
     let ejection = Ejection { failures: 1, period_ms: 1_000_000, max_percent: 100 };
     let stage = stage(2, |traffic| traffic.ejection = ejection);
     fail(&stage, 0);
     fail(&stage, 1);
     assert_eq!(stage.app.collect().ejected, 2);
-    let (mut serving, _slot) = stage.here();
+    let (mut serving, _permit) = stage.here();
     serving.succeeded();
     assert_eq!(stage.app.collect().ejected, 1);
 }
@@ -291,17 +291,17 @@ fn an_app_whose_instances_are_all_out_is_tried_all_the_same() {
 fn an_unhealthy_instance_gets_nothing_unless_all_are() {
     let stage = stage(2, |traffic| traffic.connections_per_instance = 100);
     stage.app.set_health(&stage.instances[0], false);
-    let seats: Vec<_> = (0..20).map(|_| stage.here()).collect();
-    assert!(seats.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), &stage.instances[1])));
+    let permits: Vec<_> = (0..20).map(|_| stage.here()).collect();
+    assert!(permits.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), &stage.instances[1])));
     assert_eq!(stage.app.collect().unhealthy, 1);
     stage.app.set_health(&stage.instances[1], false);
-    drop(seats);
+    drop(permits);
     let _seats: Vec<_> = (0..20).map(|_| stage.here()).collect();
     assert!(stage.instances.iter().all(|instance| instance.in_flight() > 0));
 }
 
 #[test]
-fn a_tied_request_waits_for_its_instance_and_holds_up_nobody() {
+fn a_sticky_request_waits_for_its_instance_and_blocks_no_other() {
     let stage = stage(2, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
     let (first, second) = (stage.here(), stage.here());
     let home = Rc::clone(first.0.instance());
@@ -313,19 +313,19 @@ fn a_tied_request_waits_for_its_instance_and_holds_up_nobody() {
     let mut tied = stage.later(InstanceRequest { affinity: affinity.clone(), ..InstanceRequest::default() });
     let mut any = stage.later(InstanceRequest::default());
     drop(second);
-    let any = told(&mut any).unwrap().unwrap();
-    assert!(told(&mut tied).is_none());
+    let any = outcome(&mut any).unwrap().unwrap();
+    assert!(outcome(&mut tied).is_none());
     drop(first);
-    let (at_home, slot) = told(&mut tied).unwrap().unwrap();
+    let (at_home, permit) = outcome(&mut tied).unwrap().unwrap();
     assert!(Rc::ptr_eq(at_home.instance(), &home));
     // Its instance goes: it is served by another, and tied to that.
     let mut tied = stage.later(InstanceRequest { affinity, ..InstanceRequest::default() });
     let rest: Vec<_> = stage.instances.iter().filter(|instance| !Rc::ptr_eq(instance, &home)).cloned().collect();
     stage.set(&rest, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
     drop(any);
-    let (elsewhere, _slot) = told(&mut tied).unwrap().unwrap();
+    let (elsewhere, _permit) = outcome(&mut tied).unwrap().unwrap();
     assert!(Rc::ptr_eq(elsewhere.instance(), &rest[0]));
-    drop((at_home, slot));
+    drop((at_home, permit));
 }
 
 #[test]
@@ -335,13 +335,13 @@ fn a_client_s_address_leads_to_one_instance() {
         traffic.connections_per_instance = 100;
     });
     let affinity = stage.app.affinity([].into_iter(), || 42);
-    let seats: Vec<_> = (0..20)
+    let permits: Vec<_> = (0..20)
         .map(|_| match stage.ask(InstanceRequest { affinity: affinity.clone(), ..InstanceRequest::default() }) {
-            AcquireResult::Granted(serving, slot) => (serving, slot),
+            AcquireResult::Granted(serving, permit) => (serving, permit),
             _ => panic!("no instance is free"),
         })
         .collect();
-    assert!(seats.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), seats[0].0.instance())));
+    assert!(permits.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), permits[0].0.instance())));
 }
 
 #[test]
@@ -351,9 +351,9 @@ fn a_new_instance_beside_older_ones_starts_slowly_and_a_new_app_does_not() {
         traffic.slow_start_ms = 1_000_000;
     };
     let stage = stage(2, slow);
-    let seats: Vec<_> = (0..200).map(|_| stage.here()).collect();
+    let permits: Vec<_> = (0..200).map(|_| stage.here()).collect();
     assert!(stage.instances.iter().all(|instance| instance.in_flight() > 80));
-    drop(seats);
+    drop(permits);
     let newer = instance("ins_new");
     stage.set(&[Rc::clone(&stage.instances[0]), Rc::clone(&newer)], slow);
     let _seats: Vec<_> = (0..220).map(|_| stage.here()).collect();
@@ -361,20 +361,20 @@ fn a_new_instance_beside_older_ones_starts_slowly_and_a_new_app_does_not() {
 }
 
 #[test]
-fn second_attempts_end_with_the_budget() {
+fn retries_end_with_the_budget() {
     let stage = stage(1, |traffic| traffic.retry_budget_percent = 10);
-    assert_eq!((0..100).filter(|_| stage.app.may_try_again()).count(), 10);
-    (0..10).for_each(|_| stage.app.earn_retries());
-    assert!(stage.app.may_try_again() && !stage.app.may_try_again());
+    assert_eq!((0..100).filter(|_| stage.app.may_retry()).count(), 10);
+    (0..10).for_each(|_| stage.app.add_retry_budget());
+    assert!(stage.app.may_retry() && !stage.app.may_retry());
     assert_eq!(stage.app.numbers.borrow().retries, 11);
 }
 
 #[test]
-fn a_second_attempt_goes_elsewhere_if_there_is_an_elsewhere() {
+fn a_retry_uses_another_instance_if_there_is_one() {
     let stage = stage(2, |traffic| traffic.connections_per_instance = 10);
     let not = Some(Rc::clone(&stage.instances[0]));
     for _ in 0..10 {
-        let AcquireResult::Granted(serving, _slot) =
+        let AcquireResult::Granted(serving, _permit) =
             stage.ask(InstanceRequest { not: not.clone(), ..InstanceRequest::default() })
         else {
             panic!()
@@ -382,7 +382,7 @@ fn a_second_attempt_goes_elsewhere_if_there_is_an_elsewhere() {
         assert!(Rc::ptr_eq(serving.instance(), &stage.instances[1]));
     }
     stage.set(&stage.instances[..1], |_| ());
-    let AcquireResult::Granted(serving, _slot) = stage.ask(InstanceRequest { not, ..InstanceRequest::default() })
+    let AcquireResult::Granted(serving, _permit) = stage.ask(InstanceRequest { not, ..InstanceRequest::default() })
     else {
         panic!()
     };
@@ -395,8 +395,8 @@ fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
     let of_client = |client| InstanceRequest { client, ..InstanceRequest::default() };
     let taken: Vec<_> = (0..CONNECTIONS_MAX / 4)
         .map(|_| match stage.ask(of_client(1)) {
-            AcquireResult::Granted(serving, slot) => {
-                drop(slot);
+            AcquireResult::Granted(serving, permit) => {
+                drop(permit);
                 serving
             }
             _ => panic!("its share is not used up"),
@@ -404,15 +404,15 @@ fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
         .collect();
     let mut first = stage.later(of_client(1));
     let mut second = stage.later(of_client(1));
-    let AcquireResult::Granted(serving, slot) = stage.ask(of_client(2)) else { panic!("another client is held up") };
-    drop((serving, slot));
-    assert!(told(&mut first).is_none());
+    let AcquireResult::Granted(serving, permit) = stage.ask(of_client(2)) else { panic!("another client is held up") };
+    drop((serving, permit));
+    assert!(outcome(&mut first).is_none());
     let mut taken = taken.into_iter();
     drop(taken.next());
-    let first = told(&mut first).unwrap().unwrap();
-    assert!(told(&mut second).is_none(), "one connection serves one");
+    let first = outcome(&mut first).unwrap().unwrap();
+    assert!(outcome(&mut second).is_none(), "one connection serves one");
     drop(first);
-    assert!(told(&mut second).unwrap().is_ok());
+    assert!(outcome(&mut second).unwrap().is_ok());
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
     let of_client = |client| InstanceRequest { client, ..InstanceRequest::default() };
     let _taken: Vec<_> = (0..CONNECTIONS_MAX / 4).map(|_| stage.ask(of_client(1))).collect();
     let _waiting = stage.later(of_client(1));
-    assert_eq!(stage.app.slots_wanted_since_ms(), None);
+    assert_eq!(stage.app.permits_wanted_since_ms(), None);
 }
 
 /// Makes `clients` take as many connections of an app as they can; their responses never end.
@@ -433,8 +433,8 @@ fn stall(stage: &Stage, clients: u64) -> Vec<InFlightRequest> {
     let clients = (0..CONNECTIONS_MAX as u64).map(|number| number % clients);
     let served =
         clients.filter_map(|client| match stage.ask(InstanceRequest { client, ..InstanceRequest::default() }) {
-            AcquireResult::Granted(serving, slot) => {
-                drop(slot);
+            AcquireResult::Granted(serving, permit) => {
+                drop(permit);
                 Some(serving)
             }
             _ => None,
@@ -458,7 +458,7 @@ fn an_app_that_never_answers_leaves_connections_to_another() {
     let mut waiting = stalled.later(InstanceRequest { client: 5_000, ..InstanceRequest::default() });
     let mut taken = taken.into_iter();
     drop((taken.next(), taken.next()));
-    assert!(told(&mut waiting).unwrap().is_ok());
+    assert!(outcome(&mut waiting).unwrap().is_ok());
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl QueuedRequest {
 
 #[cfg(test)]
 impl QueuedRequest {
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         self.place.is_none()
     }
 }
