@@ -14,7 +14,7 @@ use fairlead_base::{Folders, StateFileError, accounts, file, state_file};
 
 pub use rebuild::RebuiltUsers;
 
-/// Range of users: above what Debian, systemd's dynamic users (61184 to 65519) and `nobody` use, below the first
+/// Range of users: above what Debian, systemd's dynamic users (61184 to 65519) and uid 65534 use, below the first
 /// subordinate ids (100000).
 const USERS: RangeInclusive<u32> = 70_000..=89_999;
 

@@ -33,7 +33,7 @@ pub struct InstanceSpec {
     pub command: Vec<String>,
     /// Complete environment of the app.
     pub environment: BTreeMap<String, String>,
-    /// Working directory.
+    /// Working directory of its command.
     pub folder: PathBuf,
     /// Own root file system; `None`: it sees the server's, and `folder` is its release.
     #[serde(default)]

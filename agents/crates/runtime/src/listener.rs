@@ -10,7 +10,7 @@ use fairlead_base::sock_diag::SocketDiagnostics;
 
 use crate::listening::{self, Sockets};
 
-/// User and processes of an instance, whose listeners count as its own.
+/// User and process tree of an instance: their listeners count as its own.
 #[derive(Debug, Clone)]
 pub struct Owner {
     /// User of the instance.

@@ -1,8 +1,5 @@
 //! Pure state machine of one app on one server: starts and stops instances, and moves routes. Invariant: a rollout goes
 //! live completely or changes nothing. Never does I/O, reads a clock or generates an id.
-//!
-//! A *group* holds the instances of one release with one version of its secrets. `serving` has the routes; `pending`
-//! starts beside it. After the proxy has confirmed the switch, the old instances drain and stop in `leaving`.
 
 mod advance;
 mod canary;
@@ -68,6 +65,9 @@ pub struct Record {
 }
 
 /// State of one app on this server.
+///
+/// A *group* holds the instances of one release with one version of its secrets. `serving` has the routes; `pending`
+/// starts beside it. After the proxy has confirmed the switch, the old instances drain and stop in `leaving`.
 #[derive(Debug, Clone)]
 pub struct AppState {
     key: AppKey,

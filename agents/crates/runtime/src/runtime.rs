@@ -1,5 +1,5 @@
-//! The driver of the rollout machines: carries out their actions, feeds them what happened, publishes what is true.
-//! Owns all apps of this server in one task, so that nothing is decided twice. Never decides: `rollout` does.
+//! Driver of the rollout state machines: runs their actions, feeds them events and publishes the view. One task owns
+//! all apps of this server, so that nothing is decided twice. Decides nothing itself: `rollout` does.
 
 mod actions;
 mod adopt;
@@ -36,17 +36,17 @@ use crate::rollout::{Event, Load, Traffic, Upstream};
 use driver::Driver;
 use fairlead_base::cgroup::CgroupFolders;
 
-/// Lines of deployments' logs that wait for the agent; a rollout writes some dozen.
+/// Capacity of the queue of deployment log lines; a rollout writes some dozen.
 const LOG_LINES_WAITING: usize = 4096;
 
-/// In the folder of a release that is an image: the image's id.
+/// File with the image's id, in the folder of a release that is an image.
 pub const IMAGE_FILE: &str = "image";
 
 /// Makes a release's folder from its artifact.
 pub trait PrepareRelease: Send + Sync + 'static {
-    /// Makes `folder` whole or not at all, readable by every user of the server. Called again for one that is there. An
-    /// image is brought to the engine, and its id to `IMAGE_FILE` in the folder. `fetching` is told when the artifact has to
-    /// come from elsewhere first.
+    /// Makes `folder` completely or not at all, readable by every user of the server. Called again for a folder that
+    /// exists. Brings an image to the engine, and writes its id to `IMAGE_FILE` in the folder. Calls `fetching` if the
+    /// artifact has to be fetched first.
     fn prepare<'a>(
         &'a self,
         release: &'a ReleaseSpec,
@@ -55,29 +55,28 @@ pub trait PrepareRelease: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 }
 
-/// What the runtime needs of its surroundings.
+/// Dependencies and settings of the runtime.
 pub struct RuntimeOptions {
-    /// The data folder.
     pub folders: Folders,
-    /// Takes the folders that nothing uses any more.
+    /// Trash for folders that nothing uses any more.
     pub trash: Trash,
-    /// The agent's own binary, whose `shim` subcommand parents the instances.
+    /// The agent's own binary; its `shim` subcommand parents the instances.
     pub program: PathBuf,
-    /// Ports that apps are given.
+    /// Range of ports for apps.
     pub ports: RangeInclusive<u16>,
-    /// `PATH` of the apps.
+    /// Value of `PATH` for apps.
     pub path: OsString,
-    /// What keeps apps apart.
+    /// Isolation features of this server.
     pub isolation: Isolation,
-    /// Bounds of what they write to `/app` and `/tmp`.
+    /// Bounds of what instances write to `/app` and `/tmp`.
     pub layer_bounds: LayerBounds,
-    /// Whom they run as.
+    /// Users that apps run as.
     pub identities: Arc<Identities>,
-    /// Opens what is sealed to this server.
+    /// Key that opens what is sealed to this server.
     pub sealing: Arc<SealingKey>,
-    /// Makes releases' folders.
+    /// Maker of releases' folders.
     pub prepare: Arc<dyn PrepareRelease>,
-    /// Runs what is an image.
+    /// Container engine that runs images.
     pub engine: Engine,
 }
 
@@ -89,90 +88,83 @@ impl RuntimeOptions {
             .then(|| spec.user.unwrap_or_else(|| rustix::process::geteuid().as_raw()))
     }
 
-    /// Names the user and the processes that must listen on the port of an instance, whose first process is `pid`.
+    /// Returns the user and the processes that must listen on the port of an instance with the first process `pid`.
     fn listener_owner(&self, spec: &InstanceSpec, pid: u32) -> Option<Owner> {
         let user = self.listener_user(spec)?;
-        // A process that leaves its parent inside of the app becomes a child of the shim.
+        // A process that leaves its parent inside the app becomes a child of the shim.
         Some(Owner::new(user, listening::parent(pid).unwrap_or(pid)))
     }
 }
 
-/// Why the runtime can't start.
+/// Reason why the runtime can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
-    /// Its record can't be read.
+    /// The record of apps can't be read.
     #[error(transparent)]
     Record(#[from] StateFileError),
     /// The folder of instances can't be read.
     #[error("the instances of the last run can't be listed in {path}: {source}")]
     Instances {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
 }
 
-/// A process that runs now, for sampling.
+/// Running process, for resource sampling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningProcess {
-    /// Whose it is.
     pub key: AppKey,
-    /// Which instance.
     pub instance: InstanceId,
-    /// The app's first process.
+    /// First process of the app.
     pub pid: u32,
-    /// Where the kernel counts for it; `None`: sample the process tree.
+    /// Control group that accounts for it; `None`: sample the process tree.
     pub cgroup: Option<CgroupFolders>,
 }
 
-/// What is true now.
+/// Current state of all apps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct View {
-    /// Grows when `upstreams` changes; `Runtime::routes_applied` answers with it.
+    /// Generation that grows whenever `upstreams` changes; `Runtime::routes_applied` answers with it.
     pub generation: u64,
-    /// Where each app's routes lead.
+    /// Addresses of each app's routes.
     pub upstreams: BTreeMap<AppKey, Vec<Upstream>>,
-    /// Every instance.
     pub instances: Vec<InstanceStatus>,
-    /// Every rollout that desired state still knows.
+    /// Rollouts that desired state still knows.
     pub rollouts: Vec<RolloutStatus>,
-    /// What to sample.
     pub processes: Vec<RunningProcess>,
-    /// Apps that were woken by a request since the agent began.
+    /// Apps that a request has woken since the agent started.
     pub wakes: BTreeMap<AppKey, Wakes>,
 }
 
-/// How often an app was woken, and how long its first requests waited for that.
+/// Number and duration of an app's wakes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wakes {
-    /// Times.
     pub count: u64,
-    /// From the first request to routes that lead to a healthy instance, all together.
+    /// Total time from the first request of each wake to routes that lead to a healthy instance.
     pub total: Duration,
 }
 
-/// Saved files of the runtime that are damaged.
+/// Returns the errors of damaged state files.
 pub fn damaged_files(folders: &Folders) -> Vec<StateFileError> {
     let records = files::Records::open(apps_file(folders)).err();
     Identities::open(folders).err().into_iter().chain(records).collect()
 }
 
-/// Record of all apps.
+/// Returns the path of the record of all apps.
 fn apps_file(folders: &Folders) -> PathBuf {
     folders.state().join("apps.json")
 }
 
-/// What comes out of the runtime.
+/// Output of the runtime.
 pub struct RuntimeOutput {
-    /// What is true now; changes are coalesced.
+    /// Current view; changes are coalesced.
     pub view: watch::Receiver<Arc<View>>,
     /// Lines for deployments' logs.
     pub log: mpsc::Receiver<(DeploymentId, LogLine)>,
 }
 
-/// The handle to the runtime's task. Dropping the last one leaves the apps running and ends the task.
+/// Handle to the runtime's task. Dropping the last one ends the task and leaves the apps running.
 #[derive(Debug, Clone)]
 pub struct Runtime {
     messages: mpsc::UnboundedSender<Message>,
@@ -192,7 +184,7 @@ enum Message {
 }
 
 impl Runtime {
-    /// Finds what a former run left running and starts the task. Nothing is started or stopped before `apply`.
+    /// Adopts running instances and starts the task. Nothing is started or stopped before `apply`.
     pub async fn start(options: RuntimeOptions) -> Result<(Self, RuntimeOutput), RuntimeError> {
         let (messages, inbox) = mpsc::unbounded_channel();
         let (view, view_out) = watch::channel(Arc::new(View::default()));
@@ -203,37 +195,37 @@ impl Runtime {
         Ok((Self { messages }, RuntimeOutput { view: view_out, log: log_out }))
     }
 
-    /// What should run, whole. Apps that are not in it are drained and stopped.
+    /// Applies the complete desired state. Apps that are not in it are drained and stopped.
     pub fn apply(&self, apps: BTreeMap<AppKey, AppSpec>) {
         self.send(Message::Apply(apps));
     }
 
-    /// The proxy serves by the routes of `View::generation`.
+    /// Reports that the proxy serves by the routes of `View::generation`.
     pub fn routes_applied(&self, generation: u64) {
         self.send(Message::RoutesApplied(generation));
     }
 
-    /// The proxy can't use the routes of `View::generation` and keeps those it had.
+    /// Reports that the proxy can't use the routes of `View::generation` and keeps its previous ones.
     pub fn routes_refused(&self, generation: u64, error: String) {
         self.send(Message::RoutesRefused(generation, error));
     }
 
-    /// Exchanges in flight by instance, as the proxy counts; zeros matter.
+    /// Reports the in-flight exchanges of instances, as the proxy counts them; zeros matter.
     pub fn in_flight(&self, counts: Vec<(InstanceId, u32)>) {
         self.send(Message::InFlight(Instant::now(), counts));
     }
 
-    /// Requests since the last call that the sides of canaries had, as `Upstream::side` names them.
+    /// Reports the requests of canary sides since the last call, named as `Upstream::side`.
     pub fn traffic(&self, sides: Vec<(String, Traffic)>) {
         self.send(Message::Traffic(sides));
     }
 
-    /// What apps were asked and used in the last second; zeros matter.
+    /// Reports requests and CPU use of apps in the last second; zeros matter.
     pub fn loads(&self, loads: Vec<(AppKey, Load)>) {
         self.send(Message::Loads(loads));
     }
 
-    /// A request waits for an app that has no instance.
+    /// Reports a request that waits for an app without an instance.
     pub fn wake(&self, key: AppKey) {
         self.send(Message::App(key, Event::Wake));
     }
@@ -242,12 +234,12 @@ impl Runtime {
     pub async fn stop_all(&self) {
         let (done, wait) = oneshot::channel();
         self.send(Message::StopAll(done));
-        // An error means that the task is gone, and with it everything it could stop.
+        // An error means that the task is gone, and with it everything that it could stop.
         wait.await.ok();
     }
 
     fn send(&self, message: Message) {
-        // The task ends only with the last handle, so this fails only while the process ends.
+        // The task ends only with the last handle, so this fails only while the process exits.
         self.messages.send(message).ok();
     }
 }

@@ -1,5 +1,5 @@
-//! An app's secrets on their way from desired state into its process: opened by `run` just before a start, handed to the
-//! shim and on to the launcher over pipes. Never on disk, in an argument or in the environment of Fairlead's own processes.
+//! Delivery of an app's secrets: the agent opens them just before a start, and passes them over pipes to the shim and
+//! the launcher. Invariant: never on disk, in an argument or in the environment of Fairlead's own processes.
 
 use std::io::{self, Read, Write};
 
@@ -8,23 +8,23 @@ use fairlead_secret::{Redactor, SealingKey};
 use fairlead_wire::{SECRETS_BYTES_MAX, secret_bundle};
 use zeroize::Zeroizing;
 
-/// The variable that names the folder of secrets that are files.
+/// Variable with the folder of secrets that are files.
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRLEAD_SECRETS";
 
-/// Whether it is a variable that Fairlead itself sets.
+/// True if Fairlead itself sets the variable.
 pub(crate) fn is_own(name: &str) -> bool {
     matches!(name, "PORT" | "HOME" | "PATH") || name.starts_with("FAIRLEAD_")
 }
 
-/// The plain text of a bundle that was checked.
+/// Plain text of a verified secret bundle.
 pub(crate) struct Opened {
-    /// As it is handed over.
+    /// Bytes to hand over.
     pub(crate) plain: Zeroizing<Vec<u8>>,
-    /// Some of it comes as files.
+    /// True if some of them are files.
     pub(crate) files: bool,
 }
 
-/// Opens what was sealed for this app. The error is a sentence.
+/// Opens the secrets that were sealed for this app. The error is a sentence.
 pub(crate) fn open(key: &SealingKey, of: &AppKey, sealed: &SealedSecrets) -> Result<Opened, String> {
     let refused = |why: &str| {
         format!(
@@ -43,7 +43,7 @@ pub(crate) fn open(key: &SealingKey, of: &AppKey, sealed: &SealedSecrets) -> Res
     Ok(Opened { plain, files })
 }
 
-/// Over all secrets that these releases have. What can't be opened is left out: no app was ever given it.
+/// Returns a redactor of all secrets of these releases. Skips secrets that can't be opened: no app ever received them.
 pub fn redactor<'a>(
     key: &SealingKey,
     sealed: impl IntoIterator<Item = (&'a AppKey, &'a SealedSecrets)>,
@@ -56,18 +56,18 @@ pub fn redactor<'a>(
     Redactor::new(secrets.iter().map(|secret| secret.value.as_slice()))
 }
 
-/// Writes what `receive` reads: the length in four bytes, then the bytes.
+/// Writes the format that `receive` reads: the length in four bytes, then the bytes.
 pub(crate) fn hand_over(mut to: impl Write, plain: &[u8]) -> io::Result<()> {
     to.write_all(&head(plain)?)?;
     to.write_all(plain)
 }
 
-/// The length as it is sent.
+/// Encodes the length in four bytes, big-endian.
 pub(crate) fn head(plain: &[u8]) -> io::Result<[u8; 4]> {
     Ok(u32::try_from(plain.len()).map_err(|_| io::ErrorKind::InvalidInput)?.to_be_bytes())
 }
 
-/// What came over standard input, which is empty from then on. `version` is what must come.
+/// Reads secrets from standard input, which is empty from then on. `version` is the required version.
 pub(crate) fn receive(version: &str) -> io::Result<(Zeroizing<Vec<u8>>, SecretBundle)> {
     let mut length = [0u8; 4];
     Stdin.read_exact(&mut length)?;
@@ -75,7 +75,7 @@ pub(crate) fn receive(version: &str) -> io::Result<(Zeroizing<Vec<u8>>, SecretBu
     if length > SECRETS_BYTES_MAX {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    // At its full size at once: growing would leave copies behind.
+    // Its full size is allocated at once: growing would leave copies behind.
     let mut plain = Zeroizing::new(vec![0; length]);
     Stdin.read_exact(&mut plain)?;
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
@@ -86,7 +86,7 @@ pub(crate) fn receive(version: &str) -> io::Result<(Zeroizing<Vec<u8>>, SecretBu
     Ok((plain, bundle))
 }
 
-/// Without the buffer of the standard library's, which would keep a copy.
+/// Standard input without the standard library's buffer, which would keep a copy.
 struct Stdin;
 
 impl Read for Stdin {

@@ -2,16 +2,16 @@
 
 use fairlead_base::sandbox::LANDLOCK_PORTS;
 
-/// Abilities of a server that decide what a shared network leaves open.
+/// Features of a server that decide what a shared network leaves open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedNetwork {
     /// Version of the kernel's Landlock.
     pub(crate) landlock: u32,
-    /// Apps can be kept from some system calls.
+    /// True if apps can be denied some system calls.
     pub(crate) seccomp: bool,
-    /// The kernel names the users of TCP sockets.
+    /// True if the kernel reports the users of TCP sockets.
     pub(crate) diagnostics: bool,
-    /// Apps have users of their own.
+    /// True if apps have users of their own.
     pub(crate) users: bool,
 }
 

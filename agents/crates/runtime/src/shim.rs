@@ -1,8 +1,5 @@
-//! `fairlead-agent shim`: the parent of one instance. It outlives `run`, keeps what the app writes, stops the whole
-//! process group, and records the end. Owns one app's processes; decides nothing: it starts once, stops when told.
-//!
-//! It runs twice: `shim <folder> <socket>` is the parent; `shim --launch <folder>` is the child that gives up its
-//! rights and becomes the app, and `--health` or `--liveness` one that becomes the app's own check. One thread, no runtime, few allocations: it is there once an instance.
+//! `fairlead-agent shim`: the parent process of one instance. It outlives `run`, stores the app's output, stops the
+//! whole process group and records the exit.
 
 mod capture;
 mod container;
@@ -28,10 +25,14 @@ use crate::health::Check;
 /// Flag of the process that connects a network without root.
 pub(crate) const CONNECT: &str = "--connect";
 
-/// The line on standard output that says the app's process exists and the socket is open.
+/// Line on standard output that reports that the app's process exists and the socket is open.
 pub const READY: &str = "ready";
 
-/// Entry of the subcommand; `arguments` are those after `shim`. Call it before any thread or runtime exists.
+/// Runs the subcommand; `arguments` are those after `shim`. Call it before any thread or runtime exists.
+///
+/// `shim <folder> <socket>` is the parent. `shim --launch <folder>` is the child that drops its rights and becomes the
+/// app; `--health` or `--liveness` becomes the app's own check. One thread, no async runtime, few allocations: each
+/// instance has a shim.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     close_inherited();
     let result = match (arguments.next(), arguments.next()) {
@@ -55,15 +56,15 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody is left to tell when this fails too.
+            // A failure here can't be reported anywhere.
             writeln!(std::io::stderr(), "{error}").ok();
             ExitCode::FAILURE
         }
     }
 }
 
-/// Descriptors that whoever started the agent had left open: an app must not see them, and a pipe that a long-lived
-/// shim holds open would keep its reader waiting.
+/// Closes descriptors that the agent's parent had left open: an app must not see them. A pipe that a long-lived shim
+/// holds open would also block its reader.
 #[allow(unsafe_code)]
 fn close_inherited() {
     // SAFETY: this process has just begun and owns no descriptor above the standard three.

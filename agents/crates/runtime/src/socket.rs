@@ -1,5 +1,5 @@
-//! Access of the proxy to an app's Unix socket. The proxy's user is neither root nor the app's, and the app makes its socket for
-//! itself, so the agent opens it. The folder's mode is the wall: only the app and the proxy's group can enter.
+//! Gives the proxy access to an app's Unix socket, which belongs to the app's user. Invariant: only the app and the
+//! proxy's group may enter the socket's folder.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,8 +14,9 @@ const FOLDER_MODE: u32 = 0o710;
 /// Mode of the socket: connecting needs the right to write (unix(7)).
 const SOCKET_MODE: u32 = 0o666;
 
-/// Lets the proxy connect to the socket of the app with the user `owner`. Without root all share one user, so there is nothing to
-/// do. Refuses anything that the app put in place of its folder or socket (a link, a socket of another user).
+/// Lets the proxy connect to the socket of the app with the user `owner`. Without root all share one user, so there is
+/// nothing to do. Refuses anything that the app put in place of its folder or socket (a link, a socket of another
+/// user).
 pub(crate) fn let_proxy_in(socket: &Path, owner: u32) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -51,7 +52,7 @@ fn proxy_group() -> io::Result<u32> {
     }
 }
 
-/// Uses the descriptor: its path may lead elsewhere by now.
+/// Sets the mode by the descriptor: its path may lead elsewhere by now.
 fn set_mode(opened: &OwnedFd, mode: u32) -> io::Result<()> {
     Ok(chmod(format!("/proc/self/fd/{}", opened.as_raw_fd()), Mode::from_raw_mode(mode))?)
 }

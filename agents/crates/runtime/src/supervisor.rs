@@ -1,5 +1,5 @@
-//! The agent's end of the shims: starts one an instance, or finds it by its socket, and tells what becomes of it.
-//! Owns the promise that every start ends in exactly one `Exited`. Never restarts anything: the rollout decides.
+//! Client of the shims: starts one per instance or reattaches to it, and reports its changes. Invariant: every start
+//! ends in exactly one `Exited`. Never restarts anything: the rollout decides.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,24 +24,24 @@ use crate::instance::{Contained, InstanceFolder, InstanceSpec, NetworkLink, Netw
 use crate::rollout::Exit;
 use crate::{secrets, shim};
 
-/// Limit of starting a shim and of each answer of it: it does nothing that takes long.
+/// Timeout of a shim's start and of each response: it does nothing slow.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts to reach a shim that doesn't answer.
 const HEAR_PAUSE: Duration = Duration::from_secs(1);
-/// Limit of emptying a control group, and the pause between two attempts.
+/// Timeout of emptying a control group, and the pause between two attempts.
 const CLEAN_TIMEOUT: Duration = Duration::from_secs(2);
 const CLEAN_PAUSE: Duration = Duration::from_millis(5);
 
-/// What became of an instance.
+/// Change of an instance's state.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Its process runs; a container's also says where it listens.
+    /// The process runs; a container also reports where it listens.
     Started { pid: u32, started_unix_ms: u64, contained: Option<Contained> },
-    /// Nothing of it is left.
+    /// No process of the instance is left.
     Exited(Exit),
 }
 
-/// Where shims are made.
+/// Starts shims and connects to them.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervisor {
     /// The agent's own binary.
@@ -52,20 +52,20 @@ pub(crate) struct Supervisor {
 
 type Channel = LocalChannel<ShimCommand, ShimEvent>;
 
-/// A connection to a shim whose app runs.
+/// Connection to a shim with a running app.
 pub(crate) struct Attached {
     /// `None` while the shim doesn't answer.
     channel: Option<Channel>,
     pub(crate) status: ShimStatus,
 }
 
-/// Why there is no connection to a shim.
+/// Reason why a shim can't be reached.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AttachError {
-    /// Nobody listens: it has ended.
+    /// No listener: the shim has ended.
     #[error("{0}")]
     Gone(std::io::Error),
-    /// It may well live.
+    /// The shim does not answer, but may still live.
     #[error("{0}")]
     Silent(String),
 }
@@ -84,7 +84,8 @@ impl Supervisor {
         self.sockets.join(format!("{instance}.sock"))
     }
 
-    /// Starts the instance, hands it its secrets, and follows it to its end. `stops` carries the grace of each request to stop.
+    /// Starts the instance, passes its secrets, and follows it to its end. `stops` carries the grace of each request to
+    /// stop.
     pub(crate) async fn run(
         &self,
         folder: InstanceFolder,
@@ -96,7 +97,7 @@ impl Supervisor {
         let started = async {
             let mut child = self.spawn(&folder, &spec)?;
             let attached = async {
-                // A shim that ends before it has read them tells why itself.
+                // A shim that ends before it has read them reports the reason itself.
                 let (_, ready) = tokio::join!(hand_over(child.stdin.take(), secrets), ready(&mut child, &folder));
                 ready?;
                 self.attach(&spec.instance).await.map_err(|error| format!("its shim didn't answer: {error}"))
@@ -104,7 +105,7 @@ impl Supervisor {
             match attached.await {
                 Ok(attached) => Ok((child, attached)),
                 Err(error) => {
-                    // Nobody would ever stop it, and the next start has the same folder.
+                    // Nothing else would ever stop it, and the next start has the same folder.
                     end(child, &spec.instance).await;
                     Err(error)
                 }
@@ -113,14 +114,14 @@ impl Supervisor {
         match started.await {
             Ok((mut child, attached)) => {
                 let exit = self.tell_and_follow(&folder, &spec, attached, stops, &changed).await;
-                // The shim is this process' child: it is collected before anybody is told.
+                // The shim is a child of this process: wait for it before the exit is reported.
                 if let Err(error) = timeout(SHIM_TIMEOUT, child.wait()).await {
                     tracing::warn!(instance = %spec.instance, %error, "the shim did not end");
                 }
                 changed(Change::Exited(exit));
             }
             Err(error) => {
-                // It may have ended so soon that nobody could attach: then the record tells how.
+                // The instance may have ended before the connection was made: then its record has the exit.
                 let exit = match folder.exit() {
                     Ok(Some(record)) => record.into(),
                     _ => {
@@ -133,7 +134,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells once it runs, which a container does later than its shim, and follows it.
+    /// Reports the start, which for a container comes later than its shim's, and follows the instance.
     pub(crate) async fn tell_and_follow(
         &self,
         folder: &InstanceFolder,
@@ -157,7 +158,7 @@ impl Supervisor {
         }
     }
 
-    /// Follows an instance that a former run of the agent started.
+    /// Follows an adopted instance.
     pub(crate) async fn follow(
         &self,
         folder: &InstanceFolder,
@@ -171,7 +172,7 @@ impl Supervisor {
         } else if let Some((channel, asked)) = self.hear(spec, &mut stops).await {
             self.follow_channel(spec, channel, &mut stops, asked).await;
         } else if let Some(shim) = shim_process(folder.path()) {
-            // Asked to stop, and nobody heard it: its app must not go on beside what replaces it.
+            // The request to stop was lost: the app must not run beside its replacement.
             kill_process(shim, Signal::KILL).ok();
         }
         let record = folder.exit().unwrap_or_else(|error| {
@@ -179,7 +180,7 @@ impl Supervisor {
             None
         });
         if record.is_none() {
-            // The shim was killed. Its app died with it; this ends what the app had started.
+            // The shim was killed. Its app died with it; this ends processes that the app had started.
             if let Some(pid) = i32::try_from(app).ok().and_then(Pid::from_raw) {
                 kill_process_group(pid, Signal::KILL).ok();
             }
@@ -188,7 +189,7 @@ impl Supervisor {
         record.map(Exit::from).unwrap_or_default()
     }
 
-    /// Passes stops on until the shim says that nothing runs, or is lost.
+    /// Passes on stops until the shim reports the end, or is lost.
     async fn follow_channel(
         &self,
         spec: &InstanceSpec,
@@ -224,8 +225,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends what is left in the instance's control group and removes it. Returns when that is done or hopeless: until
-    /// then no new process of the instance may enter it.
+    /// Kills what is left in the instance's control group and removes the group. Returns when that is done or hopeless:
+    /// until then no new process of the instance may enter it.
     pub(crate) async fn clean(&self, spec: &InstanceSpec) {
         if let Err(error) = std::fs::remove_file(self.socket(&spec.instance))
             && error.kind() != std::io::ErrorKind::NotFound
@@ -244,7 +245,7 @@ impl Supervisor {
         let Some(cgroup) = &spec.cgroup else { return };
         let until = Instant::now() + CLEAN_TIMEOUT;
         while let Err(error) = cgroup.kill().and_then(|()| cgroup.remove()) {
-            // What was killed takes its time to be gone, and nothing tells when it is.
+            // Killed processes take a moment to disappear, and no event reports it.
             if Instant::now() >= until {
                 tracing::warn!(instance = %spec.instance, %error, "the control group could not be removed");
                 return;
@@ -268,13 +269,13 @@ impl Supervisor {
             .map_err(|error| format!("{} can't be run: {error}", self.program.display()))
     }
 
-    /// Connects to the shim of an instance, greets it and asks how it is.
+    /// Connects to the shim of an instance, negotiates the protocol and requests its status.
     pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<Attached, AttachError> {
         let attached = timeout(SHIM_TIMEOUT, self.attach_patiently(instance)).await;
         attached.unwrap_or_else(|_| Err(AttachError::Silent("no answer in time".to_owned())))
     }
 
-    /// What is known of an instance whose shim lives but doesn't answer; `None` when no such shim runs.
+    /// Describes an instance with a shim that lives but doesn't answer; `None` if no such shim runs.
     pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<Attached> {
         let shim = shim_process(folder.path())?;
         let app_pid = children(shim)
@@ -289,7 +290,7 @@ impl Supervisor {
         Some(Attached { channel: None, status })
     }
 
-    /// Waits until a silent shim answers; `None` when it is gone, or was asked to stop and did not hear it.
+    /// Waits until a silent shim answers; `None` if it is gone, or did not receive a stop.
     async fn hear(
         &self,
         spec: &InstanceSpec,
@@ -349,7 +350,8 @@ fn silent(error: impl ToString) -> AttachError {
     AttachError::Silent(error.to_string())
 }
 
-/// The process that runs the shim of a folder. Others may name their processes as they like, but not own them as the agent.
+/// Returns the shim's process for a folder. Other users may use the same process name, but can't run it as the agent's
+/// user.
 fn shim_process(folder: &Path) -> Option<Pid> {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
@@ -366,27 +368,27 @@ fn shim_process(folder: &Path) -> Option<Pid> {
     pids.find(is_it).and_then(Pid::from_raw)
 }
 
-/// Reports whether a child of a shim connects its network, and is none of the app's.
+/// True if a child of a shim connects its network, and is no process of the app.
 fn is_connector(pid: Pid) -> bool {
     let words = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
     words.split(|byte| *byte == 0).skip(1).take(2).eq([b"shim".as_slice(), shim::CONNECT.as_bytes()])
 }
 
-/// A process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
+/// Lists a process's children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
 fn children(pid: Pid) -> Vec<Pid> {
     let pid = pid.as_raw_nonzero();
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw).collect()
 }
 
-/// Gives the shim what only it may read.
+/// Passes the secrets to the shim, which alone may read them.
 async fn hand_over(to: Option<ChildStdin>, secrets: Option<Zeroizing<Vec<u8>>>) -> std::io::Result<()> {
     let (Some(mut to), Some(plain)) = (to, secrets) else { return Ok(()) };
     to.write_all(&secrets::head(&plain)?).await?;
     to.write_all(&plain).await
 }
 
-/// Waits for the shim's word that its socket is there.
+/// Waits until the shim reports that its socket exists.
 async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String> {
     let out = child.stdout.take().ok_or("the shim has no output")?;
     let mut line = String::new();
@@ -397,12 +399,13 @@ async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String>
     }
 }
 
-/// Ends a shim that can't be talked to, and its app with all of the app's session.
+/// Kills a shim that can't be reached, and the whole session of its app.
 async fn end(mut child: Child, instance: &InstanceId) {
-    // Known only while the shim lives. Its app dies with it; this is for what the app had started.
+    // The children are known only while the shim lives. Its app dies with it; this is for processes that the app had
+    // started.
     let shim = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     let apps = shim.map(children).unwrap_or_default();
-    // Killing what has ended by itself fails, and it is collected all the same.
+    // Killing an ended process fails, and it is reaped all the same.
     child.start_kill().ok();
     for app in &apps {
         kill_process_group(*app, Signal::KILL).ok();
@@ -416,7 +419,7 @@ async fn end(mut child: Child, instance: &InstanceId) {
     }
 }
 
-/// What a shim that didn't start said.
+/// Returns the log of a shim that didn't start.
 fn shim_words(path: &Path) -> String {
     let words = std::fs::read_to_string(path).unwrap_or_default();
     match words.trim() {
@@ -470,7 +473,7 @@ mod tests {
         }
     }
 
-    /// A shim that says it is ready, has started its app in a session of its own, and never answers.
+    /// Starts a shim that reports ready, has started its app in a session of its own, and never answers.
     #[tokio::test]
     async fn a_start_that_fails_leaves_neither_its_shim_nor_its_app() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Persistent folders of apps: one a name, an app and an environment; its user's alone. Owns their place and the only way
-//! they are ever removed: by name, on an order, through the trash. Never removes a volume without such an order.
+//! Persistent volumes of apps: one folder per name, app and environment, owned by the app's user. Invariant: a volume
+//! is removed only by name, on an explicit order, through the trash.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use fairlead_base::{Folders, Trash, tree};
 use fairlead_model::{AppId, AppKey, EnvironmentId, VolumeKey};
 
-/// The variable that names the folder of an app's volumes.
+/// Variable with the folder of an app's volumes.
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRLEAD_VOLUMES";
 /// Prefix of the names that older agents gave to volumes before removal.
 const RENAMED: &str = ".trash-";
 
-/// Where an app's volumes lie in one environment.
+/// Returns the folder of an app's volumes in one environment.
 pub(crate) fn folder_of(folders: &Folders, key: &AppKey) -> PathBuf {
     folders.volumes().join(format!("{}-{}", key.app, key.environment))
 }
 
-/// The path of one; `None` when the name could lead elsewhere.
+/// Returns the path of a volume; `None` if the name could lead elsewhere.
 pub(crate) fn path_of(folders: &Folders, key: &AppKey, name: &str) -> Option<PathBuf> {
     let letters = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     (letters && !name.is_empty() && name.len() <= 63).then(|| folder_of(folders, key).join(name))
@@ -40,7 +40,8 @@ pub fn set_aside_renamed_volumes(folders: &Folders, trash: &Trash) -> io::Result
     Ok(())
 }
 
-/// Every volume and what it takes of the disk. Walks them whole: rarely, and never on a thread that others wait for.
+/// Lists every volume with its size on disk. Walks them completely: call it rarely, and never on a thread that others
+/// wait for.
 pub fn volumes_used(folders: &Folders) -> io::Result<Vec<(VolumeKey, u64)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folders.volumes())? {

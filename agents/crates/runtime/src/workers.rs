@@ -1,7 +1,5 @@
-//! The pure state machine of an app's workers: processes of its live release that have no port and no routes.
-//! They follow the release that has the routes, so a roll-out that fails never touches them. When another release takes
-//! over, the old one's are stopped first and the new one's begin once they have ended: no two releases work at once on
-//! what is to be done. They sleep and wake with their app, but for those that stay awake. Never does I/O, never reads a clock.
+//! Pure state machine of an app's workers: processes of its live release that have no port and no routes. Never does
+//! I/O, never reads a clock.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +11,10 @@ use fairlead_model::{
 use crate::restart;
 use crate::rollout::{Adopted, Exit, ended};
 
-/// A stop that wasn't confirmed this long after its grace is asked for again.
+/// Time after its grace at which an unconfirmed stop is sent again.
 const STOP_SLACK: Duration = Duration::from_secs(10);
 
-/// What is to be done; every outcome comes back by `started` or `exited`.
+/// Action on a worker; its outcome comes back through `started` or `exited`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WorkerAction {
     Start {
@@ -30,25 +28,29 @@ pub(crate) enum WorkerAction {
         instance: InstanceId,
         grace: Duration,
     },
-    /// Nothing of it runs and nothing will.
+    /// Removes the folder of a worker that has ended for good.
     Forget {
         instance: InstanceId,
     },
 }
 
-/// The workers of one app.
+/// Workers of one app.
+///
+/// They follow the release that has the routes, so that a failed rollout never touches them. After a switch, the old
+/// release's workers stop before the new ones start: no two releases work at once. They sleep and wake with their app,
+/// except those that stay awake.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workers {
     slots: BTreeMap<InstanceId, Slot>,
-    /// The release's folder is there.
+    /// True if the release's folder exists.
     ready: bool,
 }
 
-/// The release whose workers should run.
+/// Release with the workers that should run.
 pub(crate) struct Aim<'a> {
     pub(crate) release: &'a ReleaseSpec,
     pub(crate) deployment: Option<&'a DeploymentId>,
-    /// Nobody asks the app.
+    /// True if the app sleeps.
     pub(crate) sleeps: bool,
 }
 
@@ -86,7 +88,7 @@ fn secrets(release: &ReleaseSpec) -> Option<&String> {
 }
 
 impl Workers {
-    /// One that a former run of the agent started and that still runs.
+    /// Adopts a worker that was started before an agent restart and still runs.
     pub(crate) fn adopt(&mut self, process: String, adopted: Adopted, at: Duration) {
         let slot = Slot {
             process,
@@ -104,7 +106,7 @@ impl Workers {
         self.slots.insert(adopted.instance, slot);
     }
 
-    /// Its process runs.
+    /// Handles the start of a worker's process.
     pub(crate) fn started(&mut self, instance: &InstanceId, pid: u32, started_unix_ms: u64, at: Duration) {
         let Some(slot) = self.slots.get_mut(instance) else { return };
         (slot.pid, slot.started_unix_ms) = (pid, started_unix_ms);
@@ -113,7 +115,7 @@ impl Workers {
         }
     }
 
-    /// Nothing of it runs any more; it is started again unless it was asked to end.
+    /// Handles the exit of a worker; it is restarted unless it was asked to end.
     pub(crate) fn exited(&mut self, instance: &InstanceId, exit: &Exit, at: Duration) -> Vec<WorkerAction> {
         let Some(slot) = self.slots.get_mut(instance) else { return Vec::new() };
         if matches!(slot.stage, Stage::Stopping { .. }) {
@@ -133,7 +135,8 @@ impl Workers {
         Vec::new()
     }
 
-    /// Brings what runs closer to `aim`. `ready`: its folder is there, so that a process can be started in it.
+    /// Moves the running workers towards the target. `ready`: the release's folder exists, so that a process can start
+    /// in it.
     pub(crate) fn reconcile(
         &mut self,
         aim: Option<Aim<'_>>,
@@ -158,7 +161,7 @@ impl Workers {
         for worker in aim.into_iter().flat_map(Aim::processes) {
             room.insert(&worker.name, worker.instances);
         }
-        // Those that run stay before those that wait.
+        // Running workers stay before waiting ones.
         let mut order: Vec<(bool, InstanceId)> =
             self.slots.iter().map(|(id, slot)| (!matches!(slot.stage, Stage::Running { .. }), id.clone())).collect();
         order.sort();
@@ -187,7 +190,7 @@ impl Workers {
     fn add_missing(&mut self, aim: &Aim<'_>, at: Duration, new_instance: &mut dyn FnMut() -> InstanceId) {
         for worker in aim.processes() {
             let of_it = self.slots.values().filter(|slot| slot.process == worker.name);
-            // Whatever still ends must have ended: see the head of this file.
+            // Stopping workers must have ended first: see `Workers`.
             if of_it.clone().any(|slot| matches!(slot.stage, Stage::Stopping { .. })) {
                 continue;
             }
@@ -229,7 +232,7 @@ impl Workers {
         }
     }
 
-    /// When `reconcile` has something to do at the latest.
+    /// Returns the latest time of the next `reconcile`.
     pub(crate) fn due(&self) -> Option<Duration> {
         let due = |slot: &Slot| match slot.stage {
             Stage::Waiting { at } if self.ready => Some(at),
@@ -239,17 +242,17 @@ impl Workers {
         self.slots.values().filter_map(due).min()
     }
 
-    /// None is left.
+    /// True if no worker is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Releases that a worker runs.
+    /// Lists the releases that workers run.
     pub(crate) fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
         self.slots.values().map(|slot| &slot.release)
     }
 
-    /// Each as it is reported.
+    /// Lists the status of every worker.
     pub(crate) fn statuses(&self, key: &AppKey) -> Vec<InstanceStatus> {
         let status = |(id, slot): (&InstanceId, &Slot)| InstanceStatus {
             id: id.clone(),
@@ -259,7 +262,7 @@ impl Workers {
                 Stage::Waiting { .. } if slot.given_up => InstanceState::GivenUp,
                 Stage::Waiting { .. } if slot.restarts > 0 => InstanceState::Crashed,
                 Stage::Waiting { .. } | Stage::Starting => InstanceState::Starting,
-                // Nobody asks it: that it runs is all that is known, and wanted.
+                // A worker has no checks: a running process counts as healthy.
                 Stage::Running { .. } => InstanceState::Healthy,
                 Stage::Stopping { .. } => InstanceState::Draining,
             },

@@ -1,4 +1,4 @@
-//! The workers' machine, driven without processes or clocks.
+//! Tests of the workers' state machine, without processes or clocks.
 
 use super::*;
 use fairlead_model::{AppId, ArtifactKind, EnvironmentId, HealthCheck};
@@ -104,7 +104,7 @@ fn a_new_releases_workers_begin_once_the_old_ones_have_ended() {
     );
     assert_eq!(world.states(), [InstanceState::Draining]);
     assert_eq!(world.aim(Some(&two), true), [], "not beside the old one");
-    // A stop that nobody answers is asked for again.
+    // An unconfirmed stop is requested again.
     world.at = world.workers.due().unwrap();
     assert_eq!(world.aim(Some(&two), true).len(), 1);
     let forgotten = world.workers.exited(&old, &Exit::default(), world.at);
@@ -133,7 +133,7 @@ fn a_worker_that_ends_is_started_again_ever_later_and_given_up_in_the_end() {
         starts += world.start(&actions).len();
     }
     assert_eq!(starts, 10);
-    // A new deployment tries at once; without one it is tried again after long.
+    // A new deployment retries at once; without one the retry comes after a long pause.
     let two = release("rel_2", &[("queue", 1)]);
     let actions = world.aim(Some(&two), true);
     assert!(matches!(&actions[..], [WorkerAction::Forget { .. }, WorkerAction::Start { .. }]), "{actions:?}");
@@ -150,14 +150,14 @@ fn workers_sleep_and_wake_with_their_app_but_for_those_that_stay_awake() {
     let actions = world.aim(Some(&one), true);
     let [WorkerAction::Stop { instance: queue, .. }] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!(world.aim(Some(&one), true), []);
-    // Asked again while it ends: it begins once it has.
+    // The app wakes while its worker stops: a new one starts after that.
     world.sleeps = false;
     assert_eq!(world.aim(Some(&one), true), []);
     world.workers.exited(queue, &Exit::default(), world.at);
     let actions = world.aim(Some(&one), true);
     assert!(matches!(&actions[..], [WorkerAction::Start { process, .. }] if process.name == "queue"), "{actions:?}");
     world.start(&actions);
-    // One that waits after a crash is not started in its sleep.
+    // A worker that waits after a crash is not started while the app sleeps.
     let actions = world.start(&actions);
     world.workers.exited(&actions[0], &Exit::default(), world.at);
     world.sleeps = true;

@@ -1,4 +1,4 @@
-//! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
+//! Integration tests of the runtime with real processes: the real shim, and apps that work or misbehave.
 #![cfg(test)]
 
 #[path = "runtime/container_network.rs"]
@@ -51,13 +51,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Of what takes as long as it takes; an engine is slow on a busy machine.
+/// Timeout of slow steps: an engine is slow on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where this test works when it runs itself as another user.
+/// Variable with the working folder, when this test runs itself as another user.
 const FOLDER: &str = "FAIRLEAD_TEST_FOLDER";
 
-/// Outside of /tmp, which apps don't share.
+/// Makes a folder outside /tmp, which apps don't share.
 fn temporary(mode: u32) -> tempfile::TempDir {
     let parent = std::env::var(FOLDER).unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
     let folder = tempfile::Builder::new().prefix("fl").tempdir_in(parent).unwrap();
@@ -65,7 +65,7 @@ fn temporary(mode: u32) -> tempfile::TempDir {
     folder
 }
 
-/// An empty folder is release enough for a program that lies elsewhere.
+/// Makes empty folders, which suffice as releases for a program elsewhere.
 struct EmptyFolders;
 
 impl PrepareRelease for EmptyFolders {
@@ -91,13 +91,13 @@ struct Server {
     runtime: Runtime,
     output: RuntimeOutput,
     network: Result<OwnNetwork, String>,
-    /// Instead of `network`.
+    /// Set instead of `network`.
     rootless: Option<RootlessNetwork>,
     folder: Option<tempfile::TempDir>,
 }
 
 impl Server {
-    /// Apps share the network of the tests, which can reach them there.
+    /// Starts a server with apps in the network of the tests, which can reach them there.
     async fn new() -> Self {
         Self::with_network(|_| shared()).await
     }
@@ -118,7 +118,7 @@ impl Server {
         server
     }
 
-    /// The agent dies without a word and comes back.
+    /// Restarts the agent after a crash.
     async fn restart_agent(&mut self) {
         let network = match &self.rootless {
             Some(network) => Ok(AppNetwork::Rootless(network.clone())),
@@ -132,7 +132,7 @@ impl Server {
         self.runtime.apply(specs.into_iter().map(|spec| (spec.key.clone(), spec)).collect());
     }
 
-    /// Waits until the view is as told; confirms every generation meanwhile, as the agent and the proxy would.
+    /// Waits until the view matches; confirms every generation meanwhile, as the agent and the proxy would.
     async fn until<T>(&mut self, what: &str, mut seen: impl FnMut(&View) -> Option<T>) -> T {
         let waited = timeout(PATIENCE, async {
             loop {
@@ -184,7 +184,7 @@ impl Server {
         text
     }
 
-    /// Stops everything; nothing may be left of any instance.
+    /// Stops everything; no trace of any instance may remain.
     async fn end(mut self) {
         self.runtime.stop_all().await;
         let sockets = std::fs::read_dir(self.folders.run()).unwrap().count();
@@ -194,7 +194,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// A failed test leaves no shims: their command lines name the folder.
+    /// Kills the shims of a failed test: their command lines name the folder.
     fn drop(&mut self) {
         let Some(folder) = &self.folder else { return };
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -333,7 +333,7 @@ fn address(status: &InstanceStatus) -> SocketAddr {
 }
 
 fn alive(pid: u32) -> bool {
-    // A zombie that its new parent hasn't collected yet is dead enough.
+    // A zombie that its new parent hasn't reaped yet counts as dead.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
 }
 
@@ -455,7 +455,7 @@ async fn a_rollout_ends_live_wherever_the_agent_dies_in_it() {
         let spec = with_candidate(live(old), new.clone(), PATIENCE);
         let deployment = format!("dep_{number}");
         server.desire([spec.clone()]);
-        // Dies after so many changes; a rollout that was quicker has ended already.
+        // The agent dies after this number of changes; a faster rollout has ended already.
         let ended = |view: &View| {
             let found = view.rollouts.iter().find(|status| status.deployment.as_str() == deployment);
             found.is_some_and(|status| status.state != WorkState::Running)
@@ -529,7 +529,7 @@ async fn an_app_that_ignores_sigterm_is_killed_after_its_grace() {
     server.end().await;
 }
 
-/// A shim that is stopped for longer than a new agent waits for its answer, as on a server that swaps.
+/// Stops a shim for longer than a new agent waits for its answer, as on a server that swaps.
 #[tokio::test]
 async fn an_app_whose_shim_does_not_answer_a_new_agent_goes_on_and_is_followed_once_it_does() {
     use rustix::process::{Pid, Signal, kill_process};
@@ -573,7 +573,7 @@ async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     server.end().await;
 }
 
-/// One byte, not none: with zero a core handler that is a pipe still sees the memory (core(5)).
+/// One byte, not zero: with zero a core handler that is a pipe still sees the memory (core(5)).
 #[tokio::test]
 async fn neither_an_app_nor_its_shim_leaves_its_memory_to_a_core_handler() {
     let mut server = Server::new().await;
@@ -626,7 +626,7 @@ async fn a_shim_costs_little_memory() {
     server.end().await;
 }
 
-/// The same promises for an agent without root: this test runs itself again as another user.
+/// Tests the same guarantees for an agent without root: this test runs itself again as another user.
 #[tokio::test]
 async fn an_agent_without_root_deploys_stops_and_says_what_is_off() {
     use std::os::unix::process::CommandExt;

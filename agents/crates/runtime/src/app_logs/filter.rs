@@ -23,7 +23,6 @@ pub enum LogFilterError {
         /// Error of the regex compiler.
         reason: String,
     },
-    /// Unknown log level.
     #[error("`{0}` is no level: error, warn, info or debug.")]
     Level(String),
 }

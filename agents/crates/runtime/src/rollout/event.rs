@@ -55,15 +55,9 @@ pub enum Event {
         started_unix_ms: u64,
     },
     /// Reports that the process is gone, requested or not, or never started.
-    Exited {
-        instance: InstanceId,
-        exit: Exit,
-    },
+    Exited { instance: InstanceId, exit: Exit },
     /// Reports one health check: the address that answered, or why none did.
-    Probed {
-        instance: InstanceId,
-        result: Result<UpstreamAddress, ProbeFailure>,
-    },
+    Probed { instance: InstanceId, result: Result<UpstreamAddress, ProbeFailure> },
     /// Reports that the proxy serves by the routes of this generation or a newer one.
     RoutesApplied(u64),
     /// Reports that the proxy could not use the routes of this generation and keeps its previous ones.
@@ -71,7 +65,6 @@ pub enum Event {
     /// Reports the in-flight exchanges of an instance, as the proxy counts them.
     InFlight {
         instance: InstanceId,
-        /// Number of exchanges.
         count: u32,
         /// Time at which the report arrived, on the clock of `Now::at`: it may have waited since.
         at: Duration,
@@ -224,7 +217,6 @@ pub enum Action {
     /// Starts a process; answered by `Started` or `Exited`.
     Start {
         instance: InstanceId,
-        /// Release to run.
         release: Box<ReleaseSpec>,
         /// Deployment that it is started for.
         deployment: Option<DeploymentId>,
@@ -240,7 +232,6 @@ pub enum Action {
         /// Deployment that it runs for.
         deployment: DeploymentId,
         kind: HookKind,
-        /// Program and arguments.
         command: Vec<String>,
     },
     /// Appends the new output of a command to the deployment's log.
@@ -264,9 +255,7 @@ pub enum Action {
         grace: Duration,
     },
     /// Removes the folder of an instance that has ended for good.
-    Forget {
-        instance: InstanceId,
-    },
+    Forget { instance: InstanceId },
     /// Appends the last lines of its output to the deployment's log.
     Tail {
         /// Deployment that the log belongs to.

@@ -64,10 +64,15 @@ pub(super) enum Process {
     /// Starts only when a request arrives.
     Asleep,
     /// Starts at this time.
-    Waiting { at: Duration },
-    /// Start was requested.
+    Waiting {
+        at: Duration,
+    },
+    /// Start was requested; the process is not reported yet.
     Starting,
-    Running { since: Duration, health: Health },
+    Running {
+        since: Duration,
+        health: Health,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

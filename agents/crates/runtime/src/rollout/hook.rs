@@ -20,7 +20,7 @@ pub struct HookRecord {
     pub(super) ended: bool,
 }
 
-/// Command that runs.
+/// Command of a rollout that runs now.
 #[derive(Debug, Clone)]
 pub(super) struct HookRun {
     pub(super) kind: HookKind,

@@ -1,5 +1,5 @@
-//! What the machines ask for, done: shims started and stopped, checks run, lines logged, folders removed.
-//! Nothing here waits: what takes time runs beside the task and comes back as a message.
+//! Actions of the state machines: starts and stops shims, runs health checks, writes logs, removes folders. Never
+//! waits: slow work runs beside the task and returns as a message.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -28,15 +28,15 @@ use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, ProbeFailure};
 use crate::supervisor::{Attached, Change};
 use crate::workers::{WorkerAction, Workers};
 
-/// Lines of an app's output that a failed rollout shows.
+/// Number of output lines that a failed rollout shows.
 const TAIL_LINES: usize = 60;
-/// How much longer than the longest grace `stop_all` waits for the shims.
+/// Extra time that `stop_all` waits for the shims beyond the longest grace.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
-/// The first check comes quickly: most apps are up in a moment.
+/// Delay of the first check, which comes quickly: most apps start in a moment.
 const FIRST_CHECK: Duration = Duration::from_millis(50);
 /// Port of apps in networks of their own.
 const PORT: u16 = 3000;
-/// Failed liveness checks in a row that end an instance.
+/// Number of consecutive failed liveness checks that end an instance.
 const LIVENESS_FAILURES_MAX: u32 = 3;
 
 impl Driver {
@@ -75,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// Keeps checks in step with processes.
+    /// Starts and stops health checks together with processes.
     pub(super) fn follow_process(&mut self, event: &Event) {
         let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return };
         let Some(managed) = self.instances.get_mut(instance) else { return };
@@ -144,7 +144,7 @@ impl Driver {
             managed.probe = Some(tokio::spawn(async move {
                 let live = async {
                     if let Some(liveness) = liveness {
-                        // An app that is still starting is the readiness check's.
+                        // While an app starts, only the readiness check applies.
                         healthy.notified().await;
                         liveness.watch().await;
                     }
@@ -173,8 +173,8 @@ impl Driver {
         });
     }
 
-    /// The port an instance had, if it is still free, so that its address stays; else another. In its own network it always gets the
-    /// same port.
+    /// Returns the instance's previous port if it is still free, so that its address stays; otherwise another one. In
+    /// its own network it always gets the same port.
     fn port_for(&self, instance: &InstanceId, release: &ReleaseSpec) -> Option<u16> {
         if self.options.isolation.gives_network(release.artifact_kind == ArtifactKind::Image) {
             return Some(own_port(release));
@@ -189,7 +189,7 @@ impl Driver {
 
     fn start(&mut self, key: &AppKey, order: Start) {
         let Start { instance, process, release, deployment, restarts } = order;
-        // What has no port here has the number that no port has: a container's ports are its own.
+        // An instance without a port here gets number zero: a container's ports are its own.
         let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive && !release.listens_on_socket;
         let port = if has_port { self.port_for(&instance, &release) } else { Some(0) };
         let Some(port) = port else {
@@ -204,7 +204,7 @@ impl Driver {
         self.launch(Order { instance, key, process, release, folder, deployment, restarts, port, hook: None });
     }
 
-    /// Has a shim start what is ordered.
+    /// Lets a shim start the ordered instance.
     pub(super) fn launch(&mut self, order: Order) {
         let (stop, stops) = mpsc::unbounded_channel();
         let (health, liveness) = (order.release.health.clone(), order.release.liveness.clone());
@@ -250,7 +250,7 @@ impl Driver {
         self.instances.insert(instance, managed);
     }
 
-    /// Follows what a former run started, from now on as if this one had.
+    /// Follows an adopted instance like one that this run started.
     pub(super) fn follow_adopted(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
         let (stop, stops) = mpsc::unbounded_channel();
         let (supervisor, messages) = (self.supervisor.clone(), self.messages.clone());
@@ -365,13 +365,13 @@ impl Driver {
     }
 
     pub(super) fn log(&self, deployment: &DeploymentId, line: LogLine) {
-        // Waiting for the log would let a slow link hold up the apps.
+        // A full queue drops the line: waiting would let a slow link block the apps.
         if let Err(error) = self.log.try_send((deployment.clone(), line)) {
             tracing::warn!(%deployment, %error, "a line of the deployment's log was dropped");
         }
     }
 
-    /// Ends everything without telling the machines: the record still says what should run.
+    /// Stops all instances without events to the state machines: the record still says what should run.
     pub(super) async fn stop_all(&mut self, done: oneshot::Sender<()>) {
         self.stopping = true;
         let longest = self.instances.values().map(|managed| managed.grace).max().unwrap_or_default();
@@ -396,11 +396,11 @@ impl Driver {
             // An instance that did not stop holds it; the next run uses it again.
             tracing::debug!(%error, "the control groups stay");
         }
-        // Whoever asked may have gone.
+        // The caller may be gone.
         done.send(()).ok();
     }
 
-    /// Removes unpacked releases that nothing runs and nothing should run.
+    /// Removes unpacked releases that no instance runs and desired state does not name.
     pub(super) fn prune(&self) {
         let used = self.apps.values().flat_map(AppState::releases);
         let used = used.chain(self.workers.values().flat_map(Workers::releases));
@@ -408,7 +408,7 @@ impl Driver {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
         let keep: HashSet<String> = used.chain(wanted).map(ToString::to_string).collect();
-        // Here, before the next release is prepared: in its own time a removal could take the folder from under it.
+        // The removal runs here, before the next release is prepared: a later one could take the folder from under it.
         let (trash, releases) = (&self.options.trash, self.options.folders.releases());
         if let Err(error) = files::set_aside_releases(trash, &releases, &keep) {
             tracing::warn!(%error, "releases that are no longer needed could not be removed");
@@ -416,20 +416,20 @@ impl Driver {
     }
 }
 
-/// Reports whether an app was refused a port that is not its own. The kernel reports that to the app only.
+/// True if an app was refused a port that is not its own. The kernel reports that to the app only.
 pub(super) fn was_port_refused(isolation: &Isolation, managed: &Managed, exit: &Exit) -> bool {
     let has_one_port = managed.spec.as_ref().is_some_and(|spec| spec.sandbox.tcp_ports.is_some());
     let is_denied = exit.crash.as_ref().is_some_and(|crash| crash.reason == Some(CrashReason::PortDenied));
     isolation.ports && has_one_port && is_denied
 }
 
-/// Returns the port of an app in a network of its own: the usual one, or the next that no port of the server takes there.
+/// Returns the port of an app in a network of its own: the usual one, or the next that no port of the server takes
+/// there.
 fn own_port(release: &ReleaseSpec) -> u16 {
     let is_taken = |port: &u16| release.server_ports.iter().any(|address| address.port() == *port);
     (PORT..=u16::MAX).find(|port| !is_taken(port)).unwrap_or(PORT)
 }
 
-/// A process to start.
 struct Start {
     instance: InstanceId,
     process: String,
@@ -438,14 +438,14 @@ struct Start {
     restarts: u32,
 }
 
-/// Whether an instance may be given requests, asked for as long as it runs.
+/// Readiness check of an instance, repeated while it runs.
 struct Readiness {
     instance: InstanceId,
     key: AppKey,
     target: HealthTarget,
     interval: Duration,
     messages: mpsc::WeakUnboundedSender<Message>,
-    /// Told at its first answer.
+    /// Notifies the liveness check at the first successful check.
     healthy: Arc<Notify>,
 }
 
@@ -470,9 +470,9 @@ impl Readiness {
             if result.is_ok() {
                 self.healthy.notify_one();
             }
-            // After the first answer the release's own interval; before it, ever longer pauses up to it.
+            // After the first success, checks use the release's interval; before it, pauses grow up to that interval.
             pause = if result.is_ok() { self.interval } else { (pause * 2).min(self.interval) };
-            // Failures are counted, so each is told; that all is well is told once.
+            // Failures are counted, so each one is reported; repeated successes are reported once.
             if result.is_err() || told.as_ref() != Some(&result) {
                 told = Some(result.clone());
                 let event = Event::Probed { instance: self.instance.clone(), result };
@@ -485,7 +485,7 @@ impl Readiness {
     }
 }
 
-/// Whether it still lives: one that does not is ended, and started again as after a crash.
+/// Liveness check of an instance. An instance that fails is ended, and restarted as after a crash.
 struct Liveness {
     instance: InstanceId,
     target: HealthTarget,
@@ -510,7 +510,7 @@ impl Liveness {
 }
 
 impl Drop for Driver {
-    /// Whoever watched the instances for this task stops with it; the instances go on.
+    /// Stops the tasks that watch instances; the instances keep running.
     fn drop(&mut self) {
         self.layer_counts.abort();
         for managed in self.instances.values() {
@@ -522,7 +522,7 @@ impl Drop for Driver {
     }
 }
 
-/// False when the runtime has gone.
+/// Sends a message; false if the runtime is gone.
 fn send(messages: &mpsc::WeakUnboundedSender<Message>, message: Message) -> bool {
     messages.upgrade().is_some_and(|messages| messages.send(message).is_ok())
 }

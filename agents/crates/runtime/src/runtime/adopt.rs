@@ -1,4 +1,4 @@
-//! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
+//! Adoption after an agent restart: running instances are adopted, and remains of the others are removed.
 
 use std::net::SocketAddr;
 
@@ -48,7 +48,7 @@ impl Driver {
                     None => {
                         tracing::info!(instance = %id, %error, "did not outlive the last run");
                         if spec.container.is_some() {
-                            // After a boot its engine may be long in coming; nothing else waits for that.
+                            // After a boot its engine may start late; nothing else waits for that.
                             let supervisor = self.supervisor.clone();
                             tokio::spawn(async move { supervisor.clean(&spec).await });
                         } else {
@@ -73,7 +73,7 @@ impl Driver {
         }
     }
 
-    /// Containers that nobody knows. An engine that doesn't answer now is asked at the next start of the agent.
+    /// Removes unknown containers. If the engine doesn't answer now, the agent's next start does it.
     async fn sweep(&self) {
         let engine = &self.options.engine;
         if !engine.answers().await {
@@ -86,7 +86,8 @@ impl Driver {
         }
     }
 
-    /// A command is never run again: whether it runs, how it ended, or that nobody knows is for its rollout to hear.
+    /// Reports a command that was started before the restart to its rollout: it runs, has ended, or is lost. A command
+    /// is never run again.
     async fn find_command(
         &mut self,
         folder: InstanceFolder,
@@ -127,7 +128,7 @@ impl Driver {
         self.adopt_event(&spec.key, event);
     }
 
-    /// A shim that can't be reached is not dead for that: its app goes on serving.
+    /// Describes an unreachable shim. It may still live: its app keeps serving.
     fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec, error: &AttachError) -> Option<Attached> {
         let AttachError::Silent(error) = error else { return None };
         let attached = self.supervisor.silent(folder, spec)?;

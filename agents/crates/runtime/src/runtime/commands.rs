@@ -1,5 +1,5 @@
-//! Commands of rollouts as the driver runs them: an instance without a port and without checks, whose output goes into the
-//! deployment's log while it runs. Decides nothing: `rollout` does.
+//! Rollout commands in the driver: each runs as an instance without a port or checks, and its output goes into the
+//! deployment's log. Decides nothing: `rollout` does.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,23 +17,23 @@ use crate::instance::WEB;
 use crate::output;
 use crate::rollout::HookKind;
 
-/// How soon a line that a command writes is on screen.
+/// Pause between two reads of a command's output.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(300);
-/// Lines that one look takes; a command that writes faster than that is cut short.
+/// Maximum lines per read; the output of a command that writes faster is cut.
 const LINES_MAX: usize = 2_000;
 
-/// Where a command's output is read, where it goes, and how much of it went there.
+/// Output of a command: its source, its destination and the read position.
 pub(super) struct Output {
     folder: PathBuf,
     deployment: DeploymentId,
     step: Step,
     log: mpsc::Sender<(DeploymentId, LogLine)>,
-    /// The last moment that was read, and how many lines of that one.
+    /// Time of the last lines that were read, and the number of lines with that time.
     read: Mutex<(u64, usize)>,
 }
 
 impl Output {
-    /// Passes on what is new.
+    /// Passes on new lines.
     fn pass_on(&self) -> io::Result<()> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let (last_ms, of_last) = *read;
@@ -42,7 +42,7 @@ impl Output {
         for line in lines.into_iter().skip(known) {
             *read = if line.unix_ms == read.0 { (read.0, read.1 + 1) } else { (line.unix_ms, 1) };
             let line = LogLine { unix_ms: line.unix_ms, step: self.step, stream: line.stream, text: line.text };
-            // Waiting for the log would let a slow link hold up the apps.
+            // A full queue drops the line: waiting would let a slow link block the apps.
             if self.log.try_send((self.deployment.clone(), line)).is_err() {
                 tracing::warn!(deployment = %self.deployment, "a line of a command's output was dropped");
             }
@@ -51,7 +51,7 @@ impl Output {
     }
 }
 
-/// A command's output, followed until it is dropped.
+/// Output of a command, followed until this is dropped.
 pub(super) struct Followed {
     output: Arc<Output>,
     task: JoinHandle<()>,
@@ -92,7 +92,7 @@ impl Driver {
         self.follow_output(id, deployment, kind.step());
     }
 
-    /// Passes on what a command writes from now on.
+    /// Passes on a command's output from now on.
     pub(super) fn follow_output(&mut self, instance: InstanceId, deployment: DeploymentId, step: Step) {
         let output = Arc::new(self.output_of(&instance, deployment, step));
         let read = Arc::clone(&output);
@@ -100,7 +100,7 @@ impl Driver {
             loop {
                 tokio::time::sleep(FOLLOW_PAUSE).await;
                 if let Err(error) = read.pass_on() {
-                    // Tried again; what stays unreadable is told at the end.
+                    // The next read tries again; output that stays unreadable is reported at the end.
                     tracing::debug!(%error, "a command's output can't be read yet");
                 }
             }
@@ -108,7 +108,7 @@ impl Driver {
         self.followed.insert(instance, Followed { output, task });
     }
 
-    /// Passes on the rest of what a command wrote.
+    /// Passes on the rest of a command's output.
     pub(super) fn end_output(&mut self, deployment: DeploymentId, step: Step, instance: &InstanceId) {
         let rest = match self.followed.remove(instance) {
             Some(followed) => followed.output.pass_on(),
@@ -121,7 +121,7 @@ impl Driver {
     }
 
     fn output_of(&self, instance: &InstanceId, deployment: DeploymentId, step: Step) -> Output {
-        // A command's own: it is no process of the app, whose logs are kept.
+        // A command has its own log: it is no process of the app, and app logs are stored.
         let folder = self.options.folders.instances().join(instance.as_str()).join("log");
         Output { folder, deployment, step, log: self.log.clone(), read: Mutex::default() }
     }

@@ -1,4 +1,5 @@
-//! The runtime's task. One message at a time: step the machine, save its record, do its actions, publish the view.
+//! Task of the runtime. For each message it steps the state machine, saves its record, runs its actions and publishes
+//! the view.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,24 +25,24 @@ use crate::rollout::{Adopted, AppState, Context, Exit, Now, Record, step};
 use crate::supervisor::Supervisor;
 use crate::workers::{Aim, Workers};
 
-/// An instance as the driver holds it.
+/// Instance with the handles of the driver.
 pub(super) struct Managed {
     pub(super) key: AppKey,
     pub(super) port: u16,
     pub(super) process: String,
     pub(super) health: HealthCheck,
     pub(super) liveness: Option<HealthCheck>,
-    /// Its liveness check failed for too long, so it was asked to end.
+    /// True if its liveness check failed for too long, so that it was asked to end.
     pub(super) unresponsive: Arc<AtomicBool>,
     pub(super) grace: Duration,
-    /// Known once it was launched or adopted.
+    /// Set when it was launched or adopted.
     pub(super) spec: Option<Arc<InstanceSpec>>,
-    /// Where the kernel counts for a container: its engine's group.
+    /// Control group of a container's engine that accounts for it.
     pub(super) accounting: Option<CgroupFolders>,
     pub(super) stop: mpsc::UnboundedSender<Duration>,
     pub(super) task: JoinHandle<()>,
     pub(super) probe: Option<JoinHandle<()>>,
-    /// A command, which is not checked.
+    /// True for a command, which has no checks.
     pub(super) is_command: bool,
 }
 
@@ -65,20 +66,22 @@ pub(super) struct Driver {
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
     pub(super) instances: HashMap<InstanceId, Managed>,
     pub(super) layers: Arc<LayerWatch>,
-    /// Counts their temporary files.
+    /// Task that counts their temporary files.
     pub(super) layer_counts: JoinHandle<()>,
     pub(super) copy_turns: Arc<CopyTurns>,
-    /// Commands that run, and their output.
+    /// Running commands and their output.
     pub(super) followed: HashMap<InstanceId, Followed>,
-    /// How often apps were woken, and how long that took.
+    /// Number and duration of apps' wakes.
     pub(super) wakes: BTreeMap<AppKey, Wakes>,
-    /// Per app: the last of its generations that went out, and those the proxy has not confirmed, as (view's, own).
+    /// Last published generation of each app.
     told: BTreeMap<AppKey, u64>,
+    /// Generations of each app that the proxy has not confirmed, as (view's, own).
     sent: BTreeMap<AppKey, Vec<(u64, u64)>>,
     origin: Instant,
-    /// Instances whose checks begin with the first state: before it, nobody would listen.
+    /// Events of adopted instances. Their checks begin with the first desired state: before it, no state machine
+    /// handles them.
     pub(super) adopted: Vec<Event>,
-    /// Exits that came before the first desired state. Handling them earlier could drop an app's record with its last process.
+    /// Exits before the first desired state. Handling them earlier could drop an app's record with its last process.
     ended_early: Vec<(AppKey, Event)>,
     applied: bool,
     pub(super) stopping: bool,
@@ -135,7 +138,7 @@ impl Driver {
             };
             let Some(message) = message else { return };
             self.take(message).await;
-            // What has come meanwhile is handled before anybody is told.
+            // Handles all queued messages before it publishes.
             while let Ok(message) = inbox.try_recv() {
                 self.take(message).await;
             }
@@ -220,14 +223,14 @@ impl Driver {
         for (key, ended) in std::mem::take(&mut self.ended_early) {
             self.event(&key, ended).await;
         }
-        // Those whose app is gone as well.
+        // Workers of apps that are gone as well.
         for key in self.workers.keys().cloned().collect::<Vec<_>>() {
             self.follow_workers(&key);
         }
         self.prune();
     }
 
-    /// The local generations that a generation of the view carried, each once.
+    /// Returns each app's own generations that a generation of the view contained, each once.
     fn confirmed(&mut self, generation: u64) -> Vec<(AppKey, u64)> {
         let mut found = Vec::new();
         for (key, sent) in &mut self.sent {
@@ -248,7 +251,7 @@ impl Driver {
         self.workers.entry(key.clone()).or_default().adopt(process, adopted, at);
     }
 
-    /// Before the first `apply` nothing is decided, so there is nothing to do or to save.
+    /// Before the first `apply` nothing is decided, so there is nothing to run or to save.
     pub(super) fn adopt_event(&mut self, key: &AppKey, event: Event) {
         let now = self.now();
         let state = self.apps.remove(key).unwrap_or_else(|| AppState::new(key.clone(), Record::default()));
@@ -287,7 +290,7 @@ impl Driver {
             self.apps.insert(key.clone(), state);
         }
         if let Err(error) = self.records.save(key, record).await {
-            // Serving goes on; only a restart right now would come back to the older record.
+            // Serving continues; only a restart right now would return to the older record.
             tracing::error!(app = %key, %error, "the record of the app could not be saved");
         }
         for action in actions {
@@ -302,7 +305,7 @@ impl Driver {
         }
     }
 
-    /// Says in the exit if the instance wrote too many temporary files, and removes them.
+    /// Adds an excess of temporary files to the exit, and removes those files.
     fn take_excess(&self, instance: &InstanceId, exit: &mut Exit) {
         exit.layer = self.layers.remove(instance);
         if exit.layer.is_none() {
@@ -314,7 +317,7 @@ impl Driver {
         }
     }
 
-    /// What happened to a worker is its own machine's; true when it was one.
+    /// Passes an event to the app's workers; true if it concerned one.
     fn worker_event(&mut self, key: &AppKey, event: &Event) -> bool {
         let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return false };
         let of_worker = |managed: &Managed| managed.process != WEB;
@@ -338,13 +341,13 @@ impl Driver {
         true
     }
 
-    /// The workers follow the release that has the routes, as it would be found again after a restart.
+    /// Reconciles the workers with the release that has the routes, as a restart would find it.
     fn follow_workers(&mut self, key: &AppKey) {
-        // Before the first state nobody knows what should run.
+        // Before the first desired state it is unknown what should run.
         if !self.applied {
             return;
         }
-        // Most apps have none; what follows copies a release.
+        // Most apps have no workers, and the code below copies a release.
         let named = self.desired.get(key).is_some_and(|spec| {
             let candidate = spec.candidate.as_ref().map(|rollout| &rollout.release);
             spec.live.iter().chain(candidate).any(|release| !release.workers.is_empty())
@@ -354,7 +357,7 @@ impl Driver {
         }
         let serving = self.apps.get(key).and_then(|state| state.record().serving);
         let wanted = serving.as_ref().is_some_and(|(release, _)| !release.workers.is_empty());
-        // A release's folder is made whole or not at all.
+        // A release's folder is made completely or not at all.
         let ready = serving.as_ref().is_some_and(|(release, _)| self.release_folder(release).is_dir());
         let at = self.now().at;
         let sleeps = self.apps.get(key).is_some_and(AppState::sleeps);
@@ -371,9 +374,9 @@ impl Driver {
         }
     }
 
-    /// Tells what is true now, if it differs from what was told.
+    /// Publishes the view if it differs from the last one.
     fn publish(&mut self) {
-        // Adopted instances are nobody's yet: a view without them would take their routes away.
+        // Adopted instances have no group yet: a view without them would remove their routes.
         if !self.applied {
             return;
         }
@@ -400,7 +403,7 @@ impl Driver {
             .map(|(key, state)| (key.clone(), state.generation()))
             .filter(|(key, local)| self.told.get(key) != Some(local))
             .collect();
-        // The first state that was applied always makes a first generation, also one without apps.
+        // The first applied state always makes a first generation, even without apps.
         let first = old.generation == 0;
         if first || !changed.is_empty() || view.upstreams != old.upstreams {
             view.generation += 1;
@@ -417,7 +420,7 @@ impl Driver {
 
 fn new_instance() -> InstanceId {
     loop {
-        // Always of the form that `parse` accepts.
+        // The id always has the form that `parse` accepts.
         if let Ok(id) = InstanceId::parse(&format!("ins_{}", random::alphanumeric(20))) {
             return id;
         }

@@ -1,4 +1,4 @@
-//! The runtime's files: the record of all apps, and the folders that nobody needs any more.
+//! Files of the runtime: the record of all apps, and the removal of unused folders.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -16,11 +16,11 @@ struct Entry {
     record: Record,
 }
 
-/// The record of every app, in one file that is replaced whole.
+/// Records of all apps, in one file that is replaced atomically.
 pub(super) struct Records {
     path: PathBuf,
     records: BTreeMap<AppKey, Record>,
-    /// The file lacks something, because writing it failed.
+    /// True if a write failed, so that the file is incomplete.
     behind: bool,
 }
 
@@ -36,7 +36,7 @@ impl Records {
         &self.records
     }
 
-    /// Saves what differs; returns when it is on disk.
+    /// Saves a changed record; returns when it is on disk.
     pub(super) async fn save(&mut self, key: &AppKey, record: Option<Record>) -> io::Result<()> {
         if self.records.get(key) == record.as_ref() && !self.behind {
             return Ok(());
@@ -58,7 +58,7 @@ impl Records {
 
 /// Suffix of folders that older agents renamed before they removed them.
 const GONE: &str = ".gone";
-/// What a release is unpacked into before it counts as one.
+/// Suffix of folders that a release is being unpacked into.
 const PARTIAL: &str = ".partial";
 
 /// Moves releases into the trash, unless an instance runs them or desired state names them.

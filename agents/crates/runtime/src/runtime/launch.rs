@@ -1,4 +1,5 @@
-//! From a release to an instance's spec: its folders, user, port and environment. Blocking: called off the runtime's task.
+//! Builds an instance's spec from its release: folders, user, port and environment. Blocking: never call it on the
+//! runtime's task.
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions, set_permissions};
@@ -28,43 +29,43 @@ use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
 use crate::volumes;
 use crate::{app_logs, container};
 
-/// Where an app finds the path of its socket.
+/// Variable with the path of the app's socket.
 const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
 
-/// Python's virtual environment in an app's folder.
+/// Folder of Python's virtual environment in an app.
 const VENV: &str = ".venv";
 
-/// Variables that tell frameworks the address to listen on: Next.js reads the second, most others the first.
+/// Variables with the address to listen on: Next.js reads the second, most other frameworks the first.
 const HOST_VARIABLES: [&str; 2] = ["HOST", "HOSTNAME"];
 
-/// Only root can make a file system that one app alone sees.
+/// Only root can make a file system that a single app sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
 
-/// What the rollout asked for, and the port that was found for it.
+/// Instance to launch, and the port allocated for it.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) instance: InstanceId,
     pub(super) key: AppKey,
-    /// Which process of the app.
+    /// Name of the app's process.
     pub(super) process: String,
     pub(super) release: ReleaseSpec,
     pub(super) folder: PathBuf,
     pub(super) deployment: Option<DeploymentId>,
     pub(super) restarts: u32,
     pub(super) port: u16,
-    /// It is a command, which listens nowhere.
+    /// Kind of the rollout command, which listens nowhere; `None` for an instance.
     pub(super) hook: Option<HookKind>,
 }
 
-/// An instance that is ready to be started.
+/// Instance that is ready to be started.
 pub(super) struct Prepared {
     pub(super) folder: InstanceFolder,
     pub(super) spec: InstanceSpec,
-    /// For the shim alone.
+    /// Plain secrets, for the shim only.
     pub(super) secrets: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// Opens the secrets, makes the instance's folders and writes its spec; the exit tells in a sentence why that failed.
+/// Opens the secrets, makes the instance's folders and writes its spec. The exit explains a failure in a sentence.
 pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Prepared, Exit> {
     let failed = |unopenable, error| Exit { start_error: Some(error), unopenable, ..Exit::default() };
     let sealed = order.release.secrets.as_ref();
@@ -92,7 +93,7 @@ fn build(
     opened: Option<&Opened>,
 ) -> io::Result<(InstanceFolder, InstanceSpec)> {
     let user = options.identities.user_for(&format!("run/{}", order.key))?;
-    // Of the app, not of this environment: a release may be live in several.
+    // The group belongs to the app, not to this environment: a release may be live in several.
     let group = options.identities.user_for(&format!("release/{}", order.key.app))?;
     let folder = InstanceFolder::new(options.folders.instances().join(order.instance.as_str()));
     make_folder(folder.path(), 0o711, None)?;
@@ -151,7 +152,7 @@ fn build(
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
-    // What a command of a roll-out writes is in the deployment's log.
+    // The output of a rollout command is in the deployment's log.
     let log = order.hook.is_none().then(|| {
         app_logs::folder_for(&options.folders, &order.key, &order.process, &order.instance, &order.release.id)
     });
@@ -159,7 +160,7 @@ fn build(
         make_folder(of_process, 0o700, None)?;
     }
     let sandbox = match &container {
-        // What a container may do its engine says.
+        // The engine confines a container.
         Some(_) => Sandbox::default(),
         None => Sandbox {
             devices,
@@ -228,7 +229,7 @@ fn view(
     })
 }
 
-/// Describes the instance's own network; `None`: this server can't make one.
+/// Describes the instance's own network; `None` if this server can't make one.
 fn own_network(
     options: &RuntimeOptions,
     order: &Order,
@@ -258,7 +259,7 @@ fn own_network(
     Ok(Some(NetworkSpec { link, server_ports, handover, hidden, resolv_conf: path }))
 }
 
-/// What the engine is told of it beside its environment.
+/// Describes the container to the engine, without its environment.
 fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
     let socket = options.engine.socket().ok_or_else(|| {
         io::Error::other("this server has no container engine; install Docker on it, then deploy again")
@@ -276,7 +277,8 @@ fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -
         let path = volumes::path_of(&options.folders, &order.key, &volume.name);
         let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
         make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
-        // Its user inside is the image's choice, who reaches it by the group; one that an image has made its own stays so.
+        // The image chooses the user inside, who has access by the group. A folder that an image has made its own stays
+        // so.
         if !path.exists() {
             make_folder(&path, 0o770, user)?;
             inherit_group(&path)?;
@@ -295,7 +297,8 @@ fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -
     })
 }
 
-/// What is set in a container: all else is the image's own. Its port is not known before the image is looked at.
+/// Returns the variables that Fairlead sets in a container; the image provides the others. The port is unknown before
+/// the image is inspected.
 fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<String, String> {
     let mut environment = order.release.environment.clone();
     environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), order.instance.to_string());
@@ -310,8 +313,8 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
-/// Makes an empty folder for the instance's socket: a socket of a former process would block the next one. The first passed
-/// health check lets the proxy in (`socket`).
+/// Makes an empty folder for the instance's socket: a socket of a former process would block the next one. The first
+/// passed health check lets the proxy in (`socket`).
 fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();
     let folder = socket.parent().unwrap_or(instance.path());
@@ -332,7 +335,7 @@ fn require_short(socket: &Path) -> io::Result<()> {
     )))
 }
 
-/// The persistent folders of the release: made when they are missing, never emptied.
+/// Makes the persistent folders of the release if they are missing; never empties them.
 fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     for volume in &order.release.volumes {
@@ -345,7 +348,7 @@ fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> i
     Ok(made)
 }
 
-/// Note of the artifact about its commands; an artifact without a good one has none.
+/// Reads the artifact's note about its commands; empty if it is missing or invalid.
 fn run_file(release: &Path) -> RunFile {
     let read = || {
         let folder = openat(CWD, release, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -381,7 +384,7 @@ fn environment(
     let mut environment: BTreeMap<String, String> = [
         ("NODE_ENV", "production".to_owned()),
         ("LANG", "C.UTF-8".to_owned()),
-        // Lines reach the log as they are written, not when a buffer is full.
+        // Unbuffered lines reach the log at once, not when a buffer is full.
         ("PYTHONUNBUFFERED", "1".to_owned()),
         ("DENO_DIR", text(&paths.app.join(".fairlead/deno"))),
     ]
@@ -393,7 +396,7 @@ fn environment(
     }
     let has_port = order.process == WEB && order.hook.is_none() && !order.release.listens_on_socket;
     if has_port && options.isolation.network.is_none() {
-        // A port on all addresses would be open to the world, past the proxy.
+        // A port on all addresses would be public and bypass the proxy.
         environment.extend(HOST_VARIABLES.map(|name| (name.to_owned(), Ipv4Addr::LOCALHOST.to_string())));
     }
     environment.extend(order.release.environment.clone());
@@ -429,8 +432,8 @@ fn environment(
     environment
 }
 
-/// Paths that it may read and run: the system, its release, its secrets, runtimes, and the programs of the server's `PATH` with what
-/// lies beside them. Links of a release are never followed here.
+/// Lists paths that it may read and run: the system, its release, its secrets, runtimes, and the programs of the
+/// server's `PATH` with what lies beside them. Never follows links of a release.
 fn readable(
     order: &Order,
     options: &RuntimeOptions,
@@ -450,11 +453,11 @@ fn readable(
     found
 }
 
-/// Lets the app's own instances into a release, and nobody else: what is inside is readable by all.
+/// Gives only the app's own instances access to a release: its content is readable by all.
 fn give_to_group(release: &Path, group: u32) -> io::Result<()> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
     let folder = match OpenOptions::new().read(true).custom_flags(flags).open(release) {
-        // The start has a better sentence for it.
+        // The start reports it with a better message.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         folder => folder?,
     };
@@ -462,8 +465,8 @@ fn give_to_group(release: &Path, group: u32) -> io::Result<()> {
     folder.set_permissions(PermissionsExt::from_mode(0o750))
 }
 
-/// Gives files that are made in a volume the volume's group, by its setgid bit. Where the service forbids that bit (systemd's
-/// `RestrictSUIDSGID=`), each file keeps the group of its writer.
+/// Gives files that are made in a volume the volume's group, by its setgid bit. Where the service forbids that bit
+/// (systemd's `RestrictSUIDSGID=`), each file keeps the group of its writer.
 fn inherit_group(volume: &Path) -> io::Result<()> {
     match set_permissions(volume, PermissionsExt::from_mode(0o2770)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -476,7 +479,7 @@ fn inherit_group(volume: &Path) -> io::Result<()> {
 
 fn make_folder(path: &Path, mode: u32, owner: Option<u32>) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)?;
-    // The umask may have taken some bits away.
+    // The umask may have removed some bits.
     set_permissions(path, PermissionsExt::from_mode(mode))?;
     if owner.is_some() {
         chown(path, owner, owner)?;
@@ -495,7 +498,7 @@ mod tests {
 
     use super::*;
 
-    /// System calls that take a mode, and the place of it among their arguments.
+    /// System calls that take a mode, and the index of that argument.
     const TAKE_MODE: &[(i64, u8)] = &[
         (libc::SYS_fchmod, 1),
         (libc::SYS_fchmodat, 2),

@@ -1,5 +1,5 @@
-//! From the app's pipes to its log, through what takes its secrets out: what is on disk never shows one, so neither does
-//! what leaves the server. Owns how long a line may wait for what could make it a secret.
+//! Capture of an app's output: removes secrets from its pipes before they reach the log. Invariant: no secret is
+//! written to disk, so none can leave the server.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,12 @@ use fairlead_secret::{Redactor, Stream};
 
 use super::log::{LogWriter, Pipe};
 
-/// A line whose end could be the beginning of a secret waits so long for the rest.
+/// Maximum wait for the rest of a line that ends with the possible beginning of a secret.
 const WAIT: Duration = Duration::from_secs(1);
 
 pub(super) struct Capture {
     log: LogWriter,
-    /// One a pipe; `None` for an app without secrets, whose bytes go straight through.
+    /// One stream per pipe; `None` for an app without secrets, and then bytes pass unchanged.
     streams: Option<[Stream; 2]>,
     redacted: Vec<u8>,
     waits_since: Option<Instant>,
@@ -33,7 +33,7 @@ impl Capture {
         self.waits_since = if waits { self.waits_since.or_else(|| Some(Instant::now())) } else { None };
     }
 
-    /// How long until `flush` has something to do.
+    /// Returns the time until `flush` has something to do.
     pub(super) fn due_in(&self) -> Option<Duration> {
         self.waits_since.map(|since| (since + WAIT).saturating_duration_since(Instant::now()))
     }
@@ -46,7 +46,7 @@ impl Capture {
         }
     }
 
-    /// Nothing more comes.
+    /// Writes the rest after the end of all output.
     pub(super) fn finish(&mut self, unix_ms: u64) {
         self.each(unix_ms, Stream::finish);
         self.log.finish(unix_ms);

@@ -1,6 +1,5 @@
-//! An instance that is a container: the launcher stays, as the engine's client, in the place of the app's process. What the
-//! container writes comes out of it, SIGTERM goes through it, and it ends as the container does. The container itself is
-//! the engine's; whoever follows the instance removes it when this process has gone, however that came.
+//! Launcher of a container instance: it runs as the engine's client in place of the app's process. It passes on output,
+//! SIGTERM and the exit.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -26,22 +25,24 @@ use super::READY;
 use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, WEB};
 use crate::secrets;
 
-/// Where a container finds those of its secrets that are files, and its volumes by their names.
+/// Folders in a container: its secrets that are files, and its volumes by their names.
 pub(crate) const SECRETS: &str = "/fairlead/secrets";
 pub(crate) const VOLUMES: &str = "/fairlead/volumes";
-/// Where it should listen when its image doesn't say so.
+/// Port to listen on if the image defines none.
 const PORT: u16 = 8080;
-/// How long what a container wrote last may take to come.
+/// Maximum wait for the last output of a container.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Before an output that ended too early is asked for again.
+/// Pause before an output stream that ended too early is reopened.
 const ATTACH_PAUSE: Duration = Duration::from_secs(5);
-/// Limit of the shim's answer to the container's network.
+/// Timeout of the shim's answer to the container's network.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(20);
-/// A check is ended by whoever asked for it at its limit; its command inside must have ended before.
+/// Time by which the command inside ends before the caller's timeout, which kills the check.
 const CHECK_SLACK: Duration = Duration::from_millis(100);
 
-/// Runs the container to its end; the code it ended with. The error is a sentence. Passes the container's
-/// network, if it has one of its own, to the shim at the other end of `parent`.
+/// Runs the container to its end and returns its exit code. The error is a sentence. Passes the container's network, if
+/// it has one of its own, to the shim at the other end of `parent`.
+///
+/// The engine owns the container. The agent that follows the instance removes it after this process has ended.
 pub(super) fn run(
     folder: &InstanceFolder,
     spec: &InstanceSpec,
@@ -52,7 +53,7 @@ pub(super) fn run(
     let failed = |what: &str, error: io::Error| format!("The app could not be started: {what} failed ({error}).");
     let shim = rustix::process::getppid();
     setsid().map_err(|error| failed("making its session", error.into()))?;
-    // What a crash would write of this process might hold a secret.
+    // A core dump of this process might contain a secret.
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files", error.into()))?;
     set_parent_process_death_signal(Some(Signal::KILL))
@@ -66,12 +67,12 @@ pub(super) fn run(
     }
     in_runtime(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed("listening for signals", error))?;
-        // Asked to end meanwhile, it ends once it has begun: an engine finishes what it was told, heard or not.
+        // A stop request during the start takes effect after it: an engine always finishes a request.
         let started = start(folder, spec, container, secrets, parent).await?;
         let asked = async {
             while terminate.recv().await.is_some() {
                 if let Err(error) = started.engine.signal_container(&started.name, &started.stop_signal).await {
-                    // Said where the shim's own words go; its grace ends and with it the container.
+                    // The message goes into the shim's own log. The container ends when its grace expires.
                     writeln!(io::stderr(), "the container could not be asked to end: {error}").ok();
                 }
             }
@@ -83,7 +84,7 @@ pub(super) fn run(
             () = asked => {}
             () = &mut heard => {}
             () = started.engine.ended(&started.name) => {
-                // What it said last is on its way; what it left running may hold its pipes open.
+                // The last output is on its way. Processes that it left running may hold its pipes open.
                 tokio::time::timeout(LAST_WORDS, &mut heard).await.ok();
             }
         }
@@ -100,7 +101,7 @@ pub(super) fn run(
     })
 }
 
-/// Runs a check of the release inside; the code it ended with.
+/// Runs a check of the release inside the container and returns its exit code.
 pub(super) fn check(
     container: &ContainerSpec,
     instance: &InstanceId,
@@ -113,19 +114,19 @@ pub(super) fn check(
     in_runtime(async {
         match engine.exec(&name, command, limit.saturating_sub(CHECK_SLACK)).await {
             Ok(Some(code)) => Ok(i32::try_from(code).unwrap_or(i32::MAX)),
-            // Over its time: whoever asked ends this process, and says so.
+            // The timeout has passed: the caller kills this process and reports it.
             Ok(None) => std::future::pending().await,
             Err(error) => Err(error.to_string()),
         }
     })
 }
 
-/// The name of an instance's container.
+/// Returns the name of an instance's container.
 pub(crate) fn name(container: &ContainerSpec, instance: &InstanceId) -> String {
     format!("fairlead-{}-{instance}", container.owner)
 }
 
-/// A container that runs.
+/// Container that the engine has started, with its output.
 struct Started {
     engine: Engine,
     name: String,
@@ -154,14 +155,14 @@ async fn start(
     let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
     let server_ports = spec.network.iter().flat_map(|network| &network.server_ports);
     if let Some(address) = server_ports.into_iter().find(|address| address.port() == port) {
-        // The relay may listen there before the app does, and the public would reach the server's port.
+        // The relay may listen there before the app does, and then the public would reach the server's port.
         return Err(format!(
             "The app could not be started: it listens on port {port}, which is also the port of {address} in *Server ports*. Let one of them listen on another port."
         ));
     }
     let app = format!("{}-{}", spec.key.app, spec.key.environment);
-    // One at a time: Docker makes two networks of one name for two who ask at once, and then starts nothing in either. Until
-    // the container is in its network: the agent removes those that are empty.
+    // One start at a time: Docker makes two networks of one name for two simultaneous requests, and then starts nothing
+    // in either. The lock lasts until the container has joined its network, because the agent removes empty ones.
     let instances = File::open(folder.path().join("..")).map_err(|error| failed(error.into()))?;
     flock(&instances, FlockOperation::LockExclusive).map_err(|error| failed(io::Error::from(error).into()))?;
     let order = order(spec, container, secrets, port);
@@ -211,14 +212,14 @@ async fn start(
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
 }
 
-/// Device of a container's own network, and the group by which the firewall knows what it may reach.
+/// Device of a container's own network, and its interface group for the firewall.
 struct Bridge {
     device: String,
     group: u32,
 }
 
 impl Bridge {
-    /// Moves it to its group. False: the device does not exist yet, as with Podman before the container starts.
+    /// Moves the device to its group. False: the device does not exist yet, as with Podman before the container starts.
     fn join_group(&self) -> io::Result<bool> {
         match set_group(&self.device, self.group) {
             Ok(()) => Ok(true),
@@ -228,8 +229,8 @@ impl Bridge {
     }
 }
 
-/// Passes the network of a running container to the shim, and waits until the shim serves in it. Does nothing if the container
-/// has ended meanwhile.
+/// Passes the network of a running container to the shim, and waits until the shim serves in it. Does nothing if the
+/// container has ended meanwhile.
 fn give_network(mut parent: &UnixStream, state: &ContainerState) -> Result<(), String> {
     let failed = |error: io::Error| format!("The app could not be started: entering its network failed ({error}).");
     let Some(namespace) = network_of(state).map_err(failed)? else { return Ok(()) };
@@ -240,8 +241,9 @@ fn give_network(mut parent: &UnixStream, state: &ContainerState) -> Result<(), S
     if answer == READY { Ok(()) } else { Err(format!("The app could not be started: {answer}.")) }
 }
 
-/// Opens the network namespace of a container's first process; `None`: it has ended. The kernel may have given its number to
-/// another process, so both files are opened below one folder of /proc, and the control group must be the container's.
+/// Opens the network namespace of a container's first process; `None` if it has ended. The kernel may have given its
+/// number to another process, so both files are opened below one folder of /proc, and the control group must be the
+/// container's.
 fn network_of(state: &ContainerState) -> io::Result<Option<OwnedFd>> {
     let open = || -> io::Result<(OwnedFd, String)> {
         let process = openat(CWD, format!("/proc/{}", state.pid), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
@@ -262,8 +264,8 @@ fn network_of(state: &ContainerState) -> io::Result<Option<OwnedFd>> {
     Ok(Some(namespace))
 }
 
-/// Returns the container's own address. Never guesses one: at another address, checks and visitors would reach another program. A
-/// container that has ended has none; its end is reported in a moment.
+/// Returns the container's own address. Never guesses one: at another address, checks and visitors would reach another
+/// program. A container that has ended has none; its exit follows.
 fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<Option<IpAddr>, String> {
     if has_port && state.running && state.address.is_none() {
         return Err(format!(
@@ -273,14 +275,14 @@ fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<O
     Ok(state.address)
 }
 
-/// The same order as an engine can take it that refused it for this; `None`: there is no other way.
+/// Returns the same order without the option that the engine refused; `None` if there is no alternative.
 fn otherwise(order: &ContainerOrder, why: &str) -> Option<ContainerOrder> {
-    // Some engines come without the program that would be its first process.
+    // Some engines lack the init program that would be the container's first process.
     let lacks_init = ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name));
     if order.init && lacks_init {
         return Some(ContainerOrder { init: false, ..order.clone() });
     }
-    // Podman puts limits of its own beside those that it is told, and a server that is itself a container can't raise them.
+    // Podman adds limits of its own to the given ones, and a server that is itself a container can't raise them.
     if !order.low_limits && why.contains("setting rlimit") {
         return Some(ContainerOrder { low_limits: true, ..order.clone() });
     }
@@ -340,11 +342,11 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
     }
 }
 
-/// Passes on what it writes, for as long as it writes. Never returns: it is the container that ends.
+/// Passes on the container's output. Never returns: the container's end stops it.
 async fn hear(engine: &Engine, name: &str, mut words: Words) {
     loop {
         while let Some(Ok(written)) = words.next().await {
-            // Nobody reads: the shim has gone, and this process is about to.
+            // A failed write means that the shim is gone, and this process is about to end.
             if written.is_error {
                 io::stderr().write_all(&written.bytes).ok();
             } else {
@@ -352,7 +354,7 @@ async fn hear(engine: &Engine, name: &str, mut words: Words) {
                 out.write_all(&written.bytes).and_then(|()| out.flush()).ok();
             }
         }
-        // It closed its output, or the engine was started anew under it.
+        // The container closed its output, or the engine restarted.
         tokio::time::sleep(ATTACH_PAUSE).await;
         if let Ok(again) = engine.attach(name).await {
             words = again;
@@ -360,7 +362,8 @@ async fn hear(engine: &Engine, name: &str, mut words: Words) {
     }
 }
 
-/// Files in memory, in a folder that only root passes; in the container every user may read them, as there is none but the app.
+/// Writes the secrets into memory, in a folder that only root may enter. In the container every user may read them,
+/// because only the app runs there.
 fn write_secrets(folder: &Path, secrets: &[Secret]) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;

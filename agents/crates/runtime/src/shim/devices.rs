@@ -1,4 +1,4 @@
-//! A /dev of the app's own: the few devices a program needs, memory to share, and terminals of its own. Owns the list.
+//! Private /dev of an app: the few devices that a program needs, shared memory, and terminals of its own.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive};
 
-/// Devices that hold nothing of anybody.
+/// Devices that expose no data of others.
 const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
-/// What /dev/shm may hold, so that an app can't fill the server's memory past its limit unseen.
+/// Size of /dev/shm, limited so that an app can't bypass its memory limit unseen.
 const SHARED: &std::ffi::CStr = c"mode=1777,size=128m";
 
-/// Makes it at `folder` and puts it over /dev. The process has a view of its own of the file systems already.
+/// Makes the devices at `folder` and mounts them over /dev. The process must already have its own mount namespace.
 pub(super) fn mount_devices(folder: &Path) -> io::Result<()> {
     mount("tmpfs", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, c"mode=0755,size=64k")?;
     for name in DEVICES {

@@ -1,5 +1,5 @@
-//! The shim's end of the hand-over of sockets (`fairlead_base::handover`). It runs in the instance's network namespace, so that the
-//! sockets that it creates belong there. Never waits for a client.
+//! Server of the socket hand-over in a shim (`fairlead_base::handover`). It runs in the instance's network namespace,
+//! so that its new sockets belong there. Never waits for a client.
 
 use std::fs::Permissions;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use fairlead_base::handover::{REQUEST_BYTES, Request, answer};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
-/// Limit of clients whose request has not come yet. Agent and proxy send it as they connect.
+/// Maximum number of clients without a request yet. Agent and proxy send it as they connect.
 const CLIENTS_MAX: usize = 64;
 
 pub(super) struct Handover {
@@ -21,7 +21,7 @@ pub(super) struct Handover {
     clients: Vec<UnixStream>,
     proxy_user: Option<u32>,
     namespace: OwnedFd,
-    /// The app's socket and its user.
+    /// Path of the app's socket, and its user.
     app: Option<(PathBuf, Option<u32>)>,
 }
 
@@ -91,11 +91,11 @@ impl Handover {
                     Ok(found) => answer(client, Ok(&found.iter().map(AsFd::as_fd).collect::<Vec<_>>())),
                     Err(error) => answer(client, Err(error)),
                 };
-                // A client that has gone needs no answer.
+                // A client that is gone needs no answer.
                 answered.ok();
                 true
             }
-            // It has gone, or it speaks another protocol.
+            // The client is gone, or it speaks another protocol.
             _ => true,
         }
     }
@@ -116,7 +116,8 @@ impl Handover {
         }
     }
 
-    /// Connects to the app's Unix socket. The app owns its folder and could put a link to another program's socket there.
+    /// Connects to the app's Unix socket. The app owns its folder and could put a link to another program's socket
+    /// there.
     fn connect(&self) -> io::Result<OwnedFd> {
         let (path, owner) = self.app.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let (folder, name) = path.parent().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
@@ -132,7 +133,7 @@ impl Handover {
     }
 }
 
-/// Connects to an opened socket, whose path may lead elsewhere by now.
+/// Connects to an opened socket by its descriptor: its path may lead elsewhere by now.
 fn connect_to(socket: &OwnedFd) -> io::Result<OwnedFd> {
     use std::os::fd::AsRawFd;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

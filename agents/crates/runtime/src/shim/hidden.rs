@@ -1,4 +1,4 @@
-//! Folders of the agent that an app with the agent's own user must not enter, in the app's own view of the file systems.
+//! Hides folders of the agent from an app that runs as the agent's user, in the app's own mount namespace.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 
-/// Mounts an empty file system over each folder that exists. The folder `kept`, which may be inside of one, stays.
+/// Mounts an empty file system over each folder that exists. The folder `kept`, which may be inside one, stays visible.
 pub(super) fn hide(folders: &[PathBuf], kept: Option<&Path>) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let kept = kept.map(|path| Ok::<_, io::Error>((path, openat(CWD, path, flags, Mode::empty())?))).transpose()?;

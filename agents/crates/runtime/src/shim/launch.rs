@@ -1,6 +1,6 @@
-//! From the agent's rights to the app's: control group, session, private /tmp, /dev and secrets, user, no new privileges,
-//! sandbox, then exec.
-//! Owns the order of these steps. Every failure is a sentence in `start-error`, which the shim puts into the exit record.
+//! Launcher: drops the agent's rights and becomes the app. Order: control group, session, private /tmp, /dev and
+//! secrets, user, no new privileges, sandbox, exec. It writes every failure as a sentence to `start-error`, which the
+//! shim puts into the exit record.
 
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -31,13 +31,13 @@ use crate::secrets;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// Becomes the app. Returns only when that failed.
+/// Becomes the app. Returns only on failure.
 pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     let folder = InstanceFolder::new(folder);
-    // Opened while this process may still write here; closed by exec.
+    // Open the report while this process may still write here; exec closes it.
     let report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
     let spec = folder.spec().map_err(|error| format!("spec.json: {error}"))?.ok_or("spec.json is missing")?;
-    // Before the secrets, which close standard input.
+    // Clone it before the secrets are read, which closes standard input.
     let parent = rustix::stdio::stdin().try_clone_to_owned().map_err(|error| format!("standard input: {error}"))?;
     let secrets = spec.secrets.as_ref().map(|secrets| secrets::receive(&secrets.version)).transpose();
     let error = match secrets {
@@ -59,14 +59,14 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     refuse(report, error)
 }
 
-/// Leaves the reason where the shim finds it.
+/// Writes the reason where the shim reads it.
 fn refuse(mut report: File, error: String) -> Result<Infallible, String> {
     report.write_all(error.as_bytes()).map_err(|failed| format!("{error}; {failed}"))?;
     Err(error)
 }
 
-/// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only when that failed.
-/// `pid` is the instance's process.
+/// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only on
+/// failure. `pid` is the instance's process.
 pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Infallible, String> {
     let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
     let mut spec = spec.ok_or("spec.json is missing")?;
@@ -83,7 +83,7 @@ pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Inf
     }
     spec.command = command;
     let secrets = spec.secrets.take().and_then(|secrets| secrets.folder);
-    // The app itself listens on its port.
+    // A check binds no port: the app itself listens on its port.
     if let Some(ports) = &mut spec.sandbox.tcp_ports {
         ports.clear();
     }
@@ -95,7 +95,7 @@ pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Inf
     Err(become_app(&spec, &[]))
 }
 
-/// Moves this process into the network of an instance that runs.
+/// Moves this process into the network of a running instance.
 fn enter_network(network: &NetworkSpec) -> io::Result<()> {
     let namespace = handover::ask_blocking(&network.handover, Request::Namespace)?;
     let namespace = namespace.first().ok_or(io::ErrorKind::NotFound)?.as_fd();
@@ -105,10 +105,10 @@ fn enter_network(network: &NetworkSpec) -> io::Result<()> {
     }
 }
 
-/// An instance that runs, for a process that sees the same files.
+/// Running instance, for a process that sees the same files.
 struct Joined {
     pid: u32,
-    /// Folder of secrets that it must not see.
+    /// Folder of secrets to hide from the process.
     secrets: Option<PathBuf>,
 }
 
@@ -128,16 +128,18 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<Joined>) -> R
         }
         None => make_mounts(spec, secrets)?,
     }
-    // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
+    // One byte, not zero: with zero, a core handler that is a pipe could still see the memory and the environment
+    // (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     rustix::process::setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files")(error.into()))?;
     if let Some(user) = spec.user {
         become_user(user, spec.group).map_err(failed("becoming its own user"))?;
     }
     rustix::thread::set_no_new_privs(true).map_err(|error| failed("giving up privileges")(error.into()))?;
-    // Its mounts are made. In a user namespace of its own it could change the rules of its network with these.
+    // All mounts are made. In a user namespace of its own the app could change the rules of its network with these
+    // capabilities.
     drop_all().map_err(failed("giving up capabilities"))?;
-    // After the change of user, which clears it: an app must not outlive the shim that knows about it.
+    // Set after the change of user, which clears it: an app must not outlive its shim.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| failed("tying it to its shim")(error.into()))?;
     if rustix::process::getppid() != shim {
@@ -174,7 +176,7 @@ fn make_mounts(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     if let Some(folder) = folder {
         mount_secrets(folder, spec.user, secrets).map_err(failed("making the folder of its secrets"))?;
     }
-    // A server without one has no place for it; then the C library asks 127.0.0.1, where nothing listens.
+    // A server without this file has no place to mount it; then the C library asks 127.0.0.1, where nothing listens.
     if let Some(path) = resolv_conf.filter(|_| Path::new(RESOLV_CONF).exists()) {
         mount_bind(path, RESOLV_CONF).map_err(io::Error::from).map_err(failed("giving it its resolver"))?;
     }
@@ -199,7 +201,7 @@ fn make_mounts(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     Ok(())
 }
 
-/// This process has one thread, so what is per thread in Linux is of the whole process.
+/// This process has one thread, so Linux's per-thread calls affect the whole process.
 fn become_user(user: u32, group: Option<u32>) -> io::Result<()> {
     let (uid, gid) = (rustix::process::Uid::from_raw(user), rustix::process::Gid::from_raw(user));
     let groups: Vec<_> = group.map(rustix::process::Gid::from_raw).into_iter().collect();
@@ -214,12 +216,13 @@ fn become_user(user: u32, group: Option<u32>) -> io::Result<()> {
 
 fn private_mounts() -> io::Result<()> {
     unshare_mounts()?;
-    // Without this what is mounted would appear on the server as well (mount_namespaces(7), shared subtrees).
+    // Without this, the mounts would appear on the server as well (mount_namespaces(7), shared subtrees).
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     Ok(())
 }
 
-/// A file system in memory that this app alone sees and that ends with it: one file a secret, its user's, read only.
+/// Mounts a file system in memory that only this app sees and that ends with it. It has one read-only file per secret,
+/// owned by the app's user.
 fn mount_secrets(folder: &Path, user: Option<u32>, secrets: &[Secret]) -> io::Result<()> {
     let user = user.unwrap_or_default();
     let files = || secrets.iter().filter(|secret| secret.delivery == SecretDelivery::File);
@@ -229,7 +232,7 @@ fn mount_secrets(folder: &Path, user: Option<u32>, secrets: &[Secret]) -> io::Re
     let mounted = |options: &str| {
         mount("tmpfs", folder, "tmpfs", flags, CString::new(options)?.as_c_str()).map_err(io::Error::from)
     };
-    // Kernels before 6.4 don't know how to keep it out of swap.
+    // Kernels before 6.4 can't keep it out of swap.
     match mounted(&format!("{options},noswap")) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => mounted(&options)?,
         result => result?,
@@ -251,7 +254,7 @@ fn unshare_mounts() -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces this process; returns why it couldn't.
+/// Replaces this process; returns the reason on failure.
 fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
     let Some((name, arguments)) = spec.command.split_first() else {
         return "The release has no start command. Set one in the settings of the app.".to_owned();
@@ -262,7 +265,7 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
             "The app could not be started: there is no program `{name}` in its folder or in PATH ({path}). Install it on the server, or change the start command."
         );
     };
-    // What Fairlead itself sets stays, as with variables that are no secrets.
+    // Variables that Fairlead itself sets take precedence, as with variables that are no secrets.
     let variables =
         secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !secrets::is_own(&one.name));
     let variables = variables.map(|one| (one.name.as_str(), OsStr::from_bytes(&one.value)));
@@ -271,7 +274,7 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
     format!("The app could not be started: `{name}` can't be run ({error}). Check the start command.")
 }
 
-/// A program by its path, or by its name in `PATH`.
+/// Finds a program by its path, or by its name in `PATH`.
 fn find(name: &str, path: &str) -> Option<PathBuf> {
     let runnable =
         |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);

@@ -1,5 +1,5 @@
-//! What an app writes, kept in segments that are bounded in size and number. One line of a segment is
-//! `<unix ms> <o|e> <text>`. Never blocks the app for a full disk: lines are dropped, counted, and the gap is told.
+//! Log writer of an app's output, into segments of bounded size and number. A line of a segment is `<unix ms> <o|e>
+//! <text>`. Never blocks the app for a full disk: drops lines, counts them and logs the gap.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 
 /// Size at which a new segment begins.
 pub const SEGMENT_BYTES_MAX: u64 = 1024 * 1024;
-/// Segments kept; the oldest goes first.
+/// Maximum number of segments; the oldest is removed first.
 pub const SEGMENTS_MAX: usize = 8;
-/// What an app may write a second for long, and at once: more than anybody reads, less than would keep a disk busy.
+/// Maximum rate of an app's output in bytes a second: more than anybody reads, less than would keep a disk busy.
 pub const RATE_BYTES_MAX: u64 = 1024 * 1024;
-/// See `RATE_BYTES_MAX`.
+/// Burst above `RATE_BYTES_MAX`.
 pub const BURST_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// A longer line is cut into several.
+/// Maximum length of a line; a longer one is split.
 pub const LINE_BYTES_MAX: usize = 4096;
 
-/// Which pipe a line came from.
+/// Output pipe of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipe {
-    /// Standard output.
     Out,
-    /// Standard error.
     Err,
 }
 
@@ -35,14 +33,14 @@ pub struct LogWriter {
     partial: [Vec<u8>; 2],
     batch: Vec<u8>,
     dropped: u64,
-    /// Lines beyond the rate, and what may be written now.
+    /// Number of lines beyond the rate, and the bytes that may be written now.
     skipped: u64,
     room: u64,
     room_at: u64,
 }
 
 impl LogWriter {
-    /// Begins a new segment behind those that are there.
+    /// Begins a new segment after the existing ones.
     pub fn open(folder: &Path) -> io::Result<Self> {
         match fs::create_dir(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -66,7 +64,7 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Takes what was read from a pipe; whole lines are written before it returns.
+    /// Takes bytes read from a pipe; complete lines are written before it returns.
     pub fn take(&mut self, pipe: Pipe, mut bytes: &[u8], unix_ms: u64) {
         while !bytes.is_empty() {
             let partial = &mut self.partial[pipe as usize];
@@ -98,7 +96,7 @@ impl LogWriter {
         if partial.last() == Some(&b'\r') {
             partial.pop();
         }
-        // Writing to a Vec can't fail.
+        // A write to a Vec can't fail.
         if write!(self.batch, "{unix_ms} {mark} ").is_ok() {
             self.batch.append(partial);
             self.batch.push(b'\n');
@@ -106,7 +104,7 @@ impl LogWriter {
         partial.clear();
     }
 
-    /// Whether the app is within its rate with what it has just written.
+    /// True if the app is within its rate with its latest output.
     fn within_rate(&mut self, unix_ms: u64) -> bool {
         let gained = unix_ms.saturating_sub(self.room_at).saturating_mul(RATE_BYTES_MAX) / 1000;
         self.room = self.room.saturating_add(gained).min(BURST_BYTES_MAX);
@@ -154,7 +152,7 @@ impl LogWriter {
             _ => self.dropped += lines as u64,
         }
         self.batch.clear();
-        // One burst must not keep its memory for the life of the app.
+        // A burst must not hold its memory for the life of the app.
         self.batch.shrink_to(LINE_BYTES_MAX * 8);
     }
 
@@ -170,7 +168,7 @@ impl LogWriter {
     }
 }
 
-/// Also of those that are packed.
+/// Returns the highest segment number, packed ones included.
 fn newest_number(folder: &Path) -> io::Result<u64> {
     let mut newest = 0;
     for entry in fs::read_dir(folder)? {
@@ -181,7 +179,7 @@ fn newest_number(folder: &Path) -> io::Result<u64> {
     Ok(newest)
 }
 
-/// The segments of a folder, oldest first.
+/// Lists the segments of a folder, oldest first.
 pub fn segments(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -229,7 +227,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut log = LogWriter::open(dir.path()).unwrap();
         let chunk: Vec<u8> = std::iter::repeat_n(*b"0123456789abcde\n", 4096).flatten().collect();
-        // As fast as it may.
+        // At the maximum rate.
         for at in 0..200 {
             log.take(Pipe::Out, &chunk, at * 63);
         }

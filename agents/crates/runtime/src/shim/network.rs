@@ -1,4 +1,4 @@
-//! The network that a shim enters before it starts its app: one that root makes, or one without root.
+//! Network that a shim enters before it starts its app: made by root, or without root.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -12,7 +12,7 @@ use rustix::process::{Pid, WaitOptions, wait};
 use super::handover::Handover;
 use crate::instance::{InstanceSpec, NetworkLink, NetworkSpec};
 
-/// Limit of the end of `pasta`.
+/// Timeout of the end of `pasta`.
 const END_LIMIT: Duration = Duration::from_secs(5);
 const END_PAUSE: Duration = Duration::from_millis(5);
 
@@ -22,16 +22,16 @@ pub(super) struct Connection {
     is_warned: bool,
 }
 
-/// A network that this process has entered, for as long as its app runs.
+/// Network that this process has entered, for as long as its app runs.
 pub(super) struct Entered {
     pub(super) handover: Handover,
-    /// With root. Its device goes with this value.
+    /// Namespace of a network that root made. Dropping this value removes its device.
     pub(super) namespace: Option<Namespace>,
-    /// Without root.
+    /// Connection of a network without root.
     pub(super) connection: Option<Connection>,
 }
 
-/// Moves this process into a network of the instance's own, and connects that to the server's resolver and ports.
+/// Moves this process into a network of the instance's own, and connects it to the server's resolver and ports.
 pub(super) fn enter(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Entered, String> {
     let (inside, namespace, connection) = match &network.link {
         NetworkLink::Devices(link) => {
@@ -87,7 +87,7 @@ fn connector() -> Command {
 }
 
 impl Connection {
-    /// Readable when addresses of the server have changed.
+    /// Returns a descriptor that is readable when addresses of the server have changed.
     pub(super) fn changes(&self) -> BorrowedFd<'_> {
         self.namespace.changes()
     }
@@ -101,16 +101,16 @@ impl Connection {
         }
     }
 
-    /// Process that keeps it up: a child of this one that is none of the app's.
+    /// Returns the process that keeps the connection up: a child of this one, but no process of the app.
     pub(super) fn process(&self) -> Option<Pid> {
         self.namespace.connector()
     }
 
-    /// Ends it and its processes, when this process has no other children.
+    /// Ends the connection and its processes, after this process has no other children.
     pub(super) fn end(self) {
         self.namespace.disconnect();
         let until = Instant::now() + END_LIMIT;
-        // `pasta` is a child of this process now, and was told to end by the end of its parent.
+        // `pasta` is a child of this process now, and its parent's end has stopped it.
         while !matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD)) && Instant::now() < until {
             std::thread::sleep(END_PAUSE);
         }

@@ -1,5 +1,5 @@
-//! The parent's loop: pipes into the log, the agent's orders, the end of the app and of everything it left behind.
-//! Owns the rule that `exit.json` is written only when no process of the instance is left.
+//! Main loop of the shim: writes pipes into the log, executes the agent's commands and reaps all processes of the app.
+//! Invariant: `exit.json` is written only after the last process of the instance has ended.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,15 +30,15 @@ use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec, NetworkSpec};
 use crate::secrets;
 use fairlead_base::cgroup::Cgroup;
 
-/// How often what the app left behind is looked at: zombies while it runs, stragglers while it ends.
+/// Pauses between two checks for remains of the app: zombies while it runs, stragglers while it ends.
 const IDLE_PAUSE: Duration = Duration::from_secs(30);
 const ENDING_PAUSE: Duration = Duration::from_millis(25);
-/// Processes that SIGKILL has not removed by then hang in the kernel.
+/// Time after which a process that SIGKILL has not removed counts as stuck in the kernel.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 struct Parent {
     app: Pid,
-    /// Readable when the app ends; `None` from then on, as it would never be quiet again.
+    /// Readable when the app ends; `None` from then on, because it would stay readable.
     pidfd: Option<OwnedFd>,
     pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
     log: Capture,
@@ -47,7 +47,7 @@ struct Parent {
     handover: Option<Handover>,
     /// `None` with root.
     connection: Option<Connection>,
-    /// Launcher of a container, until it has given the container's network.
+    /// Launcher of a container, until it has passed the container's network.
     launcher: Option<Launcher>,
     status: ShimStatus,
     cgroup: Option<Cgroup>,
@@ -56,7 +56,7 @@ struct Parent {
     stopping: bool,
 }
 
-/// Other end of the standard input of a container's launcher, over which the container's network comes.
+/// Other end of the standard input of a container's launcher, which passes the container's network.
 struct Launcher {
     stream: UnixStream,
     network: NetworkSpec,
@@ -65,7 +65,7 @@ struct Launcher {
 trait PipeEnd: Read + AsFd {}
 impl<T: Read + AsFd> PipeEnd for T {}
 
-/// Starts the app and stays until nothing of it is left.
+/// Starts the app and stays until no process of it is left.
 pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let named = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let folder = InstanceFolder::new(folder);
@@ -77,16 +77,17 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let server = Server::open(socket).map_err(named("socket"))?;
     let log = LogWriter::open(&folder.log(&spec)).map_err(named("log"))?;
     let log = Capture::new(log, redactor.as_ref());
-    // A terminal's Ctrl-C is for the agent, which decides what becomes of its apps.
+    // Ctrl-C in a terminal is for the agent, which decides about its apps.
     setsid().map_err(|error| format!("session: {error}"))?;
-    // Whatever daemonizes itself inside the app still ends up as a child of this process.
+    // Daemons of the app still become children of this process.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("subreaper: {error}"))?;
-    // What a crash would write of this process might hold a secret.
-    // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
+    // A core dump of this process might contain a secret. One byte, not zero: with zero, a core handler that is a pipe
+    // could still see the memory and the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
-    // After this, the shim and all that it starts are in the instance's network. A container's network comes from its launcher.
+    // After this, the shim and all that it starts are in the instance's network. A container's network comes from its
+    // launcher.
     let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
     let entered = of_process.map(|network| network::enter(&spec, network)).transpose()?;
     let (handover, namespace, connection) = entered.map_or((None, None, None), |entered| {
@@ -96,7 +97,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let of_container = spec.network.clone().filter(|_| spec.container.is_some());
     let (launcher, stdin) = match of_container.map(Launcher::new).transpose().map_err(named("standard input"))? {
         Some((launcher, stdin)) => (Some(launcher), stdin),
-        // Shells take a socket for a remote login and run their start-up files.
+        // Not a socket: shells take it for a remote login and run their start-up files.
         None => (None, Stdio::piped()),
     };
     let start = || start(&folder, stdin);
@@ -125,7 +126,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
         out_of_memory: record.out_of_memory || folder.out_of_memory().exists(),
         ..record
     };
-    // Its way out goes before its end is known: a socket that it passed on to another process leads nowhere then.
+    // The network ends before the exit is recorded: a socket that the app passed to another process leads nowhere then.
     drop(namespace);
     folder.write_exit(&record).map_err(named("exit.json"))?;
     parent.status.running = false;
@@ -138,22 +139,22 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
 }
 
 impl Launcher {
-    /// Returns it with the standard input of its process.
+    /// Returns the launcher and the standard input for its process.
     fn new(network: NetworkSpec) -> io::Result<(Self, Stdio)> {
         let (stream, stdin) = UnixStream::pair()?;
         Ok((Self { stream, network }, OwnedFd::from(stdin).into()))
     }
 
-    /// Moves this process into the container's network, and tells the launcher.
+    /// Moves this process into the container's network, and reports the result to the launcher.
     fn enter(&self) -> Option<Handover> {
         let entered = self.enter_network();
         let said = entered.as_ref().err().map_or(super::READY, String::as_str);
-        // A launcher that has gone needs no answer; its end is recorded.
+        // A launcher that is gone needs no answer; its exit is recorded.
         (&self.stream).write_all(said.as_bytes()).ok();
         entered.ok()
     }
 
-    /// The error goes into a sentence.
+    /// Enters the container's network. The error completes a sentence.
     fn enter_network(&self) -> Result<Handover, String> {
         let failed = |what: &str, error: io::Error| format!("{what} failed ({error})");
         let namespace = handover::receive(&self.stream).map_err(|error| failed("taking its network", error))?;
@@ -181,7 +182,7 @@ impl Launcher {
 }
 
 fn start(folder: &InstanceFolder, stdin: Stdio) -> io::Result<Child> {
-    // By /proc/self/exe, so that an agent that was replaced on disk still starts its own kind.
+    // Starts /proc/self/exe, so that an agent that was replaced on disk still runs its own version.
     Command::new("/proc/self/exe")
         .arg0("fairlead-launch")
         .args(["shim", "--launch"])
@@ -194,7 +195,7 @@ fn start(folder: &InstanceFolder, stdin: Stdio) -> io::Result<Child> {
         .spawn()
 }
 
-/// The agent waits for this line; then standard output is of no more use.
+/// Writes the line that the agent waits for; standard output is not used after that.
 fn tell_ready() -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(format!("{}\n", super::READY).as_bytes())?;
@@ -245,7 +246,7 @@ impl Parent {
         })
     }
 
-    /// Returns when the app and all it started are gone, and its network too.
+    /// Returns after the app, all its processes and its network are gone.
     fn watch(&mut self) -> io::Result<ExitRecord> {
         let mut hopeless_at: Option<Instant> = None;
         loop {
@@ -260,7 +261,7 @@ impl Parent {
                     self.log.finish(unix_ms());
                     return Ok(record);
                 }
-                // An app that was told to stop may finish its work in a child; one that ended by itself may not.
+                // An app that was asked to stop may finish its work in a child; one that ended by itself may not.
                 if !self.stopping || self.kill_at.is_none_or(|at| Instant::now() >= at) {
                     self.kill_all();
                     hopeless_at.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
@@ -271,7 +272,7 @@ impl Parent {
         }
     }
 
-    /// Sleeps until a pipe, the socket, the end of the app or a deadline wants attention, and serves it.
+    /// Waits for a pipe, the socket, the end of the app or a deadline, and serves it.
     fn wait(&mut self) -> io::Result<()> {
         let pause = if self.ended.is_some() { ENDING_PAUSE } else { IDLE_PAUSE };
         let pause = self.log.due_in().map_or(pause, |due| due.min(pause));
@@ -304,7 +305,7 @@ impl Parent {
         let (sources, rest) = rest.split_at(sources);
         let (launcher, rest) = rest.split_at(launcher);
         let (changes, handover) = rest.split_at(changes);
-        // This comes first, because requests of visitors wait for it.
+        // The hand-over comes first, because requests of visitors wait for it.
         if let Some(server) = &mut self.handover {
             server.serve(handover);
         }
@@ -331,7 +332,7 @@ impl Parent {
             Order::Status(client) => self.server.answer(*client, &self.status),
             Order::Stop { grace } => {
                 let kill_at = Instant::now() + *grace;
-                // A second, shorter stop hurries; a longer one doesn't give time back.
+                // A second stop can shorten the grace, never extend it.
                 self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
                 self.stopping = true;
                 signal_group(self.app, Signal::TERM);
@@ -359,7 +360,7 @@ impl Parent {
         });
     }
 
-    /// Empties the pipes after the end; whoever still holds them is beyond reach.
+    /// Drains the pipes after the end; processes that still hold them open are ignored.
     fn read_pipes(&mut self) {
         loop {
             let ready: Vec<bool> = {
@@ -378,7 +379,7 @@ impl Parent {
         }
     }
 
-    /// Collects what has ended; true when this process has no child of the app left.
+    /// Reaps ended children; true if this process has no child of the app left.
     fn reap(&mut self) -> io::Result<bool> {
         let connector = self.connection.as_ref().and_then(Connection::process);
         loop {
@@ -393,7 +394,7 @@ impl Parent {
                         finished_unix_ms: unix_ms(),
                     });
                 }
-                // Only a new start gives the app another connection.
+                // Only a restart gives the app another connection.
                 Ok(Some((pid, _))) if Some(pid) == connector => self.kill_all(),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return Ok(connector.is_some() && children().iter().all(|child| Some(*child) == connector)),
@@ -403,11 +404,11 @@ impl Parent {
         }
     }
 
-    /// SIGKILL to the group, to the control group, and to every child, orphans included.
+    /// Sends SIGKILL to the group, to the control group, and to every child, orphans included.
     fn kill_all(&self) {
         signal_group(self.app, Signal::KILL);
         if let Some(cgroup) = &self.cgroup {
-            // What can't be killed this way is killed as a child below, or met again in the next round.
+            // Processes that survive this are killed as children below, or in the next round.
             cgroup.kill().ok();
         }
         for child in children() {
@@ -416,12 +417,12 @@ impl Parent {
     }
 }
 
-/// The group may be gone already; that is what is wanted.
+/// Sends a signal to the group. The group may be gone already, which is fine.
 fn signal_group(app: Pid, signal: Signal) {
     kill_process_group(app, signal).ok();
 }
 
-/// This process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
+/// Lists this process's children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
 fn children() -> Vec<Pid> {
     let own = rustix::process::getpid().as_raw_pid();
     let text = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();

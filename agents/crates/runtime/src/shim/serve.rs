@@ -1,5 +1,5 @@
-//! The shim's end of the local protocol, without a runtime: a listening socket and the few agents that ever connect.
-//! Owns framing and versions. A peer that breaks the protocol is dropped; it never stops the loop.
+//! Server of the local protocol in a shim, without an async runtime: a listening socket and a few agents as clients.
+//! Handles framing and versions. A peer that breaks the protocol is disconnected and never stops the loop.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,19 +11,18 @@ use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, shim_c
 use fairlead_wire::{LOCAL_PROTOCOL, local_protocol_accepted};
 use prost::Message;
 
-/// Orders are tiny; whatever is longer is no order.
+/// Maximum size of a request: valid ones are tiny.
 const ORDER_BYTES_MAX: usize = 64 * 1024;
-/// Agents at once: the one that goes and the one that comes.
+/// Maximum number of connected agents: the old one and its successor.
 const CLIENTS_MAX: usize = 8;
 
-/// What an agent asks for.
+/// Request of an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Tell this client how the app is.
+    /// Asks for the app's status; the number is the client.
     Status(u64),
-    /// End the app.
     Stop {
-        /// SIGTERM to SIGKILL.
+        /// Time between SIGTERM and SIGKILL.
         grace: Duration,
     },
 }
@@ -52,12 +51,12 @@ impl Server {
         Ok(Self { listener, clients: Vec::new(), next: 0 })
     }
 
-    /// What to poll: the listener, then the clients in the order that `serve` expects.
+    /// Lists what to poll: the listener, then the clients in the order that `serve` expects.
     pub(super) fn sources(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|client| client.stream.as_fd()))
     }
 
-    /// Serves those that are ready and returns their orders.
+    /// Serves clients that are ready and returns their requests.
     pub(super) fn serve(&mut self, ready: &[bool]) -> Vec<Order> {
         let mut orders = Vec::new();
         let mut index = 0;
@@ -94,7 +93,7 @@ impl Server {
         self.clients.retain_mut(|one| !one.greeted || one.send(&event).is_ok());
     }
 
-    /// Nobody needs the socket any more; the exit record tells the rest.
+    /// Removes the socket when it is not needed any more; the exit record has the rest.
     pub(super) fn close(self, path: &Path) {
         std::fs::remove_file(path).ok();
     }
@@ -151,13 +150,13 @@ impl Client {
                 orders.push(Order::Stop { grace: Duration::from_millis(stop.grace_ms.into()) });
             }
             Some(shim_command::Body::Status(_)) => orders.push(Order::Status(self.id)),
-            // A newer agent may know more orders than this shim.
+            // A newer agent may know more commands than this shim.
             None => {}
         }
         Ok(())
     }
 
-    /// Events are far smaller than a socket's buffer: a peer that doesn't read them is dropped.
+    /// Sends an event. Events are far smaller than a socket's buffer: a peer that doesn't read them is disconnected.
     fn send(&mut self, event: &ShimEvent) -> io::Result<()> {
         let length = u32::try_from(event.encoded_len()).map_err(|_| io::ErrorKind::InvalidData)?;
         let mut bytes = length.to_be_bytes().to_vec();

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Writes 24 MiB: into a folder, into /tmp, or into a file that has no name any more.
+/// Writes 24 MiB: into a folder, into /tmp, or into a file without a name.
 fn fill(how: &str) -> io::Result<std::fs::File> {
     let path = if how == "tmp" { "/tmp/uploads" } else { "uploads" };
     std::fs::create_dir_all(path)?;
@@ -36,7 +36,7 @@ async fn main() -> io::Result<ExitCode> {
         }
         "ends" => return Ok(ExitCode::SUCCESS),
         "migrate" => {
-            // One line each time it runs, in what its app keeps.
+            // Each run appends one line to a file in the app's home.
             use std::os::unix::fs::MetadataExt;
             let home = std::env::var("HOME").unwrap_or_default();
             let words = arguments.get(1..).unwrap_or_default();
@@ -48,7 +48,7 @@ async fn main() -> io::Result<ExitCode> {
             return match words.first().map(String::as_str) {
                 Some("fails") => Ok(ExitCode::from(4)),
                 Some("waits") => {
-                    // Until the test says go on.
+                    // Waits for the test's signal.
                     while !std::path::Path::new(&format!("{home}/go-on")).exists() {
                         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                     }
@@ -116,7 +116,7 @@ async fn main() -> io::Result<ExitCode> {
             serve(&listener, 200, &report).await
         }
         "checks" => {
-            // A health command listens nowhere, not on the app's port either.
+            // A health command may bind no port, not even the app's.
             let denied = binds(port.parse().unwrap_or_default()).contains("other-two=13");
             Ok(if denied { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
@@ -135,7 +135,7 @@ async fn main() -> io::Result<ExitCode> {
             serve(&listener, 200, "stubborn").await
         }
         "family" => {
-            // A grandchild in a session of its own, as daemons make it.
+            // Starts a grandchild in a session of its own, as daemons do.
             let child =
                 Command::new("/usr/bin/setsid").args(["/usr/bin/sleep", "1000"]).stdin(Stdio::null()).spawn()?;
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
@@ -213,7 +213,7 @@ async fn main() -> io::Result<ExitCode> {
                 result = serving => return result,
                 () = freezing => {}
             }
-            // Accepts by the kernel's queue, and never answers.
+            // The kernel's queue accepts; nothing ever answers.
             std::future::pending().await
         }
         "fills" => {
@@ -268,7 +268,7 @@ async fn main() -> io::Result<ExitCode> {
         }
         "socket" => {
             let path = std::env::var("FAIRLEAD_SOCKET").unwrap_or_default();
-            // Somebody else's, as far as the app's own rights reach.
+            // Links to another user's socket, as far as the app's own rights allow.
             if let Some(other) = arguments.get(1) {
                 std::os::unix::fs::symlink(other, &path)?;
                 return std::future::pending().await;
@@ -324,7 +324,7 @@ async fn main() -> io::Result<ExitCode> {
     }
 }
 
-/// Tries what an app has no business doing and tells how each attempt ended; the arguments are a file and a folder of
+/// Attempts what an app must not do, and reports the result of each attempt. The arguments are a file and a folder of
 /// others that its user could open, a process of theirs, and the name of an abstract socket of theirs.
 fn intrude(others: &[String]) -> String {
     let errno = |result: io::Result<()>| match result {
@@ -368,7 +368,7 @@ fn intrude(others: &[String]) -> String {
     format!("{} devices={disks} processes={seen} child={}", told.join(" "), errno(finds_child()))
 }
 
-/// Writes beside the code, and tries to write where the release lies on the server; tells what it found and did.
+/// Writes beside the code, and attempts to write where the release lies on the server; reports the results.
 fn leave(release: &[String]) -> io::Result<String> {
     let errno = |result: io::Result<()>| match result {
         Ok(()) => "done".to_owned(),
@@ -404,7 +404,7 @@ fn leave(release: &[String]) -> io::Result<String> {
     ))
 }
 
-/// Tries to listen where an app has no business to, and where it has; tells how each attempt ended.
+/// Attempts to listen where an app must not, and where it may; reports the result of each attempt.
 fn binds(other: u16) -> String {
     use std::net::TcpListener;
     let errno = |result: io::Result<()>| match result {
@@ -428,7 +428,7 @@ fn binds(other: u16) -> String {
     attempts.map(|(name, result)| format!("{name}={}", errno(result))).join(" ")
 }
 
-/// Listens beside others of the same user (`SO_REUSEPORT`).
+/// Shares a port with other listeners of the same user (`SO_REUSEPORT`).
 fn shared(address: String) -> io::Result<TcpListener> {
     let address: SocketAddr = address.parse().map_err(io::Error::other)?;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -446,7 +446,7 @@ fn connect_abstract(name: &str) -> io::Result<()> {
     std::os::unix::net::UnixStream::connect_addr(&address).map(drop)
 }
 
-/// Reports whether `ps` lists a process that this one started.
+/// Checks that `ps` lists a process that this one started.
 fn finds_child() -> io::Result<()> {
     let mut child = Command::new("/usr/bin/sleep").arg("1000").spawn()?;
     let listed = Command::new("/usr/bin/ps").args(["-o", "args=", "-p", &child.id().to_string()]).output();
@@ -465,7 +465,7 @@ fn call(number: i64, [first, second]: [i64; 2]) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Tells all its secrets to whoever reads its log, in every form, and returns what it has seen of them.
+/// Writes all its secrets to its log, in every form, and returns what it has seen of them.
 fn secrets() -> io::Result<String> {
     use std::os::unix::fs::MetadataExt;
     let [url, session, folder] =
@@ -492,7 +492,7 @@ fn secrets() -> io::Result<String> {
         let mut out = io::stdout();
         writeln!(out, "as it is: {value}\nin an address: {percent}\nin JSON: {json}")?;
         out.flush()?;
-        // In two writes, as a full buffer would cut it.
+        // Two writes, as a full buffer would split it.
         let (first, second) = base64.split_at(base64.len() / 2);
         write!(out, "in base64: ")?;
         for part in [first, second] {
@@ -504,7 +504,7 @@ fn secrets() -> io::Result<String> {
     Ok(format!("{url}|{session}|{file}|{mode:o}|{user}|{write}"))
 }
 
-/// Does what a path asks for, and tells what came of it.
+/// Executes the request of a path, and reports the result.
 async fn network(path: &str) -> String {
     let limit = std::time::Duration::from_secs(5);
     let words: Vec<&str> = path.trim_start_matches('/').splitn(2, '/').collect();

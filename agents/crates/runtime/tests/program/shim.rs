@@ -1,4 +1,4 @@
-//! The shim alone, as the agent's binary would run it; for the integration tests.
+//! Shim without the rest of the agent's binary, for the integration tests.
 
 use std::process::ExitCode;
 

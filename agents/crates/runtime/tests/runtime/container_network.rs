@@ -37,20 +37,20 @@ fn reaches(pid: u32, address: &str, port: u16) -> bool {
     Command::new("nsenter").args(inside).args(connect).stderr(Stdio::null()).status().unwrap().success()
 }
 
-/// The container's address on its bridge.
+/// Returns the container's address on its bridge.
 async fn address_of(loaded: &Loaded, server: &Server, status: &InstanceStatus) -> IpAddr {
     let name = format!("fairlead-{}-{}", owner(&server.folders), status.id);
     loaded.engine.container(&name).await.unwrap().unwrap().address.unwrap()
 }
 
-/// Devices of this data folder in the network of the test's own, which /sys does not show.
+/// Counts devices of this data folder in the network of the test's own, which /sys does not show.
 fn devices(server: &Server) -> usize {
     let prefix = format!(": {}", server.network.as_ref().unwrap().firewall().device_prefix());
     let listed = Command::new("ip").args(["-o", "link"]).output().unwrap().stdout;
     String::from_utf8(listed).unwrap().lines().filter(|line| line.contains(&prefix)).count()
 }
 
-/// Networks of this data folder that the engine has.
+/// Lists networks of this data folder that the engine has.
 async fn networks(loaded: &Loaded, server: &Server) -> Vec<String> {
     let prefix = format!("fairlead-{}", owner(&server.folders));
     let found = loaded.engine.api().await.unwrap().list_networks(None).await.unwrap();
@@ -78,7 +78,7 @@ fn a_container_is_asked_through_its_shim_and_denied_what_a_process_is_denied() {
         let (own, other) = (address_of(&loaded, &server, a).await, address_of(&loaded, &server, b).await);
         let other = other.to_string();
         let gateway = format!("{}.1", own.to_string().rsplit_once('.').unwrap().0);
-        // Controls: all of it answers, and only the network of the container denies it.
+        // Controls: all targets answer, and only the network of the container denies them.
         assert!(reaches(b.pid, &other, 9000));
         for (target, port) in [(SERVER, hidden.0), (SERVER, PUBLIC), (INTERNET, 80), (PRIVATE, 80), (METADATA, 80)] {
             assert!(std::net::TcpStream::connect((target, port)).is_ok(), "{target}:{port}");
@@ -97,7 +97,7 @@ fn a_container_is_asked_through_its_shim_and_denied_what_a_process_is_denied() {
         ] {
             assert_eq!((reaches(a.pid, target, port), reaches(c.pid, target, port)), (of_a, of_c), "{target}:{port}");
         }
-        // Nor is it reached at the address of its bridge, from where the server's other programs are.
+        // From the server's other programs, it is unreachable at the address of its bridge too.
         let limit = Duration::from_millis(300);
         assert!(std::net::TcpStream::connect_timeout(&SocketAddr::from((own, 9000)), limit).is_err());
 

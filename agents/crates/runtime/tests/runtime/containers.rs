@@ -1,4 +1,5 @@
-//! Instances that are containers, by a real engine in a network of the test's own, with an image of one static program.
+//! Integration tests of container instances with a real engine in a network of the test's own. The image has one static
+//! program.
 
 #[path = "../../../engine/tests/support/started.rs"]
 mod started;
@@ -52,7 +53,7 @@ impl Loaded {
         Self { engine, image }
     }
 
-    /// All that `docker inspect` shows of an instance's container.
+    /// Returns all that `docker inspect` shows of an instance's container.
     async fn inspect(
         &self,
         folders: &Folders,
@@ -63,7 +64,7 @@ impl Loaded {
     }
 }
 
-/// Notes the image where the agent's own would.
+/// Writes the image id where the agent's own implementation would.
 struct Images(String);
 
 impl PrepareRelease for Images {
@@ -81,12 +82,12 @@ impl PrepareRelease for Images {
     }
 }
 
-/// A server with an engine, both in a network of their own: a bridge and its rules are nobody else's.
+/// Runs a test with a server and an engine in a network of their own: a bridge and its rules affect no other test.
 fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + Send + 'static) {
     with_engine_and(|_| (shared(), ()), test);
 }
 
-/// A server whose containers have the networks that are given, with what is held as long as they are there.
+/// Runs a test with containers in the given networks, and holds a guard for as long as they exist.
 pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
     network: impl FnOnce(&Folders) -> (Result<OwnNetwork, String>, H) + Send + 'static,
     test: impl FnOnce(Loaded, Server) -> F + Send + 'static,
@@ -105,7 +106,7 @@ pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
             let folders = Folders::new(folder.path()).unwrap();
             folders.create().unwrap();
             let (network, held) = network(&folders);
-            // Held here: it ends with what holds it, and a test takes only the parts that it names.
+            // The engine is held here: it ends with its holder, and a test takes only the parts that it names.
             let started = StartedEngine::start().await;
             let loaded = Loaded::into(&started).await;
             let prepare = Arc::new(Images(loaded.image.clone()));
@@ -128,7 +129,7 @@ impl Server {
         self.output.view.borrow().upstreams[&key("app_a")][0].address.to_string().parse().unwrap()
     }
 
-    /// What the app has written so far.
+    /// Returns the log of the app so far.
     fn app_log(&self) -> String {
         fn read(folder: &Path, into: &mut String) {
             for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -157,7 +158,7 @@ fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
             vec![of("app_a"), of("app_b")]
         };
         let second = both.iter().find(|status| status.key == key("app_b")).unwrap();
-        // From inside its network, by a program of this machine.
+        // Connects from inside its network, by a program of this machine.
         let reaches = |address: SocketAddr| {
             let (ip, port) = (address.ip().to_string(), address.port().to_string());
             let inside = ["-n", "-t", &second.pid.to_string(), "timeout", "2"].map(str::to_owned);
@@ -173,7 +174,7 @@ fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
     });
 }
 
-/// A release of the image; no words: what the image itself starts.
+/// Describes a release of the image; without words, the image's own command runs.
 pub(super) fn image(number: u64, words: &[&str]) -> ReleaseSpec {
     ReleaseSpec {
         artifact_kind: ArtifactKind::Image,
@@ -258,7 +259,7 @@ fn a_container_has_its_secrets_and_volumes_and_its_log_shows_no_secret() {
         assert_eq!(page("/notes").await, "kept\n");
         let on_disk = server.folders.volumes().join("app_a-env_p/notes/notes");
         assert_eq!(std::fs::read_to_string(&on_disk).unwrap(), "kept\n");
-        // What could be the beginning of a secret waits a moment for the rest.
+        // A possible beginning of a secret waits a moment for the rest.
         let log = loop {
             let log = server.app_log();
             if log.contains("url is") && log.contains(" e err") {
@@ -285,7 +286,7 @@ fn the_end_of_a_container_is_told_as_that_of_a_process() {
         let first = live(image(1, &[]));
         server.desire([first.clone()]);
         let before = server.healthy(1).await.remove(0);
-        // Long enough for a loaded machine to start a container and look at it.
+        // Long enough for a loaded machine to start a container and inspect it.
         let short = Duration::from_secs(10);
         for (number, release, limit, code, words) in [
             (2, script(2, "echo it broke; exit 3"), PATIENCE, "rollout.crash_loop", "exit code 3"),
@@ -305,7 +306,7 @@ fn the_end_of_a_container_is_told_as_that_of_a_process() {
         let same = server.healthy(1).await.remove(0);
         assert_eq!((same.pid, same.restarts), (before.pid, 0), "what served was never touched");
 
-        // Its shim is killed: the container must not live on beside the one that follows.
+        // The container must not outlive its killed shim beside its successor.
         let clients = std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
             let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).into_owned();
@@ -362,7 +363,7 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
 
-        // As an agent that was killed in the middle of a start leaves it.
+        // Leaves a container as an agent that was killed during a start would.
         let orphan = fairlead_engine::ContainerOrder {
             name: format!("fairlead-{}-ins_nobody", owner(&server.folders)),
             image: loaded.image.clone(),

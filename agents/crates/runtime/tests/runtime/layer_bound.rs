@@ -3,7 +3,7 @@
 use super::*;
 
 impl Server {
-    /// Instances may write 16 MiB, which is counted all the time.
+    /// Lets instances write 16 MiB, and counts continuously.
     async fn with_small_layers(copies: bool) -> Self {
         let mut server = Self::new().await;
         let isolation = Isolation::detect(&server.folders, shared());

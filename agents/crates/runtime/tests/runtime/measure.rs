@@ -115,7 +115,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Time from the wish for an app to a healthy instance.
+/// Returns the time from a desired app to its healthy instance.
 async fn start_of_app(server: &mut Server) -> (Duration, InstanceStatus) {
     let started = Instant::now();
     server.desire([app("app_a", release(1, &["serve"]))]);
@@ -186,9 +186,9 @@ async fn many_instances_have_networks_of_their_own_and_leave_nothing() {
     while desired.len() < count {
         let portion = PORTION.min(count - desired.len());
         for _ in 0..portion {
-            // One each: the folder of a release belongs to the user of its app.
+            // One release per app: the folder of a release belongs to the user of its app.
             let mut release = release(desired.len() as u64 + 1, &["serve", "network"]);
-            // Thousands of checks a second would be load of our own making.
+            // Thousands of checks a second would distort the measurement.
             release.health.interval = (Duration::from_millis(2) * u32::try_from(count).unwrap()).max(CHECK_INTERVAL);
             desired.push(app(&format!("app_{}", desired.len()), release));
         }
@@ -214,7 +214,7 @@ async fn many_instances_have_networks_of_their_own_and_leave_nothing() {
 
     server.desire([]);
     server.until("nothing", |view| view.instances.is_empty().then_some(())).await;
-    // The kernel takes a namespace apart after its last process, in its own time.
+    // The kernel removes a namespace some time after its last process.
     let emptied = timeout(PATIENCE, async {
         while devices(&server) + routes(&server) > 0 || !namespaces().is_disjoint(&inside) {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -80,7 +80,7 @@ async fn an_app_is_reached_through_its_shim_and_reaches_no_other_app_and_no_port
     assert_eq!(ask(&a, "/").await, "network");
     assert_eq!(devices(&server), 2);
 
-    // Neither its port nor its address is anywhere on the server.
+    // Neither its port nor its address is reachable on the server.
     assert!(std::net::TcpStream::connect("127.0.0.1:3000").is_err());
     let inside = |status: &InstanceStatus| {
         let text = std::fs::read_to_string(format!("/proc/{}/net/fib_trie", status.pid)).unwrap();
@@ -99,7 +99,7 @@ async fn an_app_is_reached_through_its_shim_and_reaches_no_other_app_and_no_port
     let own = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     own.connect("192.0.2.1:9").unwrap();
     let own = own.local_addr().unwrap().ip();
-    // Control: the wall is in the app's network, not at the port.
+    // Control: the app's network denies it, not the port.
     std::net::TcpStream::connect((own, port(&private))).unwrap();
     for (target, expected) in [
         (format!("{own}:{}", port(&public)), "open"),
@@ -144,7 +144,7 @@ async fn an_app_is_served_on_the_port_that_it_listens_on() {
     for (name, arguments, port) in [
         ("app_a", vec!["network", "127.0.0.1:4567"], 4567),
         ("app_b", vec!["network", "[::1]:8080"], 8080),
-        // Below 1024 no capability is needed.
+        // Ports below 1024 need no capability.
         ("app_c", vec!["network", "0.0.0.0:80"], 80),
     ] {
         let mut spec = app(name, release(1, &arguments));

@@ -1,4 +1,4 @@
-//! Rollouts in parts with real processes: commands that run once, some instances at a time, the same release again, sleep.
+//! Integration tests of rollouts in parts: commands that run once, batches, restarts of the same release, and sleep.
 
 use fairlead_model::{Hook, Scale, Step, StepState};
 use fairlead_runtime::rollout::Load;
@@ -24,7 +24,7 @@ fn step(status: &RolloutStatus, step: Step) -> Option<StepState> {
 }
 
 impl Server {
-    /// What was logged under one step.
+    /// Returns the log of one step.
     fn log_of(&mut self, step: Step) -> String {
         let lines = std::iter::from_fn(|| self.output.log.try_recv().ok());
         lines.filter(|(_, line)| line.step == step).map(|(_, line)| line.text + "\n").collect()
@@ -51,7 +51,7 @@ async fn the_release_command_runs_once_as_the_app_and_its_output_is_in_the_log()
     let user = identities.user_for("run/app_a/env_p").unwrap();
     let user = user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
     assert!(log.contains(&format!("migrating as {user} with hello, port \"\"")), "{log}");
-    // It goes on without running anything again.
+    // A restarted agent does not run anything again.
     server.restart_agent().await;
     server.desire([rolling]);
     server.healthy(1).await;
@@ -95,7 +95,7 @@ async fn recorded_exit(server: &Server) {
     }
 }
 
-/// Returns when this number of shims is left that an agent could talk to.
+/// Returns when this number of shims is left that an agent could reach.
 async fn sockets(server: &Server, count: usize) {
     let left = || std::fs::read_dir(server.folders.run()).unwrap().count();
     while left() > count {
@@ -138,7 +138,7 @@ async fn a_release_command_outlives_the_agent_and_is_not_run_again() {
         while !migrations(&server).ends_with(&wanted) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        // The last handle goes, and the task with it.
+        // Dropping the last handle ends the task.
         server.runtime = other.runtime.clone();
         while server.output.view.changed().await.is_ok() {}
         if ends == "without an agent" {

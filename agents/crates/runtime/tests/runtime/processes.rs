@@ -30,7 +30,7 @@ fn home(server: &Server) -> PathBuf {
     server.folders.homes().join("app_a-env_p")
 }
 
-/// Of a file that an app is about to write.
+/// Returns the content of a file that an app is about to write.
 async fn content(path: &Path) -> String {
     let found = timeout(PATIENCE, async {
         loop {
@@ -65,26 +65,26 @@ async fn workers_follow_the_release_that_serves_and_outlive_the_agent() {
         assert_eq!(content(&home(&server).join(format!("works-rel_1-{pid}"))).await, "", "a worker has no port");
     }
 
-    // A roll-out that fails leaves them alone.
+    // A failed rollout leaves them alone.
     server.desire([with_candidate(first.clone(), release(2, &["crash"]), PATIENCE)]);
     assert_eq!(server.finished("dep_2").await.state, WorkState::Failed);
     server.desire([first.clone()]);
     assert_eq!(workers(&server.healthy(3).await), old);
 
-    // An agent that comes back finds them.
+    // A restarted agent adopts them.
     server.restart_agent().await;
     server.desire([first.clone()]);
     let adopted = server.healthy(3).await;
     assert_eq!(workers(&adopted), old);
     assert!(adopted.iter().all(|status| status.restarts == 0));
 
-    // One that dies is started again; the other goes on.
+    // A worker that dies is restarted; the other keeps running.
     let pid = rustix::process::Pid::from_raw(old[0].cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     server.until("the crash", |view| view.instances.iter().any(|status| status.restarts == 1).then_some(())).await;
     let again = workers(&server.healthy(3).await);
     assert!(!again.contains(&old[0]) && again.contains(&old[1]));
-    // What the killed one left, as it could not clean up.
+    // Removes what the killed one could not clean up.
     std::fs::remove_file(home(&server).join(format!("works-rel_1-{}", old[0]))).unwrap();
 
     server.desire([with_candidate(first, with_workers(3), PATIENCE)]);
@@ -150,7 +150,7 @@ async fn a_command_of_the_release_decides_when_it_is_ready_with_the_rights_of_th
     assert_eq!(failure.code, "rollout.unhealthy");
     assert!(failure.message.contains("its health command ended with 1"), "{}", failure.message);
 
-    // `-O` asks whether the file is that of the user the command runs as.
+    // `-O` tests whether the file belongs to the user that runs the command.
     std::fs::write(&ready, "").unwrap();
     if rustix::process::geteuid().is_root() {
         use std::os::unix::fs::{MetadataExt, chown};

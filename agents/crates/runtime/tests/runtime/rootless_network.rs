@@ -1,5 +1,6 @@
-//! Apps in networks of their own under an agent that is not root. As root, each test runs itself again as an ordinary user on a
-//! server whose resolver is on its loopback. A machine without `pasta`, user namespaces or /dev/net/tun fails these tests.
+//! Integration tests of apps in networks of their own under an agent without root. As root, each test runs itself again
+//! as an ordinary user on a server with its resolver on the loopback. A machine without `pasta`, user namespaces or
+//! /dev/net/tun fails these tests.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
@@ -185,7 +186,7 @@ async fn an_app_without_root_reaches_no_other_app_and_no_port_of_the_server() {
         ("169.254.169.254:80".to_owned(), "ConnectionRefused"),
     ];
     for address in &own {
-        // Control: the wall is in the app's network, not at the port.
+        // Control: the app's network denies it, not the port.
         std::net::TcpStream::connect((*address, port(&private))).unwrap();
         // Control: the same address passes with another port.
         targets.push((SocketAddr::new(*address, port(&public)).to_string(), "open"));
@@ -219,7 +220,7 @@ async fn an_app_without_root_reaches_no_other_app_and_no_port_of_the_server() {
     let target = format!("/udp/{}:{}", own[0], asked.local_addr().unwrap().port());
     let (answer, is_taken) = tokio::join!(ask(&a, &target), answering);
     assert_eq!(answer, "answer");
-    // Weaknesses that the server's page admits.
+    // Weaknesses that the server's page lists.
     let sockets = ask(&a, &format!("/read/proc/{}/net/tcp6", std::process::id())).await;
     let is_listed = sockets.contains(&format!(":{:04X} ", port(&private)));
     let network = AppNetwork::Rootless(server.rootless.clone().unwrap());
@@ -232,7 +233,7 @@ async fn an_app_without_root_reaches_no_other_app_and_no_port_of_the_server() {
     ask(&a, &format!("/udp/{}:{}", own[0], denied.local_addr().unwrap().port())).await;
     assert!(denied.recv(&mut [0; 64]).is_err(), "nothing comes to other UDP ports");
 
-    // Each shim hands sockets of its network to the agent's user, who the app is too.
+    // Each shim hands sockets of its network to the agent's user, and the app has the same user.
     let UpstreamAddress::Namespace { handover, .. } = &b else { panic!("{b:?}") };
     std::os::unix::net::UnixStream::connect(handover).unwrap();
     assert!(off.contains("Builds can connect to apps"), "{off}");
@@ -247,7 +248,7 @@ async fn an_app_without_root_reaches_no_other_app_and_no_port_of_the_server() {
     }
     assert!(status.contains("NoNewPrivs:\t1\n"), "{status}");
 
-    // It listens on all addresses of the server, and on those to come.
+    // It listens on all addresses of the server, including future ones.
     if std::env::var(FOLDER).is_ok() {
         let wish = Path::new(&std::env::var(FOLDER).unwrap()).join(WISH);
         std::fs::write(&wish, "").unwrap();
@@ -317,7 +318,7 @@ async fn nothing_of_a_network_without_root_outlives_its_instance() {
         }
     };
 
-    // Control: pasta is what connects the app.
+    // Control: pasta connects the app.
     kill(process(&first, PASTA));
     let again = async {
         while tree(parent(first.pid)).iter().filter(|(_, name)| name.starts_with(PASTA)).count() == 0 {

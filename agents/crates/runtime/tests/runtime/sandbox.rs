@@ -1,4 +1,5 @@
-//! What an app that means harm gets away with: the same attempts by an app of the agent, and by a bare process of the same rights.
+//! Integration tests of the sandbox: a malicious app of the agent and a bare process with the same rights attempt the
+//! same.
 
 use std::collections::BTreeMap;
 use std::os::linux::net::SocketAddrExt;

@@ -1,4 +1,4 @@
-//! Apps with secrets, which the control plane's own library has sealed (the contract's fixture).
+//! Integration tests of apps with secrets, which the control plane's own library has sealed (the contract's fixture).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ fn fixture() -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The fixture's key.
+/// Returns the key of the contract's fixture.
 pub(crate) fn sealing_key() -> SealingKey {
     SealingKey::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap()
 }
@@ -34,7 +34,7 @@ pub(crate) fn value(name: &str) -> String {
     found["value"].as_str().unwrap().to_owned()
 }
 
-/// What must be seen nowhere: the values, and the lines of the one that has several.
+/// Returns texts that must appear nowhere: the values, and the lines of the one with several lines.
 fn planted() -> Vec<String> {
     let file = value("TLS_KEY");
     let lines = file.lines().map(str::to_owned);
@@ -48,7 +48,7 @@ fn assert_none(place: &str, text: &[u8]) {
     }
 }
 
-/// Every file below a folder; what only the kernel or a process holds is no file here.
+/// Searches every file below a folder; what only the kernel or a process holds is no file here.
 pub(crate) fn search(folder: &Path) -> usize {
     let mut searched = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -75,7 +75,7 @@ async fn an_app_has_its_secrets_and_nothing_else_on_the_server_shows_them() {
     }
     let mut server = Server::new().await;
     let mut release = with_secrets(1, &["secrets"], "sealed");
-    // It joins the instance's view of the files, and must find none there.
+    // It joins the instance's view of the files, and must find no secrets there.
     release.health.command = [env!("CARGO_BIN_EXE_fairlead-test-app"), "checks-secrets"].map(str::to_owned).into();
     server.desire([live(release)]);
     let first = server.healthy(1).await.remove(0);
@@ -89,12 +89,12 @@ async fn an_app_has_its_secrets_and_nothing_else_on_the_server_shows_them() {
     for place in [format!("{shim}/cmdline"), format!("{shim}/environ"), format!("{}/cmdline", first.pid)] {
         assert_none(&place, &std::fs::read(format!("/proc/{place}")).unwrap());
     }
-    // A new agent adopts it; what was only sealed anew restarts nothing.
+    // A new agent adopts it; secrets that were only sealed again restart nothing.
     server.restart_agent().await;
     server.desire([live(with_secrets(1, &["secrets"], "sealedAnew"))]);
     let after = server.healthy(1).await.remove(0);
     assert_eq!((&after.id, after.pid), (&first.id, first.pid));
-    // Whoever starts it again opens them again, also while the control plane can't seal them.
+    // A restart opens them again, even while the control plane can't seal them.
     let held_back = SealedSecrets { sealed: vec![0], version: "v1".into() };
     server.desire([live(ReleaseSpec { secrets: Some(held_back), ..with_secrets(1, &["secrets"], "sealed") })]);
     rustix::process::kill_process(

@@ -1,5 +1,5 @@
-//! Programs that take an app's port where apps share the server's network. Each attack comes with what shows that it works
-//! where nothing checks who listens.
+//! Integration tests of programs that take an app's port where apps share the server's network. A control shows that
+//! each attack works where nothing checks the listener.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -44,7 +44,7 @@ fn upstream(view: &View) -> Option<UpstreamAddress> {
     view.upstreams.get(&key("app_a"))?.first().map(|upstream| upstream.address.clone())
 }
 
-/// Asks one address, as a client without any check would.
+/// Sends a request to one address, as a client without any check would.
 async fn asked(address: SocketAddr) -> String {
     get(address).await
 }
@@ -129,7 +129,7 @@ async fn an_app_on_a_port_of_its_own_choice_fails_at_once() {
     let serving = server.healthy(1).await.remove(0);
     let fixed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port() / 3 + 1024;
     server.desire([with_candidate(old, release(2, &["fixed-port", &fixed.to_string()]), PATIENCE * 2)]);
-    // Far sooner than its time is over, or this test would end before it.
+    // The failure comes long before the timeout, or this test would end before it.
     let failure = server.finished("dep_2").await.failure.unwrap();
     assert_eq!(failure.code, "rollout.wrong_port", "{}", failure.message);
     assert!(failure.message.contains("process.env.PORT"), "{}", failure.message);

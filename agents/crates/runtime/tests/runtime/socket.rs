@@ -1,4 +1,4 @@
-//! Apps that listen on a Unix socket instead of a port.
+//! Integration tests of apps that listen on a Unix socket instead of a port.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ async fn an_app_on_a_socket_is_healthy_there_survives_the_agent_and_a_crash_and_
     assert_eq!(server.healthy(1).await.remove(0).pid, first.pid);
     assert_eq!(socket(&server), (path.clone(), owner));
 
-    // A killed app leaves its socket behind, where the next one wants its own.
+    // A killed app leaves its socket behind, at the path of its successor's socket.
     let pid = rustix::process::Pid::from_raw(first.pid.cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     server.until("the crash", |view| view.instances.iter().any(|status| status.restarts == 1).then_some(())).await;
@@ -72,7 +72,7 @@ async fn an_app_on_a_socket_is_healthy_there_survives_the_agent_and_a_crash_and_
 #[tokio::test]
 async fn a_link_to_somebody_elses_socket_is_never_taken_for_the_apps_own() {
     if !rustix::process::geteuid().is_root() {
-        // Apps have users of their own only under root; else there is no somebody else.
+        // Apps have users of their own only under root; without it, no other user exists for this test.
         return;
     }
     let mut server = Server::new().await;

@@ -1,10 +1,11 @@
-//! Root file system of an instance: its release at `/app` with a layer of its own, and the release as it was built.
+//! Integration tests of an instance's root file system: its release at `/app` with a layer of its own, and the release
+//! as it was built.
 
 use std::fs;
 
 use super::*;
 
-/// A release of some files, as `unpack` leaves it.
+/// Makes a release of some files, as `unpack` leaves it.
 struct Files;
 
 impl PrepareRelease for Files {
@@ -37,7 +38,7 @@ impl Server {
     }
 }
 
-/// Every path below a folder with its text, mode and owner.
+/// Lists every path below a folder with its text, mode and owner.
 fn tree(folder: &Path) -> Vec<(PathBuf, u32, u32, Option<String>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -93,7 +94,7 @@ async fn writes_beside_its_code(copies: bool) {
     assert_eq!(tree(&folder), built);
     assert_eq!(built.iter().filter(|entry| entry.3.as_deref() == Some("built")).count(), 2);
 
-    // The agent comes back: instances keep their layers.
+    // Instances keep their layers over an agent restart.
     let isolation = Isolation::detect(&server.folders, shared());
     let isolation = if copies { isolation.with_copies() } else { isolation };
     (server.runtime, server.output) = start_isolated(&server.folders, isolation, Arc::new(Files)).await;
@@ -127,7 +128,7 @@ async fn a_rollback_and_a_restart_find_the_release_as_it_was_built() {
     }
     let mut server = Server::with_files(false).await;
     for number in [1, 2, 1] {
-        // Each of them changes and removes files, and would fail if one had done so before.
+        // Each of them changes and removes files, and would fail if an earlier one had done so in the release.
         server.desire([live(release(number, &["leaves"]))]);
         let expected = format!("rel_{number}");
         let status = server
