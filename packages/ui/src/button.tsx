@@ -1,4 +1,4 @@
-// Buttons and links that look like buttons. One accent button a view: it is the one thing to do.
+// Buttons, and links that look like buttons. At most one accent button per view: the main action.
 import type { ComponentProps, ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 import { Spinner } from './spinner.tsx';
@@ -20,7 +20,7 @@ const SIZE: Record<ButtonSize, string> = {
   large: 'h-10 px-4 text-base gap-2',
 };
 
-/** The look alone, for links of any router. */
+/** Returns the button's classes, for links of any router. */
 export function buttonClass(variant: ButtonVariant = 'plain', size: ButtonSize = 'medium', extra?: string): string {
   return cn(
     'inline-flex shrink-0 select-none items-center justify-center whitespace-nowrap rounded-control transition-colors duration-120',
@@ -34,7 +34,7 @@ export function buttonClass(variant: ButtonVariant = 'plain', size: ButtonSize =
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly variant?: ButtonVariant;
   readonly size?: ButtonSize;
-  /** Work is under way: the button keeps its width, shows a spinner and refuses a second press. */
+  /** True while the action runs: the button keeps its width, shows a spinner and ignores presses. */
   readonly pending?: boolean;
   readonly icon?: ReactNode;
 }
@@ -69,7 +69,7 @@ export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'aria-la
   readonly size?: 'small' | 'medium';
 }
 
-/** A button whose name is not on the screen: `label` is what a screen reader says and what a hover shows. */
+/** Button with an icon only: `label` is its accessible name and its tooltip. */
 export function IconButton({ label, size = 'medium', className, children, type = 'button', ...rest }: IconButtonProps) {
   return (
     <button

@@ -1,4 +1,4 @@
-// A surface that holds one thing, with an optional title row.
+// Card with an optional title row.
 import type { ComponentProps, ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 
@@ -25,7 +25,7 @@ export function CardHeader({ title, detail, action, className, level = 2 }: Card
   );
 }
 
-/** Facts as pairs: a term and what it is. */
+/** List of terms with their values. */
 export function Facts({ items, className }: { readonly items: readonly Fact[]; readonly className?: string }) {
   return (
     <dl className={cn('grid gap-x-6 gap-y-3', className)}>

@@ -1,5 +1,5 @@
 'use client';
-// The command palette's parts. Loaded only when it is opened. What it can do is the caller's.
+// Parts of the command palette, loaded when it opens. The caller supplies the commands.
 import { Command } from 'cmdk';
 import { type ReactNode, useEffect, useRef } from 'react';
 
@@ -19,7 +19,7 @@ export function CommandDialog({ open, onClose, query, onQueryChange, placeholder
     if (element === null) return;
     if (open && !element.open) {
       element.showModal();
-      // The dialog would focus the first thing that can be, which is not the field.
+      // The dialog would focus its first focusable element, which is not the field.
       element.querySelector('input')?.focus();
     }
     if (!open && element.open) element.close();
@@ -66,7 +66,7 @@ export function CommandGroup({ heading, children }: { readonly heading: string; 
 }
 
 export interface CommandItemProps {
-  /** Unique; what is typed is compared with it and with the keywords. */
+  /** Unique value; the search matches it and the keywords. */
   readonly value: string;
   readonly keywords?: string[];
   readonly icon?: ReactNode;

@@ -1,10 +1,10 @@
 'use client';
-// Copies a text, and says so where the hand already is.
+// Button that copies a text and confirms it in place.
 import { useEffect, useState } from 'react';
 import { IconButton } from './button.tsx';
 
 export interface CopyButtonProps {
-  /** A long text is only put together when it is asked for. */
+  /** Text to copy; a function builds a long one on demand. */
   readonly value: string | (() => string);
   readonly label?: string;
   readonly size?: 'small' | 'medium';

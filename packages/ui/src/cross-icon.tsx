@@ -1,4 +1,4 @@
-// The sign that closes.
+// Icon of close buttons.
 export function CrossIcon({ size = 16 }: { readonly size?: number }) {
   return (
     <svg

@@ -2,7 +2,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import { Dialog } from './dialog.tsx';
 
-test('a held dialog has no cross that would close it', () => {
+test('a held dialog has no close button', () => {
   const render = (held: boolean) =>
     renderToStaticMarkup(
       <Dialog open onClose={() => undefined} title="Codes" held={held}>

@@ -1,5 +1,5 @@
 'use client';
-// A modal on the browser's own <dialog>: focus stays inside, Escape closes, and focus returns to where it was.
+// Modal on the browser's own <dialog>: traps focus, closes on Escape, and restores focus at the end.
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { CrossIcon } from './cross-icon.tsx';
@@ -13,7 +13,7 @@ export interface DialogProps {
   readonly children: ReactNode;
   readonly footer?: ReactNode;
   readonly wide?: boolean;
-  /** Only its own buttons close it: no Escape, no click outside and no cross. */
+  /** True if only its own buttons close it: no Escape, no click outside and no close button. */
   readonly held?: boolean;
 }
 
@@ -42,7 +42,7 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       onKeyDown={(event) => {
         // Shortcuts of the page must not fire through the modal.
         event.stopPropagation();
-        // A browser lets a page refuse `cancel` only once: the second Escape would close.
+        // A browser lets a page cancel `cancel` only once: the second Escape would close the dialog.
         if (held && event.key === 'Escape') event.preventDefault();
       }}
       className={cn(
@@ -65,7 +65,7 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
               {footer}
             </footer>
           ) : null}
-          {/* Last in order: the first thing focused is what the dialog is about. */}
+          {/* Last in DOM order: initial focus belongs to the dialog's content. */}
           {held ? null : (
             <IconButton label="Close" onClick={onClose} className="absolute top-3 right-3">
               <CrossIcon />

@@ -1,4 +1,4 @@
-// What stands where nothing is yet: what will be here, and the one step that brings it.
+// Placeholder of an empty list: explains what will appear, with the action that creates it.
 import type { ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 
@@ -7,7 +7,7 @@ export interface EmptyStateProps {
   readonly title: string;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
-  /** 1 when it is all that the page has. */
+  /** Heading level; 1 if it is the only content of the page. */
   readonly level?: 1 | 2;
   readonly className?: string;
 }

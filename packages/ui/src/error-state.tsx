@@ -1,5 +1,5 @@
 'use client';
-// What stands where something failed: what happened, a way to try again, and the id to quote.
+// Error placeholder: the message, a retry button, and an error id to quote.
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { cn } from './lib/class-names.ts';
@@ -7,7 +7,7 @@ import { cn } from './lib/class-names.ts';
 export interface ErrorStateProps {
   readonly title?: string;
   readonly message: string;
-  /** What the log of the control plane has this failure under. */
+  /** Error id in the control plane's log. */
   readonly errorId?: string | undefined;
   readonly onRetry?: (() => void) | undefined;
   readonly className?: string;
@@ -33,7 +33,7 @@ export function ErrorState({ title = "This didn't load", message, errorId, onRet
   );
 }
 
-/** One line inside a form or a dialog. */
+/** One-line error inside a form or a dialog. */
 export function ErrorNote({ children, className }: { readonly children: string; readonly className?: string }) {
   return (
     <p role="alert" className={cn('rounded-control bg-bad-wash px-3 py-2 text-bad-text', className)}>

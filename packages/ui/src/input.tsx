@@ -1,9 +1,9 @@
-// Form controls and the field around them: a label above, a hint or an error below, tied together for screen readers.
+// Form controls, and the field around them with label, hint and error, linked for screen readers.
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from './lib/class-names.ts';
 
 const CONTROL =
-  // Phones zoom into fields whose text is smaller than 16 pixels.
+  // Phones zoom into fields with text smaller than 16 pixels.
   'w-full rounded-control border max-sm:text-lg border-line-control bg-surface text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
   'hover:border-ink-faint disabled:cursor-not-allowed disabled:opacity-60 aria-invalid:border-bad';
 
@@ -61,7 +61,7 @@ export interface FieldProps {
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
   readonly className?: string;
-  /** Draws the control with the ids that tie it to its label and to its message. */
+  /** Renders the control with the ids that link it to its label and its message. */
   readonly children: (control: {
     id: string;
     'aria-describedby': string | undefined;

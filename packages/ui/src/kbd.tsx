@@ -1,4 +1,4 @@
-// A key to press, as it stands on the keyboard.
+// Keyboard key, such as ⌘K.
 import type { ReactNode } from 'react';
 
 export function Kbd({ children }: { readonly children: ReactNode }) {

@@ -1,4 +1,4 @@
-// One row of a log: a line with its number, or the title of a group. Each is exactly LOG_ROW_PX high.
+// Row of a log: a line with its number, or the title of a group. Invariant: each is exactly LOG_ROW_PX high.
 import { cn } from './lib/class-names.ts';
 import { type LogRow, type LogViewLine, splitMatches } from './lib/log-rows.ts';
 
@@ -43,7 +43,7 @@ export function LineRow({ index, line, query, marked, from, to, onLink }: LineRo
           {index + 1}
         </a>
       ) : (
-        // The number stands once, beside the first row of its line.
+        // Only the first row of a line shows its number.
         <span className="w-14 shrink-0" />
       )}
       <span className={TONE[line.tone]}>

@@ -1,5 +1,5 @@
 'use client';
-// Above a log: search with a count and a walk through the matches, and the whole text to copy or to keep.
+// Toolbar of a log: search with count and navigation, copy and download.
 import { IconButton } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
 import type { LogViewLine } from './lib/log-rows.ts';

@@ -1,6 +1,6 @@
 'use client';
-// A log that may grow to tens of thousands of lines: only what is near the viewport is in the page.
-// It follows the end until the reader scrolls up; searching, folding and links to a line never wait for the rest.
+// Virtualized log view for tens of thousands of lines: renders only rows near the viewport. Follows the end until the
+// reader scrolls up.
 import { useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { cn } from './lib/class-names.ts';
 import { findMatches, type LogViewLine, layoutRows, lineOfHash, rowOfLine, visibleWindow } from './lib/log-rows.ts';
@@ -9,10 +9,10 @@ import { LogToolbar } from './log-toolbar.tsx';
 
 export interface LogViewProps {
   readonly lines: readonly LogViewLine[];
-  /** More is to come: keeps the end in sight and says so. */
+  /** True while more lines may arrive: follows the end and says so. */
   readonly live: boolean;
   readonly groupTitle: (group: string) => string;
-  /** Groups that start folded; the reader may open them. */
+  /** Groups that are folded at first; the reader can unfold them. */
   readonly initiallyFolded?: readonly string[];
   readonly emptyText: string;
   readonly fileName: string;
@@ -20,9 +20,9 @@ export interface LogViewProps {
 }
 
 const NEAR_END_PX = 32;
-/** The numbers at the left and the room at the right, as log-row.tsx draws them. */
+/** Width in pixels of the line numbers at the left and the padding at the right, as in log-row.tsx. */
 const MARGINS_PX = 56 + 16;
-/** Until the width is known. */
+/** Number of columns until the width is measured. */
 const COLUMNS_FIRST = 100;
 const RULER_CHARACTERS = 100;
 
@@ -38,7 +38,7 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
 
   const searched = useDeferredValue(query);
   const matches = useMemo(() => findMatches(lines, searched), [lines, searched]);
-  // A search looks into folded groups too: what it found must be visible.
+  // A search unfolds all groups, because its matches must be visible.
   const rows = useMemo(
     () => layoutRows(lines, searched.trim() === '' ? folded : new Set(), view.columns),
     [lines, folded, searched, view.columns],
@@ -77,7 +77,7 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
   }, []);
 
   const target = current ?? linked;
-  // Lines come in batches: the row of a linked line is only known once it is there.
+  // Lines arrive in batches: the row of a linked line is unknown until it has arrived.
   const targetRow = target === null || target === undefined ? -1 : rowOfLine(rows, target);
   useLayoutEffect(() => {
     const element = scroller.current;

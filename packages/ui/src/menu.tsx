@@ -1,8 +1,8 @@
 'use client';
-// A menu that a button opens. On the browser's popover: it lies above everything, and Escape or a press outside closes it.
+// Menu button on the browser's popover: shown above everything, and closed by Escape or a press outside.
 import { createContext, type KeyboardEvent, type ReactNode, useContext, useId, useRef, useState } from 'react';
 import { cn } from './lib/class-names.ts';
-import { placeBeside } from './lib/place.ts';
+import { popoverPosition } from './lib/popover-position.ts';
 
 interface MenuHandle {
   readonly close: () => void;
@@ -10,7 +10,7 @@ interface MenuHandle {
 const MenuContext = createContext<MenuHandle>({ close: () => undefined });
 
 export interface MenuProps {
-  /** Draws the button; spread `trigger` over it. */
+  /** Renders the button; spread `trigger` over it. */
   readonly trigger: (trigger: MenuTrigger) => ReactNode;
   readonly label: string;
   readonly align?: 'start' | 'end';
@@ -37,9 +37,9 @@ export function Menu({ trigger, label, align = 'end', children }: MenuProps) {
     if (box === null || button === null) return;
     box.showPopover();
     const viewport = { width: window.innerWidth, height: window.innerHeight };
-    const place = placeBeside(button.getBoundingClientRect(), box.getBoundingClientRect(), viewport, align);
-    box.style.left = `${place.left}px`;
-    box.style.top = `${place.top}px`;
+    const position = popoverPosition(button.getBoundingClientRect(), box.getBoundingClientRect(), viewport, align);
+    box.style.left = `${position.left}px`;
+    box.style.top = `${position.top}px`;
     items(box)[0]?.focus();
   };
   const close = () => {

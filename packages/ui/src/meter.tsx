@@ -1,12 +1,12 @@
-// A small gauge: how much of something is used, with the word and the figure beside the bar.
+// Gauge of a used share, with label and figure beside the bar.
 import { cn } from './lib/class-names.ts';
 
 export interface MeterProps {
   readonly label: string;
-  /** From 0 to 1; null when nothing was measured yet. */
+  /** Used share from 0 to 1; null when nothing was measured yet. */
   readonly share: number | null;
   readonly text: string;
-  /** From this share on it is drawn as a warning. */
+  /** Share from which the gauge is a warning. */
   readonly warnAbove?: number;
   readonly className?: string;
 }
@@ -23,7 +23,7 @@ export function Meter({ label, share, text, warnAbove = 0.9, className }: MeterP
           {text}
         </span>
       </div>
-      {/* The figure above says it in words; the bar is for the eye. */}
+      {/* The text above has the figure for screen readers; the bar is visual only. */}
       <div aria-hidden="true" className="mt-1.5 h-1 overflow-hidden rounded-full bg-line">
         <div
           className={cn('h-full rounded-full transition-[width] duration-180', warns ? 'bg-warn' : 'bg-series-teal')}

@@ -1,4 +1,4 @@
-// The head of a page: where we are, what this is and how it is, the one thing to do, the rest.
+// Header of a page: breadcrumb, title and state, main action, other actions.
 import type { ReactNode } from 'react';
 
 export interface PageHeaderProps {

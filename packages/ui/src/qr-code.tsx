@@ -1,10 +1,10 @@
-// A QR code, drawn here and now: what is in it goes to nobody. Always dark on light, because cameras expect that.
+// QR code, rendered locally: its content is sent to no service. Always dark on light, because cameras expect that.
 import { encode } from 'uqr';
 import { cn } from './lib/class-names.ts';
 
 export interface QrCodeProps {
   readonly value: string;
-  /** What a screen reader says in its place. */
+  /** Text alternative for screen readers. */
   readonly label: string;
   readonly className?: string;
 }
@@ -27,7 +27,7 @@ export function QrCode({ value, label, className }: QrCodeProps) {
   );
 }
 
-/** One rectangle a run of dark modules. */
+/** Returns an SVG path with one rectangle for each run of dark modules. */
 function pathOf(rows: readonly (readonly boolean[])[]): string {
   return rows
     .flatMap((row, y) =>

@@ -1,12 +1,12 @@
 'use client';
-// Times as people think of them; the exact one is in the title. And durations that count while something runs.
+// Relative times with the exact time in the title, and durations that count while something runs.
 import { useNow } from './lib/clock.ts';
 import { formatAbsolute, formatAgo, formatDuration } from './lib/format.ts';
 
 export function RelativeTime({ at, className }: { readonly at: Date; readonly className?: string }) {
   const now = useNow();
   return (
-    // The server writes it a moment before the browser does: the texts may differ by a second.
+    // The server renders a moment before the browser: the texts may differ by a second.
     <time dateTime={at.toISOString()} title={formatAbsolute(at)} className={className} suppressHydrationWarning>
       {formatAgo(at, now)}
     </time>

@@ -1,4 +1,4 @@
-// A live figure whose digits roll to their new value. Each digit keeps its column, so nothing beside it moves.
+// Live figure with digits that roll to their new value. Each digit keeps its column, so nothing beside it moves.
 import { cn } from './lib/class-names.ts';
 
 const DIGITS = [...'0123456789'];
@@ -10,7 +10,7 @@ export function RollingNumber({ text, className }: { readonly text: string; read
       <span className="sr-only">{text}</span>
       <span aria-hidden="true" className="inline-flex whitespace-pre">
         {characters.map((character, index) => {
-          // Counted from the end: units stay units when the number grows by a digit.
+          // Count from the right: the units digit keeps its key when the number grows by a digit.
           const place = characters.length - index;
           const digit = DIGITS.indexOf(character);
           return digit === -1 ? (

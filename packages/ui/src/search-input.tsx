@@ -1,5 +1,5 @@
 'use client';
-// The search of a list. `/` focuses the one on the page; Escape empties it, then leaves it.
+// Search field of a list. `/` focuses the one on the page; Escape clears it, then leaves it.
 import { type ComponentProps, useRef } from 'react';
 import { Kbd } from './kbd.tsx';
 import { cn } from './lib/class-names.ts';

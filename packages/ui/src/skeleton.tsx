@@ -1,11 +1,11 @@
-// The ghost of what comes, in its exact height, so that nothing jumps when it arrives.
+// Skeletons of content that is loading, in its exact height, so that the layout does not shift.
 import { cn } from './lib/class-names.ts';
 
 export function Skeleton({ className }: { readonly className?: string }) {
   return <span aria-hidden="true" className={cn('block animate-shimmer rounded-control bg-sunken', className)} />;
 }
 
-/** Rows of a table: 48 pixels each, as table.tsx draws them. */
+/** Rows of a table: 48 pixels each, as in table.tsx. */
 export function SkeletonRows({ rows }: { readonly rows: number }) {
   return (
     <div role="status" aria-label="Loading">

@@ -1,9 +1,9 @@
-// A word-sized chart without axes: the shape of the last half hour. Plain SVG, so it is in the page before any script.
+// Sparkline: a word-sized chart without axes. Plain SVG, so the server can render it.
 import { sparklinePaths } from './charts/prepare/sparkline.ts';
 
 export interface SparklineProps {
   readonly values: readonly number[];
-  /** Read aloud instead of the drawing. */
+  /** Text alternative for screen readers. */
   readonly label: string;
   readonly width?: number;
   readonly height?: number;

@@ -1,4 +1,4 @@
-// The sign of work under way. It never says for how long.
+// Spinner of indefinite progress.
 export function Spinner({ size = 14 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 16 16" fill="none" className="animate-spin" aria-hidden="true">

@@ -1,4 +1,4 @@
-// The state of a thing: a shape and a word, and only then a colour, so that nobody needs to see the colour.
+// State label with a shape, a word and a colour. Invariant: readable without the colour.
 import type { ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 
@@ -39,7 +39,7 @@ export interface StateProps {
   readonly className?: string;
 }
 
-/** In a header or a card: the state on its wash. */
+/** State with a tinted background, for headers and cards. */
 export function StatePill({ tone, shape, children, className }: StateProps) {
   return (
     <span
@@ -56,7 +56,7 @@ export function StatePill({ tone, shape, children, className }: StateProps) {
   );
 }
 
-/** In a table: the same without the wash, so that a column of them stays quiet. */
+/** State without a background, for table columns. */
 export function StateText({ tone, shape, children, className }: StateProps) {
   return (
     <span className={cn('inline-flex items-center gap-1.5 whitespace-nowrap text-sm', TEXT[tone], className)}>

@@ -1,5 +1,5 @@
 'use client';
-// A vertical line of steps that fills as they are done: deployments, the first run, enrolment.
+// Vertical list of steps with progress: deployments, the first run, enrolment.
 import type { ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 import { Elapsed } from './relative-time.tsx';

@@ -1,10 +1,10 @@
 'use client';
-// Tables whose whole row is one link. Arrow keys walk the rows, Home and End jump, Enter follows the link.
+// Tables with rows that are links. Arrow keys move between rows, Home and End jump, Enter opens the link.
 import type { ComponentProps, KeyboardEvent } from 'react';
 import { cn } from './lib/class-names.ts';
 
 export interface TableProps extends ComponentProps<'table'> {
-  /** Names the table when it has more columns than a phone has room: it then scrolls, by keyboard too. */
+  /** Accessible name of a table that scrolls on phones, also by keyboard. */
   readonly scrollLabel?: string;
 }
 
@@ -32,7 +32,7 @@ export function TableHead({ children }: { readonly children: ComponentProps<'tr'
 }
 
 export interface CellProps extends Omit<ComponentProps<'td'>, 'align'> {
-  /** Numbers line up at the right, in figures of one width. */
+  /** True to align figures at the right, with digits of equal width. */
   readonly numeric?: boolean;
 }
 
@@ -76,7 +76,7 @@ export function Cell({ numeric = false, className, ...rest }: CellProps) {
   );
 }
 
-/** Put on the row's link: its target is stretched over the row, so that the whole row can be pressed. */
+/** Props for a row's link: they stretch its target over the row, so that the whole row can be pressed. */
 export const rowLink = {
   'data-row-link': '',
   className:

@@ -1,5 +1,5 @@
 'use client';
-// Tabs between siblings of one object (links, because each is a page) and a switch between views of one chart.
+// Tabs between pages of one object (as links), and a switch between views of one chart.
 import type { ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 
@@ -11,7 +11,7 @@ export function TabBar({ label, children }: { readonly label: string; readonly c
   );
 }
 
-/** The look of one tab; its link carries `aria-current="page"` when it is the open one. */
+/** Returns the classes of a tab; the link of the open one has `aria-current="page"`. */
 export function tabClass(active: boolean): string {
   return cn(
     'relative flex h-10 shrink-0 items-center gap-2 rounded-control px-3 transition-colors duration-120 focus-visible:-outline-offset-2',

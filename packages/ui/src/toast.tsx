@@ -1,5 +1,5 @@
 'use client';
-// Short messages about what just happened, at the foot of the page. An action (Undo, View) may ride along.
+// Toasts at the bottom of the page: short messages with an optional action (Undo, View).
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import { IconButton } from './button.tsx';
 import { CrossIcon } from './cross-icon.tsx';

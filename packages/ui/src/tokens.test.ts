@@ -1,4 +1,5 @@
-// The promise of the palette: text reads at 4.5:1 and graphics at 3:1, in light and in dark. Read from the tokens themselves.
+// Contrast tests of the design tokens, read from styles.css: text has 4.5:1 and graphics have 3:1, in light and in
+// dark.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
@@ -24,25 +25,25 @@ describe.each([
   ['light', 0],
   ['dark', 1],
 ])('%s', (_name, side) => {
-  test.each(TEXTS)('%s can be read on every ground', (name) => {
+  test.each(TEXTS)('%s is readable on every background', (name) => {
     for (const ground of GROUNDS) {
       expect(contrast(token(name, side), token(ground, side)), `${name} on ${ground}`).toBeGreaterThanOrEqual(4.5);
     }
   });
 
-  test.each(['accent', 'ok', 'warn', 'bad'])('%s-text can be read on its own wash', (name) => {
+  test.each(['accent', 'ok', 'warn', 'bad'])('%s-text is readable on its own wash', (name) => {
     const wash = token(`${name}-wash`, side);
     const ground = blend(wash, token('surface', side));
     expect(contrast(token(`${name}-text`, side), ground)).toBeGreaterThanOrEqual(4.5);
   });
 
-  test('the words on a filled button can be read', () => {
+  test('the text of a filled button is readable', () => {
     expect(contrast(token('accent-ink', side), token('accent', side))).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token('accent-ink', side), token('accent-hover', side))).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token('bad-ink', side), token('bad', side))).toBeGreaterThanOrEqual(4.5);
   });
 
-  test.each(GRAPHICS)('%s can be seen on cards and on the page', (name) => {
+  test.each(GRAPHICS)('%s is visible on cards and on the page', (name) => {
     for (const ground of ['canvas', 'surface']) {
       expect(contrast(token(name, side), token(ground, side)), `${name} on ${ground}`).toBeGreaterThanOrEqual(3);
     }
@@ -50,7 +51,7 @@ describe.each([
 });
 
 interface Rgb {
-  /** Linear light, 0 to 1. */
+  /** Linear light from 0 to 1. */
   readonly rgb: readonly [number, number, number];
   readonly alpha: number;
 }
@@ -63,7 +64,10 @@ function token(name: string, side: number): Rgb {
   return { rgb: oklchToLinear(lightness, chroma, hue), alpha };
 }
 
-/** https://www.w3.org/TR/css-color-4/#color-conversion-code, with out-of-gamut channels clipped as screens do. */
+/**
+ * Converts OKLCH to linear sRGB (https://www.w3.org/TR/css-color-4/#color-conversion-code); clips out-of-gamut channels
+ * as screens do.
+ */
 function oklchToLinear(lightness: number, chroma: number, hue: number): [number, number, number] {
   const angle = (hue * Math.PI) / 180;
   const [a, b] = [chroma * Math.cos(angle), chroma * Math.sin(angle)];
@@ -78,7 +82,7 @@ function oklchToLinear(lightness: number, chroma: number, hue: number): [number,
   ];
 }
 
-/** Browsers blend in encoded sRGB. */
+/** Blends in encoded sRGB, as browsers do. */
 function blend(over: Rgb, under: Rgb): Rgb {
   const mix = (top: number, bottom: number) => decode(encode(top) * over.alpha + encode(bottom) * (1 - over.alpha));
   return {
@@ -95,7 +99,7 @@ function decode(value: number): number {
   return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 }
 
-/** https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
+/** Computes the contrast ratio (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio). */
 function contrast(one: Rgb, other: Rgb): number {
   const luminance = ({ rgb }: Rgb) => 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2];
   const [high, low] = [luminance(one), luminance(other)].sort((left, right) => right - left);

@@ -1,7 +1,7 @@
 'use client';
-// A few words about the thing under the pointer or the focus. It never holds anything that can be pressed.
+// Tooltip on hover or focus. Never contains anything interactive.
 import { type ReactNode, useId, useRef } from 'react';
-import { placeBeside } from './lib/place.ts';
+import { popoverPosition } from './lib/popover-position.ts';
 
 export interface TooltipProps {
   readonly text: ReactNode;
@@ -21,9 +21,15 @@ export function Tooltip({ text, children }: TooltipProps) {
     if (tip === null || target === null || !tip.isConnected) return;
     tip.showPopover();
     const viewport = { width: window.innerWidth, height: window.innerHeight };
-    const place = placeBeside(target.getBoundingClientRect(), tip.getBoundingClientRect(), viewport, 'center', 6);
-    tip.style.left = `${place.left}px`;
-    tip.style.top = `${place.top}px`;
+    const position = popoverPosition(
+      target.getBoundingClientRect(),
+      tip.getBoundingClientRect(),
+      viewport,
+      'center',
+      6,
+    );
+    tip.style.left = `${position.left}px`;
+    tip.style.top = `${position.top}px`;
   };
   const hide = () => {
     if (timer.current !== null) clearTimeout(timer.current);

@@ -1,4 +1,4 @@
-// Note about a possible problem with something that succeeded.
+// Warning about something that succeeded but may be a problem.
 import { StateMark } from './state-pill.tsx';
 
 export function WarnNote({ children }: { readonly children: string }) {

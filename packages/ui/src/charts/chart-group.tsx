@@ -1,5 +1,5 @@
 'use client';
-// Charts of one time span: they share the axis, the cursor and the deployment markers.
+// Charts of one time span with a shared axis, cursor and deployment markers.
 import { createContext, type ReactNode, useContext, useState } from 'react';
 import { CursorContext, createCursorStore } from './cursor.ts';
 import type { Marker } from './prepare/markers.ts';
@@ -13,7 +13,7 @@ interface Group {
   readonly span: TimeSpan;
   readonly stepMs: number;
   readonly markers: readonly Marker[];
-  /** Minutes east of UTC, in milliseconds: axes speak the viewer's time. */
+  /** Offset of the viewer's time zone from UTC in milliseconds. */
   readonly zoneOffsetMs: number;
 }
 

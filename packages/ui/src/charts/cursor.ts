@@ -1,5 +1,6 @@
 'use client';
-// The one cursor that all charts of a page share. A store of its own: moving it redraws hairlines and figures, never a chart.
+// Cursor that all charts of a page share. An external store, because moving it must redraw hairlines and figures but no
+// chart.
 import { createContext, useContext, useSyncExternalStore } from 'react';
 
 export interface CursorStore {

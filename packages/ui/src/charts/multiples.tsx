@@ -1,6 +1,6 @@
 'use client';
-// Small multiples over concurrency: one panel a condition, the same scale in all, the name at the end of each line.
-// The band around a line spans its repeats; where it is wide the figure is uncertain.
+// Small multiples over concurrency: one panel for each condition, all on one scale, with labels at the line ends. The
+// band around a line spans its repeats: a wide one means an uncertain figure.
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
 import { cn } from '../lib/class-names.ts';
 import { endLabels, type Measurement, type Panel, prepareMultiples } from './prepare/multiples.ts';
@@ -10,7 +10,7 @@ export interface MultiplesProps {
   readonly title: string;
   readonly detail?: string;
   readonly measurements: readonly Measurement[];
-  /** The colour of each series, by its name. */
+  /** Colour of each series, by its name. */
   readonly colors: Readonly<Record<string, string>>;
   readonly format: (value: number) => string;
   readonly base?: 1000 | 1024;

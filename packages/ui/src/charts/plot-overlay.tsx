@@ -1,5 +1,6 @@
 'use client';
-// What lies over a plot: the shared cursor and the deployment markers. Drawn as HTML, so that neither redraws the chart.
+// HTML overlay of a plot: the shared cursor and the deployment markers. Separate from the chart, so that neither
+// redraws it.
 import { type KeyboardEvent, type PointerEvent, useContext, useMemo } from 'react';
 import { cn } from '../lib/class-names.ts';
 import type { TimeSpan } from './chart-group.tsx';
@@ -7,7 +8,7 @@ import { CursorContext, useCursor } from './cursor.ts';
 import { type Marker, type PlacedMarker, placeMarkers } from './prepare/markers.ts';
 import { fractionOf } from './prepare/time-series.ts';
 
-/** The geometry that the chart and its overlay agree on, in pixels. */
+/** Plot geometry that the chart and its overlay share, in pixels. */
 export const PLOT = {
   axisWidth: 60,
   axisHeight: 22,
@@ -102,7 +103,8 @@ function MarkerLine({ marker }: { readonly marker: PlacedMarker }) {
           {marker.label}
         </a>
       ) : (
-        // Too near to its neighbour to be hit: a dot that says what it is. The list of deployments leads to it.
+        // The marker is too close to its neighbour to be clicked: a dot with a title. The list of deployments links to
+        // it.
         <span role="img" aria-label={marker.title} title={marker.title} className="absolute -top-1 -left-1 size-2 p-px">
           <span aria-hidden="true" className="block size-1.5 rounded-full bg-current" />
         </span>

@@ -1,5 +1,5 @@
 'use client';
-// One chart over time: title and figures above, the plot below. Figures follow the cursor, or else show the latest values.
+// Time chart with title and figures above the plot. Figures show the cursor's values, or else the latest ones.
 import { useMemo } from 'react';
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
 import { cn } from '../lib/class-names.ts';
@@ -12,7 +12,7 @@ import { loneTimes, nearestRow, scaleOf, type TimeRow, withGaps } from './prepar
 export interface Series {
   readonly key: string;
   readonly label: string;
-  /** A token, such as `var(--series-blue)`. */
+  /** CSS colour token, such as `var(--series-blue)`. */
   readonly color: string;
   readonly shape?: 'line' | 'area';
 }
@@ -29,13 +29,13 @@ export interface TimeSeriesChartProps {
   readonly series: readonly Series[];
   readonly band?: Band;
   readonly format: (value: number) => string;
-  /** For the marks at the left, where the unit of a rate may be left out. */
+  /** Formats the labels of the y axis, which may omit the unit of a rate. */
   readonly formatAxis?: (value: number) => string;
   readonly base?: 1000 | 1024;
-  /** The scale never shrinks below this. */
+  /** Minimum upper end of the scale. */
   readonly floor?: number;
   readonly height?: number;
-  /** Said on the plot when there is no row. */
+  /** Text on the plot without data. */
   readonly emptyText?: string;
   readonly className?: string;
 }
@@ -184,7 +184,7 @@ interface PlottedPoint {
   readonly payload?: TimeRow;
 }
 
-/** A dot for each value that stands alone; a series without one draws no layer for them. */
+/** Returns a dot for each isolated value; a series without one gets no layer. */
 function dotsOf(rows: readonly TimeRow[], { key, color }: Series) {
   const lone = loneTimes(rows, key);
   if (lone.size === 0) return false;
@@ -205,7 +205,7 @@ function lastMeasured(rows: readonly TimeRow[], series: readonly Series[]): Time
   return rows.findLast((row) => series.some(({ key }) => (row.values[key] ?? null) !== null)) ?? null;
 }
 
-/** What a screen reader says instead of the drawing. */
+/** Returns the text alternative for screen readers. */
 function summaryOf(
   title: string,
   rows: readonly TimeRow[],

@@ -1,4 +1,4 @@
-// Joins class names. It never resolves conflicts: a component offers a variant instead of letting a caller overrule it.
+// Joins class names. Does not resolve conflicts: a component offers a variant instead of an override.
 export type ClassValue = string | false | null | undefined;
 
 export function cn(...values: ClassValue[]): string {

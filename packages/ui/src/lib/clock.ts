@@ -1,5 +1,5 @@
 'use client';
-// One ticking clock for the whole page: every relative time reads it, and no component owns a timer for that.
+// Shared clock of the page: all relative times read it, so that no component needs a timer of its own.
 import { useSyncExternalStore } from 'react';
 
 type Listener = () => void;
@@ -23,7 +23,7 @@ function createClock(everyMs: number) {
       };
     },
     read(): number {
-      // Without listeners nothing ticks, so a first reader would see an old time.
+      // Without listeners the clock stands still, so a first reader would see an old time.
       if (timer === null && Date.now() - now >= everyMs) now = Date.now();
       return now;
     },
@@ -33,7 +33,7 @@ function createClock(everyMs: number) {
 const everySecond = createClock(1000);
 const everyTenth = createClock(100);
 
-/** Milliseconds since 1970, renewed each second, or each tenth for something that is being timed. */
+/** Returns the time in milliseconds since 1970, updated each second, or each tenth of a second for running timers. */
 export function useNow(precision: 'second' | 'tenth' = 'second'): number {
   const clock = precision === 'second' ? everySecond : everyTenth;
   return useSyncExternalStore(clock.subscribe, clock.read, clock.read);

@@ -62,7 +62,7 @@ describe('numbers', () => {
     expect(formatRatio(Number.POSITIVE_INFINITY)).toBe('–');
   });
 
-  test('a column keeps its decimals and leaves what was not measured empty', () => {
+  test('a column keeps its decimals and leaves missing values empty', () => {
     expect([0.5, 12, null, Number.NaN].map((value) => formatFixed(value, 2))).toEqual(['0.50', '12.00', '', '']);
   });
 
@@ -96,13 +96,13 @@ describe('times', () => {
     [-600_000, 'in 10 min'],
   ])('%d ms before now reads %s', (ms, text) => expect(formatAgo(new Date(now - ms), now)).toBe(text));
 
-  test('absolute time names its zone, and an invalid date writes nothing', () => {
+  test('absolute time names its zone, and an invalid date is empty', () => {
     expect(formatAbsolute(new Date(now))).toBe('2026-11-20 12:00:00 UTC');
     expect(formatAbsolute(new Date(Number.NaN))).toBe('');
   });
 });
 
-test('commits and repositories are shortened the way people say them', () => {
+test('commits and repositories are shortened', () => {
   expect(shortHash('0123456789abcdef')).toBe('0123456');
   expect(repositoryName('https://github.com/fairlead/hello.git')).toBe('fairlead/hello');
   expect(repositoryName('https://git.example.com/a/b/c/')).toBe('b/c');

@@ -1,7 +1,7 @@
-// How numbers, sizes and times are written on the screen. Pure; it never reads the clock or the locale of the machine,
-// so the server and the browser always write the same text.
+// Formats numbers, sizes and times. Pure; never reads the clock or the machine's locale, so server and browser render
+// the same text.
 
-/** Figures that people compare get three significant digits; more would pretend a precision that nobody measured. */
+/** Formats a count with three significant digits; more would suggest a precision that was not measured. */
 export function formatCount(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -16,7 +16,7 @@ export function formatInteger(value: number): string {
   return Number.isFinite(value) ? groupThousands(Math.round(value)) : '–';
 }
 
-/** Milliseconds, in the unit in which they read best. */
+/** Formats milliseconds in the most readable unit. */
 export function formatMs(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
   if (ms === 0) return '0 ms';
@@ -39,7 +39,7 @@ export function formatBytes(bytes: number | null | undefined): string {
   return `${unit === 0 ? Math.round(value) : trim(value)} ${BYTE_UNITS[unit] ?? 'B'}`;
 }
 
-/** Thousandths of a core as a share of one core: 150 % is one core and a half, as `top` says it. */
+/** Formats thousandths of a core as a share of one core: 150 % is one core and a half, as in `top`. */
 export function formatCpu(millis: number | null | undefined): string {
   return millis === null || millis === undefined || !Number.isFinite(millis) ? '–' : `${trim(millis / 10)} %`;
 }
@@ -48,17 +48,17 @@ export function formatPercent(share: number): string {
   return Number.isFinite(share) ? `${trim(share * 100)} %` : '–';
 }
 
-/** A ratio to a baseline, for tables: `1.42×`. */
+/** Formats a ratio to a baseline as `1.42×`. */
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) ? `${ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2)}×` : '–';
 }
 
-/** For a column of one unit: a fixed number of decimals lines up on the point; empty where nothing was measured. */
+/** Formats a value of a table column with fixed decimals, so that the points line up; empty for null. */
 export function formatFixed(value: number | null, decimals: number): string {
   return value === null || !Number.isFinite(value) ? '' : value.toFixed(decimals);
 }
 
-/** How long something took: `840 ms`, `4.2 s`, `2 m 05 s`, `1 h 03 m`. */
+/** Formats a duration: `840 ms`, `4.2 s`, `2 m 05 s`, `1 h 03 m`. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -71,7 +71,7 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** How long ago, coarse on purpose: the exact time is one hover away. */
+/** Formats a relative time, coarse on purpose: the exact time is shown on hover. */
 export function formatAgo(at: Date, now: number): string {
   const ms = now - at.getTime();
   if (ms < 0) return formatIn(-ms);
@@ -96,7 +96,7 @@ function coarse(ms: number): string {
   return months < 12 ? `${months} mo` : `${Math.floor(days / 365.25)} y`;
 }
 
-/** Absolute and unambiguous; UTC, because server and browser must agree before the page is alive. */
+/** Formats an absolute time in UTC, because server and browser must agree before hydration. */
 export function formatAbsolute(at: Date): string {
   return Number.isNaN(at.getTime()) ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
@@ -105,7 +105,7 @@ export function shortHash(hash: string): string {
   return hash.slice(0, 7);
 }
 
-/** The path of a repository's address, which is how people name it: `owner/name`. */
+/** Returns the path of a repository's URL, `owner/name`. */
 export function repositoryName(url: string): string {
   const path = url
     .replace(/^[a-z+]+:\/\/[^/]*\//, '')
@@ -126,7 +126,7 @@ function trim(value: number): string {
 }
 
 function groupThousands(value: number): string {
-  // A narrow no-break space: readable in every language, and it never wraps.
+  // A narrow no-break space groups thousands: readable in every language, and it never wraps.
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 

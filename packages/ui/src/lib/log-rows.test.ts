@@ -40,7 +40,7 @@ describe('rows', () => {
     expect(rowOfLine(rows, 2)).toBe(2);
   });
 
-  test('a line that is too long goes on in the next row, and is still one line', () => {
+  test('a line that is too long wraps, and is still one line', () => {
     const rows = layoutRows([line('0123456789')], new Set(), 4);
     expect(rows.slice(1)).toEqual([
       { kind: 'line', index: 0, from: 0, to: 4 },
@@ -51,7 +51,7 @@ describe('rows', () => {
     expect(layoutRows([line('')], new Set(), 4)).toHaveLength(2);
   });
 
-  test('rows end between words where they can', () => {
+  test('lines wrap between words where possible', () => {
     const text = 'building the server now';
     const parts = layoutRows([line(text)], new Set(), 13).flatMap((row) =>
       row.kind === 'line' ? [text.slice(row.from, row.to)] : [],
@@ -63,12 +63,12 @@ describe('rows', () => {
 });
 
 describe('search', () => {
-  test('it finds words in any case and nothing by nothing', () => {
+  test('the search ignores case, and an empty search finds nothing', () => {
     expect(findMatches(lines, 'NPM')).toEqual([2]);
     expect(findMatches(lines, '  ')).toEqual([]);
   });
 
-  test('the matched parts of a line are cut out in their own case', () => {
+  test('matched parts of a line keep their case', () => {
     expect(splitMatches('Error: error', 'error')).toEqual([
       { text: 'Error', matched: true },
       { text: ': ', matched: false },
@@ -78,7 +78,7 @@ describe('search', () => {
     expect(splitMatches('', 'x')).toEqual([]);
   });
 
-  test('a match over the end of a row is marked in both rows', () => {
+  test('a match across a wrap is marked in both rows', () => {
     expect(splitMatches('an error here', 'error', 0, 5)).toEqual([
       { text: 'an ', matched: false },
       { text: 'er', matched: true },
@@ -98,14 +98,14 @@ test.each([
   ['', null],
 ])('the hash %s names line index %s', (hash, index) => expect(lineOfHash(hash)).toBe(index));
 
-test('only rows near the viewport are drawn, however long the log', () => {
+test('only rows near the viewport are rendered, however long the log', () => {
   const window = visibleWindow(200_000, 600, 20, 20_000);
   expect(window).toEqual({ first: 9976, last: 10_054 });
   expect(visibleWindow(0, 600, 20, 3)).toEqual({ first: 0, last: 3 });
   expect(visibleWindow(0, 0, 20, 0)).toEqual({ first: 0, last: 0 });
 });
 
-test('terminal codes disappear and an overwritten line shows its last state', () => {
+test('terminal codes are removed and an overwritten line shows its last state', () => {
   expect(plainText('\u001b[32mok\u001b[0m done')).toBe('ok done');
   expect(plainText('10%\r50%\r100%')).toBe('100%');
   expect(plainText('windows line\r')).toBe('windows line');

@@ -1,19 +1,19 @@
-// What a log view shows, decided without a screen: which rows there are, where a line stands, what a search finds.
-// Pure, and linear in the number of lines: it runs again on every batch that arrives.
+// Layout and search of a log view: rows, positions and matches. Pure, and linear in the number of lines, because it
+// runs on every new batch.
 
 export interface LogViewLine {
   readonly text: string;
-  /** Lines of one group stand together under its title; consecutive lines share it. */
+  /** Title of the group; consecutive lines with the same title form one group. */
   readonly group: string;
   readonly tone: 'plain' | 'system' | 'error';
 }
 
 export type LogRow =
   | { readonly kind: 'group'; readonly group: string; readonly lineCount: number; readonly folded: boolean }
-  /** A line, or the part of a long one that fits the width: characters `from` to `to`, the end not included. */
+  /** Line, or the part of a wrapped one: characters `from` to `to`, the end exclusive. */
   | { readonly kind: 'line'; readonly index: number; readonly from: number; readonly to: number };
 
-/** `columns` is how many characters fit side by side; longer lines go on in the next row. */
+/** Lays out lines as rows; a line longer than `columns` characters wraps. */
 export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<string>, columns: number): LogRow[] {
   const width = Math.max(1, columns);
   const rows: LogRow[] = [];
@@ -38,19 +38,19 @@ export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<st
   return rows;
 }
 
-/** After the last space that fits, so that words stay whole; a word longer than most of the width is cut. */
+/** Returns the wrap position: after the last space that fits. A word longer than most of the width is split. */
 function breakAt(text: string, from: number, width: number): number {
   if (text.length - from <= width) return text.length;
   const space = text.lastIndexOf(' ', from + width - 1);
   return space - from > width / 2 ? space + 1 : from + width;
 }
 
-/** Where a line begins among the rows, or -1 while its group is folded. */
+/** Returns the first row of a line, or -1 while its group is folded. */
 export function rowOfLine(rows: readonly LogRow[], lineIndex: number): number {
   return rows.findIndex((row) => row.kind === 'line' && row.index === lineIndex);
 }
 
-/** Indexes of the lines that hold the words, upper and lower case alike; nothing is found by an empty search. */
+/** Returns indexes of the lines that contain the query, ignoring case; none for an empty query. */
 export function findMatches(lines: readonly LogViewLine[], query: string): number[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === '') return [];
@@ -66,7 +66,7 @@ export interface TextPart {
   readonly matched: boolean;
 }
 
-/** The part of a line from `from` to `to`, cut at what was searched; a match that goes on in the next row is cut there. */
+/** Splits characters `from` to `to` of a line at the matches of the query; a match across a wrap is split there. */
 export function splitMatches(text: string, query: string, from = 0, to = text.length): TextPart[] {
   const wanted = query.trim().toLowerCase();
   const parts: TextPart[] = [];
@@ -87,7 +87,7 @@ export function splitMatches(text: string, query: string, from = 0, to = text.le
   return parts;
 }
 
-/** `#L12` as a line index from 0; null when the hash is something else. */
+/** Parses `#L12` to a line index from 0; null for any other hash. */
 export function lineOfHash(hash: string): number | null {
   const match = /^#L([1-9]\d{0,6})$/.exec(hash);
   return match?.[1] === undefined ? null : Number(match[1]) - 1;
@@ -100,15 +100,15 @@ export interface Window {
 
 const OVERSCAN_ROWS = 24;
 
-/** The rows worth drawing at a scroll position; `last` is one past the end. */
+/** Returns the rows to render at a scroll position; `last` is exclusive. */
 export function visibleWindow(scrollTop: number, height: number, rowHeight: number, count: number): Window {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - OVERSCAN_ROWS);
   const last = Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + OVERSCAN_ROWS);
   return { first: Math.min(first, last), last };
 }
 
-// Colour codes and cursor moves of a terminal, and other control characters except the tab, which becomes columns. Put together from escapes,
-// so that no control character stands in the source.
+// Terminal colour codes, cursor moves, and other control characters except the tab, which becomes spaces. Built from
+// escapes, so that the source contains no control character.
 const CONTROL = new RegExp(
   [
     '\\u001b\\[[0-?]*[ -/]*[@-~]',
@@ -118,7 +118,7 @@ const CONTROL = new RegExp(
   'g',
 );
 
-/** A line as plain text in columns; what a carriage return overwrote is gone, as on a terminal. */
+/** Returns a line as plain text with tabs expanded; a carriage return overwrites, as on a terminal. */
 export function plainText(text: string): string {
   const withoutReturn = text.endsWith('\r') ? text.slice(0, -1) : text;
   return withoutReturn

@@ -1,10 +1,10 @@
-// Deployments as hairlines over a time axis. Pure: where each stands, and which of them have room for a label.
+// Positions of deployment markers on a time axis, and which of them have room for a label. Pure.
 import { fractionOf } from './time-series.ts';
 
 export interface Marker {
   readonly id: string;
   readonly at: number;
-  /** The short hash beside the hairline. */
+  /** Short commit hash beside the marker. */
   readonly label: string;
   readonly title: string;
   readonly href: string;
@@ -12,16 +12,19 @@ export interface Marker {
 }
 
 export interface PlacedMarker extends Marker {
-  /** From 0 at the left edge to 1 at the right one. */
+  /** Position from 0 at the left edge to 1 at the right one. */
   readonly fraction: number;
   readonly labelled: boolean;
-  /** At the right edge the label hangs to the left of its line. */
+  /** True if the label is left of its line, as at the right edge. */
   readonly flip: boolean;
 }
 
 const FLIP_AT = 0.9;
 
-/** Oldest first. The newest markers win the room for labels: `labelShare` is the part of the width one label takes. */
+/**
+ * Returns markers, oldest first. The newest ones get their labels first: `labelShare` is the part of the width that one
+ * label takes.
+ */
 export function placeMarkers(markers: readonly Marker[], from: number, to: number, labelShare: number): PlacedMarker[] {
   const inside = markers
     .flatMap((marker) => {

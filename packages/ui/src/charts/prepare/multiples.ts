@@ -1,7 +1,8 @@
-// Small multiples over concurrency: one panel a condition, one line a target, the same scale in all of them. Pure.
+// Data of small multiples over concurrency: one panel for each condition, one line for each target, all on one scale.
+// Pure.
 import { niceScale, type Scale } from './ticks.ts';
 
-/** One measured cell. Repeats share panel, series and x. */
+/** Measurement of one cell. Repeats share panel, series and x. */
 export interface Measurement {
   readonly panel: string;
   readonly series: string;
@@ -11,9 +12,9 @@ export interface Measurement {
 
 export interface Cell {
   readonly x: number;
-  /** The median of the repeats. */
+  /** Median of the repeats. */
   readonly middle: number;
-  /** Lowest and highest repeat: the band in which the truth may lie. */
+  /** Lowest and highest repeat, the bounds of the band. */
   readonly low: number;
   readonly high: number;
 }
@@ -29,7 +30,10 @@ export interface Multiples {
   readonly scale: Scale;
 }
 
-/** Panels and lines keep the order in which they first appear: a colour never moves while results come in. */
+/**
+ * Groups measurements. Panels and lines keep the order of their first appearance, so that a colour never changes while
+ * results arrive.
+ */
 export function prepareMultiples(measurements: readonly Measurement[], base: 1000 | 1024 = 1000): Multiples {
   const panels = new Map<string, Map<string, Map<number, number[]>>>();
   const xs = new Set<number>();
@@ -59,7 +63,7 @@ function summarise(x: number, values: readonly number[]): Cell {
   return { x, middle: median(sorted), low: sorted[0] ?? 0, high: sorted.at(-1) ?? 0 };
 }
 
-/** The middle of sorted values; the mean of the middle two when their number is even. */
+/** Returns the median of sorted values; the mean of the middle two for an even number. */
 export function median(sorted: readonly number[]): number {
   const half = sorted.length >> 1;
   const upper = sorted[half] ?? 0;
@@ -68,11 +72,11 @@ export function median(sorted: readonly number[]): number {
 
 export interface EndLabel {
   readonly series: string;
-  /** From 0 at the top to 1 at the bottom of the plot. */
+  /** Position from 0 at the top to 1 at the bottom of the plot. */
   readonly top: number;
 }
 
-/** Direct labels beside the last point of each line, pushed apart until none covers another. */
+/** Returns labels beside the last point of each line, moved apart until none overlap. */
 export function endLabels(panel: Panel, max: number, minGap: number): EndLabel[] {
   const wanted = panel.lines
     .flatMap((line) => {
@@ -85,7 +89,7 @@ export function endLabels(panel: Panel, max: number, minGap: number): EndLabel[]
     const before = placed.at(-1);
     placed.push({ ...label, top: before === undefined ? label.top : Math.max(label.top, before.top + minGap) });
   }
-  // What was pushed below the plot pulls the others up again.
+  // Second pass upwards: a label that moved below the plot pushes the others up again.
   let limit = 1;
   return placed
     .reverse()

@@ -12,7 +12,7 @@ function row(at: number, value: number | null = 1): TimeRow {
   return { at, values: { a: value } };
 }
 
-test('a value between gaps is told apart, because no line reaches it', () => {
+test('an isolated value between gaps is reported, because no line reaches it', () => {
   const rows = [row(0), row(1, null), row(2), row(3, null), row(4), row(5)];
   expect([...loneTimes(rows, 'a')]).toEqual([0, 2]);
 });
@@ -42,18 +42,18 @@ describe('scales', () => {
 
 describe('time axis', () => {
   const noon = Date.UTC(2026, 10, 20, 12);
-  test('marks stand on whole units of the viewer’s zone', () => {
+  test('ticks are on whole units of the viewer’s zone', () => {
     expect(timeTicks(noon - 15 * MINUTE, noon, 6)).toEqual([15, 10, 5, 0].map((minutes) => noon - minutes * MINUTE));
     const half = 5.5 * HOUR;
     for (const tick of timeTicks(noon - 24 * HOUR, noon, 6, half)) expect((tick + half) % (4 * HOUR)).toBe(0);
   });
 
-  test('an empty or reversed span has no marks', () => {
+  test('an empty or reversed span has no ticks', () => {
     expect(timeTicks(noon, noon, 6)).toEqual([]);
     expect(timeTicks(noon, noon - 1, 6)).toEqual([]);
   });
 
-  test('labels are as fine as the span', () => {
+  test('labels are as precise as the span requires', () => {
     expect(timeLabel(noon, HOUR)).toBe('12:00');
     expect(timeLabel(noon, 7 * 24 * HOUR)).toBe('20 Nov');
     expect(cursorLabel(noon + 5000, HOUR)).toBe('12:00:05');
@@ -73,11 +73,11 @@ describe('time series', () => {
     ]);
   });
 
-  test('rows out of order are put in order', () => {
+  test('unordered rows are sorted', () => {
     expect(withGaps([row(2000), row(1000)], 1000).map((each) => each.at)).toEqual([1000, 2000]);
   });
 
-  test('the scale spans all series and ignores what was not measured', () => {
+  test('the scale covers all series and ignores missing values', () => {
     const rows: TimeRow[] = [
       { at: 0, values: { low: 3, high: null } },
       { at: 1, values: { low: null, high: 80 } },
@@ -111,13 +111,13 @@ describe('time series', () => {
 describe('deployment markers', () => {
   const marker = (id: string, at: number): Marker => ({ id, at, label: id, title: id, href: '#', tone: 'ok' });
 
-  test('those outside of the span are left out', () => {
+  test('markers outside of the span are left out', () => {
     expect(
       placeMarkers([marker('a', -5), marker('b', 50), marker('c', 200)], 0, 100, 0.1).map((each) => each.id),
     ).toEqual(['b']);
   });
 
-  test('when labels would cover each other the newest keeps its own', () => {
+  test('when labels would overlap the newest keeps its own', () => {
     const placed = placeMarkers([marker('old', 40), marker('new', 45)], 0, 100, 0.1);
     expect(placed.map((each) => [each.id, each.labelled])).toEqual([
       ['old', false],
@@ -125,7 +125,7 @@ describe('deployment markers', () => {
     ]);
   });
 
-  test('at the right edge the label hangs to the left', () => {
+  test('at the right edge the label is to the left', () => {
     const [edge] = placeMarkers([marker('edge', 99)], 0, 100, 0.1);
     expect(edge).toMatchObject({ flip: true, labelled: true });
   });
@@ -152,9 +152,9 @@ describe('small multiples', () => {
   test('the median of an even number of repeats lies between the middle two', () =>
     expect(median([1, 2, 4, 9])).toBe(3));
 
-  test('nothing measured draws nothing', () => expect(prepareMultiples([]).panels).toEqual([]));
+  test('no measurements draw nothing', () => expect(prepareMultiples([]).panels).toEqual([]));
 
-  test('end labels never cover each other and stay inside the plot', () => {
+  test('end labels never overlap and stay inside the plot', () => {
     const lines = [0, 1, 2].map((value) => ({
       series: `s${value}`,
       cells: [{ x: 1, middle: value, low: value, high: value }],
@@ -170,13 +170,13 @@ describe('small multiples', () => {
 });
 
 describe('sparkline', () => {
-  test('it spans the whole width and keeps its stroke inside', () => {
+  test('the outline spans the whole width and keeps its stroke inside', () => {
     const paths = sparklinePaths([0, 5, 10], 100, 20);
     expect(paths?.line).toBe('M0 19L50 10L100 1');
     expect(paths?.area.endsWith('L100 20L0 20Z')).toBe(true);
   });
 
-  test('silence has no shape', () => {
+  test('zeros have no outline', () => {
     expect(sparklinePaths([0, 0, 0], 100, 20)).toBeNull();
     expect(sparklinePaths([3], 100, 20)).toBeNull();
   });

@@ -1,4 +1,4 @@
-// The outline of a sparkline. Pure; null when there is nothing to draw a shape of.
+// Outline of a sparkline; null with fewer than two values or only zeros. Pure.
 export interface SparklinePaths {
   readonly line: string;
   readonly area: string;
@@ -7,7 +7,7 @@ export interface SparklinePaths {
 export function sparklinePaths(values: readonly number[], width: number, height: number): SparklinePaths | null {
   const peak = Math.max(0, ...values);
   if (values.length < 2 || peak === 0) return null;
-  // One pixel above and below, so that the stroke is not cut at its edges.
+  // Leaves one pixel above and below, so that the stroke is not clipped.
   const stepX = width / (values.length - 1);
   const points = values.map((value, index) => {
     const y = height - 1 - (Math.max(0, value) / peak) * (height - 2);

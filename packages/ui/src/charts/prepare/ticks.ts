@@ -1,4 +1,4 @@
-// Where axes put their marks: round values that people count in. Pure.
+// Ticks and labels of axes at round values. Pure.
 
 const STEPS = [1, 2, 2.5, 5, 10] as const;
 
@@ -7,7 +7,10 @@ export interface Scale {
   readonly ticks: readonly number[];
 }
 
-/** A scale from zero with about `wanted` steps that ends at or above the peak. `base` is 1000 for counts, 1024 for bytes. */
+/**
+ * Returns a scale from zero with about `wanted` steps that ends at or above the peak. `base` is 1000 for counts, 1024
+ * for bytes.
+ */
 export function niceScale(peak: number, wanted = 3, base: 1000 | 1024 = 1000): Scale {
   if (!Number.isFinite(peak) || peak <= 0) return { max: 1, ticks: [0, 1] };
   const unit = base === 1024 ? 1024 ** Math.floor(Math.log(peak) / Math.log(1024)) : 1;
@@ -42,7 +45,7 @@ const TIME_STEPS = [
   7 * DAY,
 ];
 
-/** Marks on whole minutes, hours or days between two times; `offsetMs` is the zone's distance from UTC. */
+/** Returns ticks on whole minutes, hours or days between two times; `offsetMs` is the zone's offset from UTC. */
 export function timeTicks(from: number, to: number, wanted: number, offsetMs = 0): number[] {
   if (!(to > from) || wanted < 1) return [];
   const step = TIME_STEPS.find((candidate) => (to - from) / candidate <= wanted) ?? 7 * DAY;
@@ -52,14 +55,14 @@ export function timeTicks(from: number, to: number, wanted: number, offsetMs = 0
   return ticks;
 }
 
-/** `14:05`, or `20 Nov` when the marks are a day or more apart. */
+/** Formats a tick as `14:05`, or `20 Nov` when the ticks are a day or more apart. */
 export function timeLabel(at: number, spanMs: number, offsetMs = 0): string {
   const local = new Date(at + offsetMs);
   if (spanMs > 2 * DAY) return `${local.getUTCDate()} ${MONTHS[local.getUTCMonth()] ?? ''}`;
   return `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
 }
 
-/** What the cursor says: with seconds while the marks are close, with the day when they are far apart. */
+/** Formats the cursor's time: with seconds for a span of up to two hours, with the date for a longer one. */
 export function cursorLabel(at: number, spanMs: number, offsetMs = 0): string {
   const local = new Date(at + offsetMs);
   const time = `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
@@ -73,7 +76,7 @@ function two(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** Repeated addition leaves 0.30000000000000004; an axis must not. */
+/** Rounds off floating-point noise such as 0.30000000000000004 from repeated addition. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12));
 }

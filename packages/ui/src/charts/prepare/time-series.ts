@@ -1,13 +1,13 @@
-// From samples to what a time chart draws: gaps where nothing was measured, a scale, the value under the cursor. Pure.
+// Data of a time chart from samples: gaps, the scale, and the value under the cursor. Pure.
 import { niceScale, type Scale } from './ticks.ts';
 
-/** One instant with its values by series; null where nothing was measured. */
+/** Values of all series at one time; null where nothing was measured. */
 export interface TimeRow {
   readonly at: number;
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** Missing time is a gap and never a line across it: a row of nulls is set after the last sample before the gap. */
+/** Adds a row of nulls after the last sample before missing time, so that no line crosses the gap. */
 export function withGaps(rows: readonly TimeRow[], stepMs: number): TimeRow[] {
   const sorted = [...rows].sort((left, right) => left.at - right.at);
   const out: TimeRow[] = [];
@@ -22,7 +22,9 @@ export function withGaps(rows: readonly TimeRow[], stepMs: number): TimeRow[] {
   return out;
 }
 
-/** Times at which a series has a value and neither neighbour has one: no line reaches them, so each needs a dot. */
+/**
+ * Returns times at which a series has a value and neither neighbour has one: no line reaches them, so each needs a dot.
+ */
 export function loneTimes(rows: readonly TimeRow[], key: string): ReadonlySet<number> {
   const has = (row: TimeRow | undefined) => (row?.values[key] ?? null) !== null;
   return new Set(
@@ -30,7 +32,9 @@ export function loneTimes(rows: readonly TimeRow[], key: string): ReadonlySet<nu
   );
 }
 
-/** One scale over all series of a chart. A floor keeps a flat, tiny series from filling the chart with its noise. */
+/**
+ * Returns one scale over all series of a chart. A floor keeps a flat, tiny series from filling the chart with noise.
+ */
 export function scaleOf(rows: readonly TimeRow[], keys: readonly string[], base: 1000 | 1024, floor = 0): Scale {
   let peak = floor;
   for (const row of rows) {
@@ -42,7 +46,7 @@ export function scaleOf(rows: readonly TimeRow[], keys: readonly string[], base:
   return niceScale(peak, 3, base);
 }
 
-/** The row nearest to a time, or null when none is within reach: a cursor in a gap shows nothing. */
+/** Returns the row nearest to a time; null if none is within reach, as in a gap. */
 export function nearestRow(rows: readonly TimeRow[], at: number, withinMs: number): TimeRow | null {
   let low = 0;
   let high = rows.length;
@@ -56,13 +60,16 @@ export function nearestRow(rows: readonly TimeRow[], at: number, withinMs: numbe
   return nearest !== null && Math.abs(nearest.at - at) <= withinMs ? nearest : null;
 }
 
-/** Where a time lies in a span, from 0 to 1; null outside of it. */
+/** Returns the position of a time in a span, from 0 to 1; null outside of it. */
 export function fractionOf(at: number, from: number, to: number): number | null {
   if (!(to > from) || at < from || at > to) return null;
   return (at - from) / (to - from);
 }
 
-/** Live samples join what was loaded: one row a step, the newest value of a step wins, what left the span is dropped. */
+/**
+ * Adds a live sample to the loaded rows: one row per step, the newest value of a step wins, and rows before the span
+ * are dropped.
+ */
 export function appendRow(rows: readonly TimeRow[], row: TimeRow, stepMs: number, from: number): TimeRow[] {
   const at = Math.floor(row.at / stepMs) * stepMs;
   const kept = rows.filter((each) => each.at >= from && each.at !== at);

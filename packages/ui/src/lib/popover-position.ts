@@ -1,4 +1,5 @@
-// Where a floating box goes beside its anchor. Pure geometry in viewport pixels; it never leaves the viewport.
+// Positions a popover beside its anchor. Pure geometry in viewport pixels. Invariant: never leaves the viewport
+// horizontally.
 export interface Box {
   readonly left: number;
   readonly top: number;
@@ -6,21 +7,24 @@ export interface Box {
   readonly height: number;
 }
 
-export interface Placement {
+export interface PopoverPosition {
   readonly left: number;
   readonly top: number;
 }
 
 const EDGE_PX = 8;
 
-/** Below the anchor, or above it when there is no room below and more above; aligned to its start or its end. */
-export function placeBeside(
+/**
+ * Returns the position below the anchor, or above it when there is no room below and more above; aligned to its start,
+ * end or center.
+ */
+export function popoverPosition(
   anchor: Box,
   floating: { readonly width: number; readonly height: number },
   viewport: { readonly width: number; readonly height: number },
   align: 'start' | 'end' | 'center',
   gapPx = 4,
-): Placement {
+): PopoverPosition {
   const below = anchor.top + anchor.height + gapPx;
   const above = anchor.top - gapPx - floating.height;
   const fitsBelow = below + floating.height <= viewport.height - EDGE_PX;
