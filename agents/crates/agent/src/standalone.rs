@@ -84,12 +84,12 @@ async fn keep_serving(path: PathBuf) -> Outcome {
             }
             () = watch.changed() => {}
         }
-        let again = watch.again();
+        let current = watch.current();
         watch = match reload(&path, &keeper, &listen).await {
             Ok(files) => FileWatcher::new(files),
             Err(reason) => {
                 tracing::error!("{reason}; the configuration before serves on");
-                again
+                current
             }
         };
     }

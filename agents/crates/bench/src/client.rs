@@ -86,8 +86,8 @@ pub(crate) struct Shared {
     pub(crate) destination: Destination,
     pub(crate) mode: Mode,
     pub(crate) sockets: SocketPool,
-    /// Limits the first connections of HTTP/1 clients that open concurrently: the memory that a server needs for a rush of
-    /// thousands of handshakes is not part of the measurement.
+    /// Limits the first connections of HTTP/1 clients that open concurrently. The resources that a server needs for a rush of
+    /// thousands of openings reflect neither idle connections nor requests.
     pub(crate) openings: Semaphore,
     pub(crate) window: Cell<Option<Window>>,
     /// Announces the window before the start of it.

@@ -115,7 +115,7 @@ pub struct LinkEnds {
     pub connected: watch::Receiver<bool>,
     /// Log queries of the control plane.
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
-    /// Log answers. The channel blocks while the connection is slow; answers to cancelled queries are dropped.
+    /// Log answers. The channel blocks while the connection is slow; without an open session answers are dropped.
     pub log_answers: mpsc::Sender<agent::LogLines>,
     /// Inspection queries of the control plane.
     pub inspect_requests: mpsc::UnboundedReceiver<InspectRequest>,

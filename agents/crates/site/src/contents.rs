@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_route::Coding;
 
-/// Maximum number of remembered files; more than any site has.
+/// Maximum number of remembered files, more than any site has; the cache is cleared when it is full.
 const KNOWN_MAX: usize = 100_000;
 /// Maximum size of a file with precompressed versions; those of larger files are not compared, so they are not used.
 const COMPRESSED_OF_BYTES_MAX: u64 = 64 << 20;

@@ -73,7 +73,7 @@ impl Benchmarks {
                 if finished.cancel.is_cancelled() {
                     return Ok(());
                 }
-                local.keep_benchmark(concluded(finished.status, outcome))
+                local.save_benchmark(concluded(finished.status, outcome))
             }
         }
     }
@@ -104,9 +104,9 @@ impl Benchmarks {
         let (events, token) = (self.events.clone(), cancel.clone());
         let task = tokio::spawn(async move {
             let rows = events.clone();
-            let on_row = move |row: &BenchmarkRow| tell(&rows, BenchmarkEvent::Row(row.clone()));
+            let on_row = move |row: &BenchmarkRow| send_event(&rows, BenchmarkEvent::Row(row.clone()));
             let outcome = run_plan(&plan, &targets, token, on_row).await;
-            tell(&events, BenchmarkEvent::Finished(outcome));
+            send_event(&events, BenchmarkEvent::Finished(outcome));
         });
         RunningBenchmark { status, cancel, task }
     }
@@ -130,7 +130,7 @@ fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, Ben
     status
 }
 
-fn tell(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
+fn send_event(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
     if events.send(event).is_err() {
         tracing::debug!("a benchmark spoke after the agent had ended");
     }

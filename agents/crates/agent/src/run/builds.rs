@@ -106,7 +106,7 @@ impl Builds {
                 if let (Some(redactor), Some(failure)) = (finished.redactor, &mut status.failure) {
                     failure.message = redactor.text(&failure.message);
                 }
-                local.keep_build(status)
+                local.save_build(status)
             }
         }
     }
@@ -180,7 +180,7 @@ impl Builds {
                 }
                 Err(source) => Err(BuildError::Server { what: "finding a user for the build", source }),
             };
-            sink.tell_lost();
+            sink.report_lost_lines();
             sink.end_step(clock::unix_ms());
             if events.send(BuildEvent::Finished(Box::new(outcome))).is_err() {
                 tracing::debug!("a build ended after the agent had");
@@ -264,7 +264,7 @@ impl BuildReporter {
     fn end_step(&mut self, unix_ms: u64) {
         if let Some(mut step) = self.done.take() {
             step.finished_unix_ms = step.finished_unix_ms.max(unix_ms);
-            self.tell(BuildEvent::Step(step));
+            self.send_event(BuildEvent::Step(step));
         }
     }
 
@@ -278,7 +278,7 @@ impl BuildReporter {
         }
     }
 
-    fn tell_lost(&mut self) {
+    fn report_lost_lines(&mut self) {
         for (step, count) in std::mem::take(&mut self.lost).into_values() {
             let text = format!("{count} lines came faster than they could be kept and were left out.");
             let line = LogLine { unix_ms: clock::unix_ms(), step, stream: LogStream::System, text };
@@ -288,7 +288,7 @@ impl BuildReporter {
         }
     }
 
-    fn tell(&self, event: BuildEvent) {
+    fn send_event(&self, event: BuildEvent) {
         if self.events.send(event).is_err() {
             tracing::debug!("a build spoke after the agent had ended");
         }
@@ -301,17 +301,17 @@ impl BuildSink for BuildReporter {
     }
 
     fn step(&mut self, step: StepStatus) {
-        self.tell_lost();
+        self.report_lost_lines();
         if step.state == StepState::Done {
             self.done = Some(step);
             return;
         }
         self.end_step(step.started_unix_ms);
-        self.tell(BuildEvent::Step(step));
+        self.send_event(BuildEvent::Step(step));
     }
 
     fn commit(&mut self, commit: &Commit) {
-        self.tell(BuildEvent::Commit(commit.clone()));
+        self.send_event(BuildEvent::Commit(commit.clone()));
     }
 }
 

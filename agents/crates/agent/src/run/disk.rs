@@ -36,7 +36,7 @@ const HISTORY_MIN: Duration = Duration::from_secs(60 * 60);
 const AHEAD_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Warning threshold of the forecast.
 const AHEAD_WARNED: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-/// Low-space thresholds: below either, the report warns and unused files are removed without their grace period.
+/// Low-space thresholds: below either, the report warns and unpacked copies of artifacts are removed without a grace period.
 const FREE_BYTES_LOW: u64 = 2 * 1024 * 1024 * 1024;
 const FREE_PERCENT_LOW: u64 = 5;
 /// Minimum size of instances' temporary files that a warning mentions.
@@ -246,8 +246,8 @@ fn with_instances(warning: String, bytes: u64) -> String {
     )
 }
 
-/// Removes unused artifacts, toolchains and caches that were not touched during the grace period. Without the list of needed
-/// artifacts, which older control planes do not send, artifacts go only when space is low.
+/// Removes unused artifacts, toolchains and caches that were not touched during the grace period. Older control planes do not
+/// list needed artifacts; artifacts and toolchains then go only when space is low.
 fn prune(
     folders: &Folders,
     trash: &Trash,

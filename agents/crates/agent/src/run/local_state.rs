@@ -54,13 +54,13 @@ impl LocalState {
     }
 
     /// Saves a finished build. Invariant: it is on disk before it is reported.
-    pub(crate) fn keep_build(&mut self, status: BuildStatus) -> io::Result<()> {
+    pub(crate) fn save_build(&mut self, status: BuildStatus) -> io::Result<()> {
         self.contents.builds.insert(status.deployment.clone(), status);
         self.save()
     }
 
     /// Saves a finished benchmark run. Invariant: it is on disk before it is reported.
-    pub(crate) fn keep_benchmark(&mut self, status: BenchmarkStatus) -> io::Result<()> {
+    pub(crate) fn save_benchmark(&mut self, status: BenchmarkStatus) -> io::Result<()> {
         self.contents.benchmarks.insert(status.run.clone(), status);
         self.save()
     }
@@ -103,7 +103,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("local.json");
         let deployment = DeploymentId::parse("dep_1").unwrap();
-        LocalState::open(path.clone()).unwrap().keep_build(finished(&deployment)).unwrap();
+        LocalState::open(path.clone()).unwrap().save_build(finished(&deployment)).unwrap();
         let mut again = LocalState::open(path.clone()).unwrap();
         assert_eq!(again.build(&deployment), Some(&finished(&deployment)));
         again.retain(&super::super::empty_state()).unwrap();

@@ -63,7 +63,7 @@ impl FirewallCheck {
     fn check(&mut self) {
         let mut warnings = Vec::new();
         // Rules come first: without them, forwarding would open more than it should.
-        if let Err(error) = self.keep_rules() {
+        if let Err(error) = self.ensure_rules() {
             warnings.push(format!(
                 "The firewall of apps can't be put in place: {error}. Until it is, apps may lack the internet, or reach more than they should."
             ));
@@ -75,7 +75,7 @@ impl FirewallCheck {
         }
         match self.firewall.open_other_firewalls() {
             Ok(opened) if opened.is_empty() => {}
-            Ok(opened) => self.repaired(format!(
+            Ok(opened) => self.report_repair(format!(
                 "Another firewall dropped what apps send ({}). They pass it now.",
                 opened.join(", ")
             )),
@@ -91,7 +91,7 @@ impl FirewallCheck {
         self.status.warnings = warnings;
     }
 
-    fn keep_rules(&mut self) -> Result<(), FirewallError> {
+    fn ensure_rules(&mut self) -> Result<(), FirewallError> {
         let resolvers = remote_resolvers();
         if let Some(installed) = self.installed.take() {
             match self.firewall.list() {
@@ -100,7 +100,7 @@ impl FirewallCheck {
                     return Ok(());
                 }
                 Ok(listed) if listed == installed.listed => tracing::info!("the server has other resolvers now"),
-                _ => self.repaired("Another program changed the firewall of apps. It was put back.".to_owned()),
+                _ => self.report_repair("Another program changed the firewall of apps. It was put back.".to_owned()),
             }
         }
         let listed = self.firewall.install_with(&self.ports, &resolvers)?;
@@ -108,7 +108,7 @@ impl FirewallCheck {
         Ok(())
     }
 
-    fn repaired(&mut self, sentence: String) {
+    fn report_repair(&mut self, sentence: String) {
         tracing::warn!("{sentence}");
         (self.status.repair, self.status.repaired_unix_ms) = (sentence, unix_ms());
     }

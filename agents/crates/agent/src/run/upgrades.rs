@@ -52,7 +52,7 @@ impl Upgrades {
                 Err(error) => return tracing::error!(%error, "the agent's program was not read: no upgrades"),
             },
         };
-        self.tell(&hex, None);
+        self.send_status(&hex, None);
         if let Err(error) = self.prove(&hex).await {
             tracing::error!(%error, "agent.json can't be saved: no upgrades");
             return;
@@ -60,7 +60,7 @@ impl Upgrades {
         loop {
             let wanted = self.desired.borrow_and_update().state.as_ref().and_then(|state| state.agent.clone());
             let Some(release) = wanted else {
-                self.tell(&hex, None);
+                self.send_status(&hex, None);
                 if self.desired.changed().await.is_err() {
                     return;
                 }
@@ -86,7 +86,7 @@ impl Upgrades {
     /// Waits until the control plane has known the program on trial for `proof`, then confirms it.
     async fn prove(&mut self, hex: &str) -> io::Result<()> {
         let Some(attempt) = Record::open(&self.folders)?.on_trial(hex) else { return Ok(()) };
-        self.tell(hex, Some(running(attempt, UpgradeStep::Start)));
+        self.send_status(hex, Some(running(attempt, UpgradeStep::Start)));
         loop {
             if self.connected.wait_for(|connected| *connected).await.is_err() {
                 return std::future::pending().await;
@@ -111,7 +111,7 @@ impl Upgrades {
         let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
         if record.outcome(attempt, &wanted).is_none() {
             if wanted == hex {
-                self.tell(hex, Some(ended(attempt, None)));
+                self.send_status(hex, Some(ended(attempt, None)));
                 return std::future::pending().await;
             }
             match self.prepare(hex, release, &wanted).await {
@@ -131,15 +131,15 @@ impl Upgrades {
                 }
             }
         }
-        self.tell(hex, Some(ended(attempt, record.outcome(attempt, &wanted).flatten())));
+        self.send_status(hex, Some(ended(attempt, record.outcome(attempt, &wanted).flatten())));
         std::future::pending().await
     }
 
     /// Runs every step that may fail while this agent still works as before.
     async fn prepare(&self, hex: &str, release: &AgentRelease, wanted: &str) -> Result<(), Failure> {
-        let step = |step| self.tell(hex, Some(running(release.attempt, step)));
+        let step = |step| self.send_status(hex, Some(running(release.attempt, step)));
         step(UpgradeStep::Fetch);
-        let installed = Record::open(&self.folders).map_err(unkept)?;
+        let installed = Record::open(&self.folders).map_err(save_failure)?;
         if !installed.installed().is_some_and(Path::exists) {
             return Err(failure(
                 "upgrade.unavailable",
@@ -162,22 +162,26 @@ impl Upgrades {
     async fn fetch(&self, release: &AgentRelease, wanted: &str) -> Result<PathBuf, Failure> {
         let program = program_at(&self.folders, wanted);
         let coming = program.with_extension("coming");
-        let (free, _) = super::disk::space(self.folders.root()).map_err(unkept)?;
+        let (free, _) = super::disk::space(self.folders.root()).map_err(save_failure)?;
         if free < release.size_bytes.saturating_add(FREE_BYTES_AFTER) {
             return Err(failure(
                 "upgrade.fetch_failed",
                 "The server's disk has no room for another agent. Free some space on it, then try again.",
             ));
         }
-        DirBuilder::new().recursive(true).mode(0o711).create(self.folders.agents().join(wanted)).map_err(unkept)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o711)
+            .create(self.folders.agents().join(wanted))
+            .map_err(save_failure)?;
         let cancel = CancellationToken::new();
         let _cancelled_with_this = cancel.clone().drop_guard();
         self.store.fetch_within(&release.digest, release.size_bytes, &coming, &cancel).await.map_err(|error| {
             failure("upgrade.fetch_failed", format!("The new agent could not be fetched: {error}. Try again."))
         })?;
-        let size = fs::metadata(&coming).map_err(unkept)?.len();
+        let size = fs::metadata(&coming).map_err(save_failure)?.len();
         if size != release.size_bytes {
-            fs::remove_file(&coming).map_err(unkept)?;
+            fs::remove_file(&coming).map_err(save_failure)?;
             return Err(failure(
                 "upgrade.fetch_failed",
                 format!("What came has {size} bytes instead of the {} that were signed for.", release.size_bytes),
@@ -190,11 +194,11 @@ impl Upgrades {
             file::sync_folder(&program)?;
             file::sync_folder(&self.folders.agents().join(wanted))
         };
-        put().map_err(unkept)?;
+        put().map_err(save_failure)?;
         Ok(program)
     }
 
-    fn tell(&self, hex: &str, upgrade: Option<UpgradeStatus>) {
+    fn send_status(&self, hex: &str, upgrade: Option<UpgradeStatus>) {
         let status = Some(AgentStatus { digest: format!("sha256:{hex}"), upgrade });
         self.report.send_if_modified(|current| std::mem::replace(current, status.clone()) != status);
     }
@@ -252,7 +256,7 @@ fn ended(attempt: u32, failure: Option<&Failure>) -> UpgradeStatus {
     UpgradeStatus { attempt, state, step: UpgradeStep::Start, failure: failure.cloned() }
 }
 
-fn unkept(error: io::Error) -> Failure {
+fn save_failure(error: io::Error) -> Failure {
     failure("upgrade.fetch_failed", format!("The new agent could not be kept on the server's disk: {error}."))
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn run(artifacts: PathBuf, store: Store) {
     let mut sessions = store.tokens();
     loop {
         let linked = !sessions.borrow_and_update().is_empty();
-        if linked && let Err(error) = send_noted(&artifacts, &store).await {
+        if linked && let Err(error) = send_noted_artifacts(&artifacts, &store).await {
             tracing::warn!(%error, "the notes of artifacts to be sent can't be read");
         }
         tokio::select! {
@@ -36,7 +36,7 @@ pub(super) async fn run(artifacts: PathBuf, store: Store) {
     }
 }
 
-async fn send_noted(artifacts: &Path, store: &Store) -> io::Result<()> {
+async fn send_noted_artifacts(artifacts: &Path, store: &Store) -> io::Result<()> {
     for entry in fs::read_dir(artifacts)? {
         let note = entry?.path();
         if note.extension().is_none_or(|ending| ending != NOTE_SUFFIX) {

@@ -34,7 +34,7 @@ impl FileWatcher {
     }
 
     /// Watches the same files from their present state, so that an invalid file is reported only once.
-    pub(super) fn again(&self) -> Self {
+    pub(super) fn current(&self) -> Self {
         Self(self.0.iter().map(|file| WatchedFile::at(file.path.clone())).collect())
     }
 
@@ -72,8 +72,8 @@ mod tests {
         let watch = FileWatcher::new(vec![watched]);
         watch.changed().await;
 
-        let again = watch.again();
+        let current = watch.current();
         std::fs::write(&path, "and once more, longer").unwrap();
-        again.changed().await;
+        current.changed().await;
     }
 }
