@@ -171,7 +171,7 @@ export class AppCurve {
     return { requests, latency: encodeHistogram({ counts, sumUs }) };
   }
 
-  /** Up as often as the fraction says, so that small numbers keep their mean. */
+  /** Rounds up at random, as often as the fraction says, so that small numbers keep their mean. */
   #roundEither(value: number): number {
     return Math.floor(value + this.#random.next());
   }

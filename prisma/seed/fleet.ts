@@ -84,7 +84,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
   };
   const applied = random.int(20, 900);
   const createdAt = new Date(wish.now.getTime() - random.int(120, 400) * dayMs);
-  // No agent stands behind a seeded server, so its last sign lies ahead: for a day it counts as connected.
+  // A seeded server has no agent, so its last heartbeat is in the future: for a day it counts as connected.
   const lastSeenAt = new Date(wish.now.getTime() + (wish.isOnline ? dayMs : -dayMs));
   const row: CopyRow = {
     id: machine.serverId,

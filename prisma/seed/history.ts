@@ -28,7 +28,7 @@ export interface HistoryWish {
   readonly until: Date;
   /** Authors of commits. */
   readonly people: readonly Person[];
-  /** Members who may have asked for a deployment; none: the system did. */
+  /** Members who may have requested a deployment; none: the system did. */
   readonly actors: readonly Person[];
 }
 
@@ -169,7 +169,7 @@ function pickOutcome(random: Random, mustBeLive: boolean): Outcome {
 
 interface StepsWish {
   readonly queuedAt: Date;
-  /** The step that failed or was cut off; null when all went well or nothing began. */
+  /** Step that failed or was cancelled; null if all succeeded or none began. */
   readonly stopsAt: StepName | null;
   readonly failure: Failure | null;
   readonly outcome: Outcome;

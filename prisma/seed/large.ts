@@ -34,7 +34,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const historyDays = 180;
 
-/** Makes the organization and everything in it; answers its id. Throws when it is there already. */
+/** Makes the organization and all of its rows; returns its id. Throws if it exists. */
 export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<string> {
   const random = createRandom(20_000);
   const { organizationId, homes } = await makeOrganization(loader, now);

@@ -41,7 +41,7 @@ export async function loadRows(loader: Loader, rows: ScenarioRows, note: Note): 
   for (const [table, tableRows] of tables) await loadTable(loader, table, tableRows, note);
 }
 
-/** Metrics are made while they are loaded: a week of them does not fit into memory well. */
+/** Generates metrics during the load: a week of them is too large for memory. */
 export async function loadMetrics(
   loader: Loader,
   metrics: readonly MetricRows[],

@@ -30,7 +30,7 @@ const say: Readonly<Record<string, (app: SeedApp, random: Random) => readonly st
   drain: () => ['The previous instance finished its requests and was stopped'],
 };
 
-/** Writes the log of one deployment and answers its index row. */
+/** Writes the log of one deployment and returns its index row. */
 export async function storeLog(
   random: Random,
   dir: string,

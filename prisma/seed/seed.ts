@@ -23,7 +23,7 @@ export interface DemoOptions {
   readonly note: Note;
 }
 
-/** Fills the first organization, and makes it when there is none, as the first start would. */
+/** Fills the first organization; if there is none, makes it as the first start would. */
 export async function seedDemo({ url, logStoreDir, note }: DemoOptions): Promise<Seeded> {
   return withDatabase(url, async (database) => {
     const { home, name } = await firstHome(database);
@@ -45,7 +45,7 @@ export interface LargeOptions {
   readonly url: string;
   /** Ends the organization of an earlier load first. */
   readonly replace: boolean;
-  /** E-mail of an account that becomes its owner; null makes an account of its own. */
+  /** Email of an account that becomes its owner; null makes a new account. */
   readonly owner: string | null;
   readonly note: Note;
 }

@@ -177,7 +177,7 @@ test('a server is enrolled by a command that can be used once', async () => {
   expect(JSON.stringify(stored)).not.toContain(token);
 });
 
-test('every list and page answers on an organization that has next to nothing', async () => {
+test('every list and page works for an almost empty organization', async () => {
   const caller = api.caller(owner.cookie);
   const overview = await caller.overview.get();
   expect(overview.servers).toMatchObject([{ name: 'local', state: 'online', cpuMillis: null }]);

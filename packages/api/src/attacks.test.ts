@@ -79,7 +79,7 @@ async function domainsOf(host: string) {
   return items.filter((each) => each.host === host).map(({ id }) => id);
 }
 
-test('a developer cannot lead a path of a protected host to staging', async () => {
+test('a developer cannot route a path of a protected host to staging', async () => {
   const { appId, host } = await shop('Paths');
   const { caller } = await member('developer');
   const attack = (pathPrefix: string) => caller.domain.attach({ appId, environmentId: staging, host, pathPrefix });
@@ -129,7 +129,7 @@ test('a host stays in one class while one of its environments loses protection',
   });
 });
 
-test('a route and a change of protection at once never split a host', async () => {
+test('a concurrent route and change of protection never split a host', async () => {
   const { appId, host } = await shop('Race');
   const outcomes = await Promise.allSettled([
     owner.environment.update({ environmentId: production, protected: true }),

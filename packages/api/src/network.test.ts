@@ -152,7 +152,7 @@ test('a protected environment also requires its approver', async () => {
   }
 });
 
-test('a bad server port is refused with a sentence at its place', async () => {
+test('a bad server port is refused with a sentence for its field', async () => {
   const update = owner.config.update({ appId, settings: { serverPorts: ['5432', 'localhost:5432'] } });
   await expect(update).rejects.toMatchObject({
     cause: { published: { errorCode: 'input.invalid', fields: { 'settings.serverPorts.1': expect.anything() } } },
@@ -176,7 +176,7 @@ test('a rollback without server.write reopens nothing', async () => {
   await back(owner, wide);
 });
 
-test('another try reopens nothing either', async () => {
+test('a retry reopens nothing either', async () => {
   await owner.config.update({ appId, settings: open });
   const { deploymentId } = await owner.deployment.create({ appId });
   await api.world.advance(deploymentId);

@@ -143,7 +143,7 @@ test('a page is counted like a call, and refused with the seconds to wait', asyn
   expect(await ask()).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } });
 });
 
-test('a flood of identity’s routes ends at the limit, and uses up nothing else', async () => {
+test('a flood of identity’s routes ends at the limit, and uses up no other limit', async () => {
   const { auth, trpc } = await limited({ addressless: 20 });
   const from = (headers = {}) => auth('/two-factor/verify-totp', headers);
   const statuses = await Promise.all(Array.from({ length: 60 }, (_, at) => from({ cookie: `step=${at}` })));

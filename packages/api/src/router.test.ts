@@ -63,7 +63,7 @@ describe.each(procedures)('%s', (_path, def) => {
     expect(def.output, 'an output schema').toBeDefined();
   });
 
-  test('changes nothing with a permission to read', () => {
+  test('a read permission never allows a change', () => {
     if (def.type === 'mutation') expect(def.meta?.access).not.toMatch(/\.read$/);
   });
 });

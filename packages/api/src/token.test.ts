@@ -39,7 +39,7 @@ test('it does its job in its organization, and the log names it', async () => {
   expect(ofPerson.items.map(({ actor }) => actor.id)).toContain(id);
 });
 
-test('it does nothing else, although its person may', async () => {
+test('it does nothing beyond its permissions, although its person may', async () => {
   const { token } = await mint({ permissions: ['app.read'] });
   const caller = api.tokenCaller(token);
   expect(await codeOf(caller.server.list())).toBe('permission.denied');
@@ -194,7 +194,7 @@ test('when it was used last is written once a minute', async () => {
   expect(await lastUsed()).toBe(first + 60_000);
 });
 
-test('made for a project, it opens nothing of another', async () => {
+test('one for a project opens nothing of another', async () => {
   const { appId, slug } = await api.world.createApp('Inside');
   const [here] = (await api.caller(owner.cookie).environment.list()).items;
   if (here === undefined) throw new Error('an environment was expected');

@@ -63,7 +63,7 @@ test('a session is fresh for a quarter of an hour, and again once its person con
   requireFresh(await browser.session(), new Date());
 });
 
-test('confirming a password is no place to guess it', async () => {
+test('confirming a password allows no unlimited guesses', async () => {
   const { browser } = await signedIn('Guess');
   const asker = await browser.asker();
   const tries = Array.from({ length: 30 }, () => world.auth.account.confirm(asker, { password: 'wrong' }));
@@ -240,7 +240,7 @@ test('a code of the authenticator app is required once it was confirmed; recover
   );
 });
 
-test('the second step without the first opens nothing', async () => {
+test('the second step requires the first', async () => {
   const response = await world.browser().send('POST', '/two-factor/verify-totp', { code: '123456' });
   expect([response.status, await response.json()]).toEqual([
     401,

@@ -258,7 +258,7 @@ test('only listed paths of the library are open', async () => {
   expect((await auth.readSession(new Headers({ cookie })))?.user.name).toBe('Ada');
 });
 
-test('a sign-in is an address and a password: nothing else is passed on, and nothing long is read', async () => {
+test('a sign-in takes an address and a password: no other field is passed on, and no long body is read', async () => {
   const elsewhere = await post('/sign-in/email', {
     ...signInOf(ada),
     callbackURL: 'https://evil.example.test',

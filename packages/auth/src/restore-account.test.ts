@@ -105,7 +105,7 @@ test("a thief's first authenticator app is undone by the link of the mail that t
   await expectOwned(theft);
 });
 
-test('nothing that the thief does with the account afterwards withdraws the link', async () => {
+test('no action of the thief withdraws the link', async () => {
   const theft = await victim('Moved');
   const { account } = world.auth;
   const { thief, email, userId } = theft;
@@ -148,7 +148,7 @@ test('an address that a thief changed comes back by the link of the mail to the 
   await expectOwned(theft);
 });
 
-test('links to one address stand beside each other, so that a thief cannot outdate the one that is being read', async () => {
+test('several links to one address stay valid, so that a thief cannot replace the one that is being read', async () => {
   const theft = await victim('Spinner');
   const { account } = world.auth;
   const tokens: string[] = [];

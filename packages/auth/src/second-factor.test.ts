@@ -104,7 +104,7 @@ test('a passkey or a recovery code proves the open session, which then changes f
   expect((await third.session()).user.hasSecondFactor).toBe(false);
 });
 
-test('two uses of one recovery code at once prove one session', async () => {
+test('two concurrent uses of one recovery code prove one session', async () => {
   const { email, recoveryCodes } = await withPasskey('Racer');
   const browsers = [await byPassword(email), await byPassword(email)];
   const code = recoveryCodes[3] ?? '';
@@ -134,7 +134,7 @@ test('a session by password from before an authenticator app ends with it, and n
   expect((await later.session()).user.hasSecondFactor).toBe(true);
 });
 
-test('a session that proved nothing ends with the first passkey; one that proved a factor lives on', async () => {
+test('an unproven session ends with the first passkey; one that proved a factor stays', async () => {
   const { email, browser } = await signedIn('First');
   const thief = await byPassword(email);
   const device = createAuthenticator();

@@ -50,7 +50,7 @@ async function overtake<T>(userId: string, begun: () => Promise<T>, withdraw: ()
   return result;
 }
 
-test('a sign-in with the old password that is under way when it changes opens no session', async () => {
+test('a concurrent sign-in with the old password opens no session after a change', async () => {
   const { browser, email, userId } = await signedIn('Password');
   const thief = world.browser();
   const asker = await browser.asker();

@@ -5,7 +5,7 @@ import { appIdSchema, environmentIdSchema, organizationIdSchema, serverIdSchema 
 const unixMs = z.number().int().nonnegative().max(253_402_300_800_000);
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
-/** The words of a search. What is left out is not looked at. */
+/** Filter of a search. Absent fields do not filter. */
 export const appLogFilter = z.object({
   /** "web", or the name of a worker. */
   process: z.string().max(40).optional(),
@@ -52,7 +52,7 @@ export const appLogBatch = z.object({
   done: z.boolean(),
   /** Older lines that match were left out. */
   more: z.boolean(),
-  /** Why this server cannot answer, as a whole sentence; null: it does. */
+  /** Reason why this server cannot answer, as a whole sentence; null: it does. */
   failure: z.string().nullable(),
 });
 export type AppLogBatch = z.infer<typeof appLogBatch>;

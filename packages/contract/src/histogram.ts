@@ -60,7 +60,7 @@ export function histogramCount(histogram: Histogram): number {
   return total;
 }
 
-/** The latency that a share `q` (0 to 1) of all values does not exceed, as the middle of its bucket; null when empty. */
+/** Returns the q-quantile (0 to 1) as the middle of its bucket; null if the histogram is empty. */
 export function quantileUs(histogram: Histogram, q: number): number | null {
   const total = histogramCount(histogram);
   if (total === 0) return null;

@@ -4,7 +4,7 @@ import { organizationIdSchema, serverIdSchema } from './ids.ts';
 
 /** Capability of an agent that inspects. */
 export const inspectCapability = 'inspect';
-/** From the query to its answer, as an agent measures it. */
+/** Timeout from the query to its answer, as an agent measures it. */
 export const inspectTimeoutMs = 60_000;
 
 const command = z.array(z.string().max(4096)).max(50);
@@ -38,7 +38,7 @@ export const buildPlan = z.object({
       tool: z.string(),
       /** In npm's notation; empty: any version. */
       range: z.string(),
-      /** File that asks for the version. */
+      /** File that requires the version. */
       source: z.string(),
     }),
   ),
@@ -61,7 +61,7 @@ export const inspectedCommit = z.object({
   hash: z.string(),
   subject: z.string(),
   author: z.string(),
-  /** Empty: a tag or a commit was asked for. */
+  /** Empty: the ref is a tag or a commit. */
   branch: z.string(),
 });
 

@@ -24,7 +24,7 @@ export const liveTopicsMax = 50;
 const count = z.number().nonnegative();
 const latencyMs = z.number().nonnegative().nullable();
 
-/** One second of one app on one server. Latencies are null when nothing was asked of it. */
+/** One second of one app on one server. Latencies are null without a request. */
 export const appSample = z.object({
   type: z.literal('app.sample'),
   appId: appIdSchema,

@@ -18,7 +18,7 @@ export const changeNotice = z.object({
   organizationId: organizationIdSchema,
   kind: z.enum(changeKinds),
   id: z.string(),
-  /** The app it belongs to, so that an app's page hears of its deployments and benchmarks. */
+  /** App that it belongs to, so that an app's page gets the changes of its deployments and benchmarks. */
   appId: z.string().optional(),
 });
 export type ChangeNotice = z.infer<typeof changeNotice>;

@@ -4,7 +4,7 @@
 /** Pool sizes. The worker's is shared between its jobs' transactions and the queue's own pool. */
 export const connectionBudgets = { web: 10, gateway: 6, worker: 6 } as const;
 
-// Each process listens on a connection of its own; a start's migration and a person's psql come on top.
+// Each process listens on a separate connection; a start's migration and a person's psql come on top.
 const spare = Object.keys(connectionBudgets).length + 3;
 
 export const connectionsNeeded = Object.values(connectionBudgets).reduce<number>((sum, size) => sum + size, spare);

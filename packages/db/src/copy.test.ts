@@ -44,7 +44,7 @@ test('every kind of value arrives as it was', async () => {
   });
 });
 
-test('a load is whole or nothing', async () => {
+test('a load is all or nothing', async () => {
   const organizationId = newId('org');
   const failing = loadInSystemScope(db.url, 'test', async (loader) => {
     await loader.load('organization', [{ id: organizationId, name: 'Half', slug: 'half' }]);

@@ -13,7 +13,7 @@ export type CopyValue = string | number | bigint | boolean | Date | Uint8Array |
 export type CopyRow = Readonly<Record<string, CopyValue>>;
 
 export interface Loader {
-  /** Loads rows into a table ("app", "metric.app_1m") and answers how many. */
+  /** Loads rows into a table ("app", "metric.app_1m") and returns their number. */
   load(table: string, rows: Iterable<CopyRow>): Promise<number>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 }

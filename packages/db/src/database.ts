@@ -35,8 +35,8 @@ export interface Database {
   /** Throws an UnsafeDatabaseError when row-level security would not bind. Call it before serving. */
   assertSafe(): Promise<void>;
   /**
-   * Calls `onNotice` for each NOTIFY on the channel, once the promise resolved. After a lost connection `onGap` tells that
-   * notices may be missing: read afresh then. Answers a function that ends it.
+   * Calls `onNotice` for each NOTIFY on the channel, once the promise resolved. After a lost connection `onGap`
+   * reports that notices may be missing: read the rows again then. Returns a function that ends it.
    */
   listen(channel: string, handlers: ListenHandlers): Promise<() => Promise<void>>;
   close(): Promise<void>;

@@ -70,7 +70,7 @@ test('rows that are there already are not mixed with those of a backup', async (
   await expect(restoreTables(target.url, manifest, open)).rejects.toThrow('is not empty');
 });
 
-test('a dump that breaks off leaves nothing behind', async () => {
+test('an interrupted dump leaves nothing behind', async () => {
   const empty = await testDatabase();
   try {
     const cut = (table: string) => (table === 'public.app' ? Readable.from([Buffer.from('PGCOPY')]) : open(table));

@@ -76,8 +76,8 @@ export async function restoreTables(
       ]);
       await client.query(`SELECT set_config('role', 'none', true)`);
     }
-    // COPY does not pass row-level security, which binds the owner too where it is forced; triggers would judge old rows
-    // by the rules of today. Both are the table's own again before anybody else sees it.
+    // COPY does not pass row-level security, which binds the owner too if it is forced, and triggers would check old
+    // rows by current rules. Both are disabled in this transaction only and restored before it commits.
     const forced = new Set(await forcedTables(client));
     const names = manifest.tables.map(({ name }) => name);
     for (const name of names) {

@@ -77,7 +77,7 @@ test('a living owner keeps its data folder; a server that a killed owner left is
   const startedAt = parentStat.slice(parentStat.lastIndexOf(')') + 2).split(' ')[19];
   await writeFile(join(dataDir, 'owner'), `${process.ppid} ${startedAt}\n`);
   await expect(start()).rejects.toMatchObject({ code: 'already_running' });
-  // The same number, but started at another time: that process is gone.
+  // Same number but another start time: that process has ended.
   await writeFile(join(dataDir, 'owner'), `${process.ppid} 1\n`);
   const second = await start();
   expect(second.pid).not.toBe(first.pid);

@@ -34,7 +34,7 @@ export interface EmbeddedServer {
   readonly url: string;
   /** The server process itself. */
   readonly pid: number;
-  /** Resolves when it and everything it started is gone, told or not. */
+  /** Resolves when the server and all of its child processes have ended, for any reason. */
   readonly ended: Promise<void>;
   /** Closes connections and stops the server; resolves when its files are at rest. */
   stop(): Promise<void>;
@@ -50,7 +50,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const account = await serverAccount();
   const binaries = await openBinaries(options, account);
   if (account !== null) await requireOpenFolders(dataDir, account);
-  // 711: the server passes through to its cluster, the passwords beside it have their own mode.
+  // 711: the server passes through to its cluster; the password files have their own mode.
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   await takeOwnership(dataDir);
   const superuserPassword = await readOrMakePassword(join(dataDir, 'superuser.password'));
@@ -63,7 +63,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     await initialise(clusterDir, dataDir, binaries, account, superuserPassword, options);
   }
   const server = await start(clusterDir, binaries, account, options);
-  // `close`, not `exit`: what it started holds its output open until the last of them is gone.
+  // `close`, not `exit`: child processes hold its output open until the last of them has ended.
   const ended = once(server.child, 'close').then(() => undefined);
   const stop = async (): Promise<void> => {
     if (server.child.exitCode !== null || server.child.signalCode !== null) return;

@@ -31,7 +31,7 @@ async function partitions(): Promise<readonly string[]> {
   return rows.map((row) => row.name);
 }
 
-test('samples of now fit at once, in every resolution', async () => {
+test('current samples can be stored at once, in every resolution', async () => {
   const now = new Date();
   await db.database.system('test', async (tx) => {
     for (const resolution of metricResolutions) await tx.$executeRaw(insertSample(theirs, now, resolution));
@@ -70,7 +70,7 @@ test('partitions are made a week ahead, once, and back as far as requested', asy
   await db.database.system('test', (tx) => tx.$executeRaw(insertSample(mine, lastWeek, '1m')));
 });
 
-test('two processes may make partitions at once', async () => {
+test('two processes may make partitions concurrently', async () => {
   const from = new Date(Date.now() - 12 * dayMs);
   const ensure = () => db.database.system('test', (tx) => ensureMetricPartitions(tx, new Date(), from));
   const made = await Promise.all([ensure(), ensure()]);

@@ -6,8 +6,8 @@ const daysAhead = 7;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Makes the partitions from a day ago to a week ahead where they are missing, and answers how many it made. The gateway
- * and the worker call it at start, the worker every hour. `from` reaches further back, for rows that are loaded.
+ * Makes missing partitions from a day ago to a week ahead, and returns their number. The gateway and the worker call
+ * it at start, the worker every hour. `from` reaches further back, for loaded rows.
  */
 export async function ensureMetricPartitions(tx: SystemTx, now: Date, from?: Date): Promise<number> {
   const start = from ?? new Date(now.getTime() - dayMs);

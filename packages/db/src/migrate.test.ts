@@ -68,14 +68,14 @@ function prisma(url: string, ...args: readonly string[]) {
   });
 }
 
-test('a second run finds nothing to do', async () => {
+test('a second run applies nothing', async () => {
   const url = await emptyDatabase();
   const first = await migrate({ url, dir: migrationsDir, log: quietly });
   expect(first.length).toBeGreaterThan(3);
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([]);
 });
 
-test('two processes that migrate at once apply each migration once', async () => {
+test('two concurrent migrations apply each migration once', async () => {
   const url = await emptyDatabase();
   const runs = await Promise.all([1, 2, 3].map(() => migrate({ url, dir: migrationsDir, log: quietly })));
   const applied = runs.filter((names) => names.length > 0);
@@ -104,7 +104,7 @@ test('a migration that was edited after it was applied stops the start', async (
   await expect(again).rejects.toMatchObject({ code: 'edited', migration: '29990101000000_more' });
 });
 
-test('a migration that fails leaves nothing of itself, and later starts say so', async () => {
+test('a failed migration is rolled back, and later starts report it', async () => {
   const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
   await addMigration(dir, '29990101000000_bad', 'CREATE TABLE half (id text); SELECT 1 / 0;');
   await expect(migrate({ url, dir, log: quietly })).rejects.toThrow('division by zero');

@@ -11,7 +11,7 @@ import { sessionSettings } from './session.ts';
 export interface MigrateOptions {
   /** URL of the login role, which will own the tables. */
   readonly url: string;
-  /** The folder of migrations, each in its own folder. */
+  /** Folder of migrations, each in its own folder. */
   readonly dir: string;
   /** Stop after this one: a backup is loaded into tables as they were, and what came later is applied to its rows. */
   readonly until?: string;
@@ -47,7 +47,7 @@ interface AppliedRow {
 /** The advisory lock that Prisma's schema engine takes: neither of us migrates while the other does. */
 const prismaLock = '72707369';
 
-/** Applies what is missing and answers the names of what it applied. Safe to call at every start, also at once. */
+/** Applies pending migrations and returns their names. Safe to call at every start, also concurrently. */
 export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
   const { until } = options;
   const all = await readMigrations(options.dir);

@@ -112,7 +112,7 @@ test('a worker gets the payload as it was enqueued, at its time', async () => {
     logger: new Logger(() => () => {}),
   });
   expect(seen).toEqual([payloadOf(mine)]);
-  // A worker that was told to run once may end just before its last job is taken off the list.
+  // A worker that runs once may end just before its last job is taken off the list.
   const left = async () => (await owner.query('SELECT run_at FROM graphile_worker.jobs')).rows;
   await expect.poll(left).toEqual([{ run_at: later }]);
 });

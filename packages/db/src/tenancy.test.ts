@@ -10,14 +10,14 @@ let mine: OrganizationRows;
 let theirs: OrganizationRows;
 
 beforeAll(async () => {
-  // One connection: whatever a transaction left behind would show in the next.
+  // One connection, so that leftovers of a transaction would show in the next.
   db = await testDatabase({ poolMax: 1 });
   mine = await insertOrganizationRows(db.database, 'mine');
   theirs = await insertOrganizationRows(db.database, 'theirs');
 });
 afterAll(() => db.drop());
 
-/** The tables that belong to organizations, as the catalogue tells. */
+/** Returns the tables that belong to organizations, from the catalogue. */
 async function tenantTables(): Promise<readonly string[]> {
   const listed: readonly string[] = [...identityTables, ...bookkeepingTables, ...systemTables];
   const rows = await identityClient(db.database).$queryRaw<{ name: string }[]>`
@@ -186,7 +186,7 @@ test('a table that was forgotten is found and stops the start', async () => {
   await db.database.assertSafe();
 });
 
-test('an app has at most one deployment under way in an environment', async () => {
+test('an app has at most one running deployment in an environment', async () => {
   const start = (number: number, state: string) =>
     db.database.tenant(mine.organizationId, (tx) =>
       tx.deployment.create({
@@ -208,7 +208,7 @@ test('an app has at most one deployment under way in an environment', async () =
   await expect(start(104, 'no such state')).rejects.toThrow(/deployment_state_known/);
 });
 
-test('an organization ends whole, with all its rows', async () => {
+test('an organization is deleted with all its rows', async () => {
   const ending = await insertOrganizationRows(db.database, 'ending');
   await db.database.system('test', (tx) => tx.organization.delete({ where: { id: ending.organizationId } }));
   for (const table of await tenantTables()) {

@@ -20,7 +20,7 @@ export async function dumpTables(url: string): Promise<DumpedTable[]> {
     const dumped: DumpedTable[] = [];
     for (const { name, isForced } of tables.rows) {
       await client.query('BEGIN');
-      // The owner sees no row where row security is forced, and the system role is granted nothing of the queue's.
+      // The owner sees no row under forced row-level security, and the system role has no grants for the queue.
       if (isForced) {
         await client.query(`SELECT set_config('role', $1, true), set_config('fairlead.system_reason', 'dump', true)`, [
           systemRole,

@@ -106,7 +106,7 @@ async function letGo(templateUrl: string, name: string): Promise<void> {
   });
 }
 
-/** For measuring what it costs: every row of the clone is everybody's from now on. */
+/** Disables row-level security, to measure its cost: from now on every role sees every row of the clone. */
 export async function switchRowSecurityOff(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

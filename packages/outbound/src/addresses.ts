@@ -34,7 +34,7 @@ export function createAddressGuard(allowed: readonly string[]): (address: string
     const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
     if (isIP(address) === 0) return false;
     if (opened.check(address, family)) return true;
-    // BlockList judges an IPv4-mapped IPv6 address by its IPv4 half only when asked for it as such.
+    // BlockList checks an IPv4-mapped IPv6 address by its IPv4 part only if it is passed as IPv4.
     const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
     if (mapped !== undefined) return opened.check(mapped, 'ipv4') || !closedList.check(mapped, 'ipv4');
     if (closedList.check(address, family)) return false;

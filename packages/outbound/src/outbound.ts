@@ -46,7 +46,7 @@ export interface OutboundResponse {
 }
 
 export interface Outbound {
-  /** Any answer is an answer, also a redirect. Throws an OutboundError. `url` is http or https. */
+  /** Returns any response, also a redirect. Throws an OutboundError. `url` is http or https. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<OutboundResponse>;
 }
 

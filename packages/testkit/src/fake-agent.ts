@@ -8,13 +8,13 @@ import { type FakeLink, type FakeLinkOptions, openFakeLink } from './fake-link.t
 
 export interface FakeAgentOptions extends FakeLinkOptions {
   readonly capabilities?: readonly string[];
-  /** The age recipient that it tells; without one it cannot be given secrets. */
+  /** Age recipient that it reports; without one it gets no secrets. */
   readonly recipient?: string;
 }
 
 export interface FakeAgent {
   readonly publicKey: Uint8Array<ArrayBuffer>;
-  /** Uses a token up; rejects with the LinkEnded that the gateway answered. */
+  /** Uses a token up; rejects with the LinkEnded of the gateway. */
   enrol(token: string, change?: EnrolChange): Promise<Enrolled>;
   /** Opens a session as that server. */
   connect(serverId: string, change?: HelloChange): Promise<OpenFakeLink>;

@@ -204,7 +204,7 @@ describe('a refusal is a problem document with our code', () => {
     expect(body.fields).toMatchObject({ name: 'Give it a name.' });
   });
 
-  test('a cookie opens nothing, and one beside a token changes nothing', async () => {
+  test('a cookie opens nothing, and one with a token changes nothing', async () => {
     const request = new Request(`${origin}/api/v1/app/list`, { headers: { cookie: owner.cookie } });
     const response = await answerHttp(api.parts, request);
     expect(response.status).toBe(401);

@@ -76,7 +76,7 @@ export const serverErrors = {
     retryable: true,
   }),
 
-  // Why an agent refused a desired state. Its last good state serves on.
+  // Reason why an agent refused a desired state; its last good state stays in use.
   'state.invalid': failed('The server could not read its desired state. Upgrade the agent.'),
   'state.bad_signature': failed(
     'The desired state is not signed by a key that this server trusts. Enrol the server again if the control plane was replaced.',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Deletes counts of ended windows, and streams of web processes that are gone. */
+/** Deletes counts of ended windows, and streams of dead web processes. */
 export const pruneRequestsJob = defineJob({
   name: 'request.prune',
   scope: 'system',

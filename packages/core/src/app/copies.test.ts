@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('each server needs its own copies; one that sleeps is enough where the least is none', async () => {
+test('each server needs its own copies; a sleeping one is enough if the minimum is none', async () => {
   const { appId, deploymentId } = await world.createApp('Shop', { host: 'shop.example.test' });
   await world.advance(deploymentId ?? '');
   await world.finish(deploymentId ?? '');

@@ -19,7 +19,7 @@ afterAll(() => db.drop());
 const hosts = { controlHost: '', publicHost: '' };
 const plain = { branch: 'main', rootFolder: '', healthPath: '', command: [], deployNow: false };
 
-test('without a repository nothing is deployed until an image is named', async () => {
+test('an app without a repository is not deployed until it has an image', async () => {
   const { serverId } = world;
   const { id: appId } = await world.tenant((ctx) => createApp(ctx, { ...plain, name: 'Image', serverId }, hosts));
   const deploy = () => world.tenant((ctx) => createDeployment(ctx, { appId }));
@@ -36,7 +36,7 @@ test('without a repository nothing is deployed until an image is named', async (
   expect((await world.desired()).builds).toEqual([]);
 });
 
-test('a request waits 1 to 120 seconds for an app that sleeps, 30 where nothing is said', () => {
+test('a request waits 1 to 120 seconds for a sleeping app, 30 by default', () => {
   const scale = { instancesMin: 0, instancesMax: 1 };
   expect(scaleSchema.parse(scale).wakeTimeoutMs).toBe(30_000);
   const taken = [999, 1000, 120_000, 120_001].map(

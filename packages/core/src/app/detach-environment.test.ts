@@ -54,7 +54,7 @@ async function goLive(): Promise<void> {
   await world.finish(deploymentId);
 }
 
-test('an app leaves an environment: stopped there, its domains free, its history, settings and secrets kept', async () => {
+test('an app leaves an environment: it stops there, its domains are free, its history, settings and secrets stay', async () => {
   const owner = { appId, environmentId: staging };
   await goLive();
   await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
@@ -92,7 +92,7 @@ test('an app leaves an environment: stopped there, its domains free, its history
   expect((await world.desired()).apps).toEqual([]);
 });
 
-test('it stays where it was made, while a deployment is under way, and for another name', async () => {
+test('an app cannot leave where it was made, during a deployment, or with a wrong name', async () => {
   await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
   await expect(detach(staging, 'shop')).rejects.toMatchObject({ code: 'app.confirm_mismatch' });
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId: staging }));
@@ -114,7 +114,7 @@ test('where an app was made stays so when its first server there is taken away',
   await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
 });
 
-test('an environment ends with all that lay in it but its volumes; not with apps in it, not the first of its project', async () => {
+test('an environment is deleted with all of its rows except volumes; not with apps in it, not the first of its project', async () => {
   await goLive();
   await world.tenant((ctx) =>
     updateSecrets(ctx, { owner: { appId, environmentId: staging }, items: [{ name: 'A', value: 'x' }] }, world.keys),

@@ -75,7 +75,7 @@ test('an artifact that is needed again within the grace stays, and its grace res
   expect(await prune()).toEqual(['d']);
 });
 
-test('an upload stays as long as its deployment waits or is under way, however long that takes', async () => {
+test('an upload stays as long as its deployment waits or runs, for any time', async () => {
   await store('e');
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   const uploadDigest = digestOf('e');

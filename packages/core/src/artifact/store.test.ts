@@ -48,7 +48,7 @@ test('a part of the disk stays free', async () => {
   expect(await files()).toBe(0);
 });
 
-test('uploads at once share the room of their organization', async () => {
+test('concurrent uploads share the quota of their organization', async () => {
   const store = createFolderArtifactStore(dir, { organizationBytesMax: 1000, freeBytesMin: 0, uploadsMax: 40 });
   const key = (fill: number) => ({ organizationId, hex: `${fill}`.padStart(64, 'a') });
   const results = await Promise.all(
@@ -64,7 +64,7 @@ test('uploads at once share the room of their organization', async () => {
   expect((await store.add(organizationId, bytes(1000))).kind).toBe('whole');
 });
 
-test('an organization sends so much at once, and the next upload begins once one has ended', async () => {
+test('an organization has a limit of concurrent uploads, and the next begins once one has ended', async () => {
   const store = createFolderArtifactStore(dir, { uploadsMax: 2 });
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow = gates.map(async ({ promise }, fill) => {

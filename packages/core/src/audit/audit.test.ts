@@ -35,7 +35,7 @@ async function asOwner(statement: string): Promise<void> {
   for (const table of ['audit_event', 'audit_link']) await db.asOwner(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
 }
 
-test('an untouched log is whole, and says how far it reaches', async () => {
+test('an untouched log verifies, and reports its length', async () => {
   for (const label of ['one', 'two', 'three']) await write(label);
   const verdict = await verify();
   const [newest] = (await list()).items;
@@ -48,7 +48,7 @@ test('an untouched log is whole, and says how far it reaches', async () => {
   expect(await verify(verdict.head ?? undefined)).toMatchObject({ whole: true });
 });
 
-test('changes that commit at the same time get one place in the chain each', async () => {
+test('concurrent commits get one position in the chain each', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, index) => write(`app ${index}`)));
   expect(await verify()).toMatchObject({ whole: true });
   const sequences = (await list()).items.map(({ sequence }) => sequence);
@@ -100,7 +100,7 @@ const tampering = [
   ],
 ] as const;
 
-test.each(tampering)('%s is found at its place', async (_what, statement, reason) => {
+test.each(tampering)('%s is found at its position', async (_what, statement, reason) => {
   for (const label of ['one', 'two', 'three']) await write(label);
   const { items } = await list({ search: 'two' });
   await asOwner(statement);

@@ -14,7 +14,7 @@ test('rows are counted as the agent makes them: HTTP/2 and HTTP/3 go through the
   expect(rowsOf(plan({ protocols: ['http1', 'http3'] }))).toBe(2 * 3 * 3);
 });
 
-test('a plan that would measure nothing, or for ever, is refused', () => {
+test('a plan that measures nothing, or never ends, is refused', () => {
   expect(accepts({})).toBe(true);
   for (const changes of [
     { targets: ['direct'], protocols: ['http2'] },

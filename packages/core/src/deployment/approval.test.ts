@@ -147,7 +147,7 @@ test('a cancelled or superseded deployment cannot be approved any more', async (
   expect((await get(newer)).approval?.state).toBe('withdrawn');
 });
 
-test('asking for another deployment withdraws no approved one, and the newer takes its place when it is approved', async () => {
+test('a new request withdraws no approved deployment, and replaces it once it is approved', async () => {
   const approved = await deploy();
   await approve(approved);
   const pending = await deploy();
@@ -164,7 +164,7 @@ test('asking for another deployment withdraws no approved one, and the newer tak
   expect([(await get(approved)).state, (await get(newest)).state]).toEqual(['superseded', 'building']);
 });
 
-test('an approved deployment goes live beside one that waits, which then takes its turn', async () => {
+test('an approved deployment goes live while another awaits approval, which runs afterwards', async () => {
   const approved = await deploy();
   await approve(approved);
   const newer = await deploy();
@@ -179,7 +179,7 @@ test('an approved deployment goes live beside one that waits, which then takes i
   expect((await get(newer)).state).toBe('live');
 });
 
-test('without protection a newer deployment supersedes an approved one at once', async () => {
+test('without protection a newer deployment supersedes an approved one immediately', async () => {
   const approved = await deploy();
   await approve(approved);
   await protect(false);

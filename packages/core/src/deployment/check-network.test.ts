@@ -67,7 +67,7 @@ test('other changes of the settings and wider ones stop no release that waits', 
   expect(await advance(waiting)).toMatchObject({ state: 'rolling_out' });
 });
 
-test('newer secrets that wait bring back nothing that is closed meanwhile', async () => {
+test('newer secrets that wait restore no network access that is closed meanwhile', async () => {
   const { appId, set, advance } = await narrowedApp('secrets meanwhile');
   const { deploymentId } = await world.tenant((ctx) => deploySecrets(ctx, { appId }));
   world.clock.forward(1000);

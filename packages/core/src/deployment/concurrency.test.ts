@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('nothing waits for each other in a circle, and at most one deployment of an app is under way', async () => {
+test('no deadlock occurs, and at most one deployment of an app runs', async () => {
   const apps: AppId[] = [];
   for (const name of ['a', 'b', 'c', 'd']) apps.push((await world.createApp(name)).appId);
   const all = () => world.tenant((ctx) => listDeployments(ctx, { limit: 100 }));

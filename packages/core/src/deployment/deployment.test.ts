@@ -217,7 +217,7 @@ test.each(['queued', 'building', 'rolling_out'] as const)(
   },
 );
 
-test('a newer deployment supersedes those that still wait, and waits itself for the one under way', async () => {
+test('a newer deployment supersedes queued ones, and waits itself for the running one', async () => {
   await world.advance(first);
   const second = await deploy();
   const third = await deploy();
@@ -258,7 +258,7 @@ test('if its worker died, another one takes the lease and notifies the server ag
   expect(await lease()).toEqual({ leaseOwner: null, leaseUntil: null });
 });
 
-test('a deployment that its server never took up fails with a sentence that says what to do', async () => {
+test('a deployment that its server never started fails with a sentence that says what to do', async () => {
   await world.advance(first);
   world.clock.forward(pickUpMs + 1);
   await world.report({});
@@ -276,7 +276,7 @@ test('a deployment that its server never took up fails with a sentence that says
   expect(await get(second)).toMatchObject({ state: 'failed', failureCode: 'deployment.server_offline' });
 });
 
-test('deploys that are started at the same time get numbers of their own', async () => {
+test('concurrent deployments get numbers of their own', async () => {
   const ids = await Promise.all([deploy(), deploy(), deploy()]);
   const numbers = await Promise.all(ids.map(async (id) => (await get(id)).number));
   expect(new Set(numbers)).toEqual(new Set([2, 3, 4]));

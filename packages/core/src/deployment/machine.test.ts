@@ -77,7 +77,7 @@ const begun = (targets: Target[], changes: Partial<Machine> = {}): Machine =>
   run(machine('queued', { needsBuild: false, ...changes }), { ...advance, targets }).machine;
 
 describe('one server', () => {
-  test('a queued deployment builds as soon as nothing is in its way, and its server has two minutes to take it up', () => {
+  test('a queued deployment builds as soon as it is not blocked, and its server has two minutes to start', () => {
     const result = step(machine('queued'), advance, now);
     expect(result.machine).toMatchObject({ state: 'building', deadlineAt: later(pickUpMs), rolls: [] });
     expect(result.actions).toEqual(['bump_servers']);
@@ -90,7 +90,7 @@ describe('one server', () => {
     expect(refused).toMatchObject({ machine: { state: 'failed' }, failure, actions: [] });
   });
 
-  test('the first sign of work gives the build its whole time; later signs do not stretch it', () => {
+  test('the first report of work gives the build its whole time; later reports do not extend it', () => {
     const first = step(machine('building'), built({ kind: 'running' }), now);
     expect(first.machine).toMatchObject({ heartbeatAt: now, deadlineAt: later(limits.buildMs) });
     const second = step(first.machine, built({ kind: 'running' }), later(60_000));
@@ -104,7 +104,7 @@ describe('one server', () => {
     expect(result.actions).toEqual(['create_release', 'free_slot', 'bump_servers']);
   });
 
-  test('a release command is a state of its own, until the server is past it', () => {
+  test('a release command is a state of its own, until the server has passed it', () => {
     const releasing = begun(one, { hasReleaseCommand: true });
     expect(releasing.state).toBe('releasing');
     expect(run(releasing, rolled('srv_a', 'running', false)).machine.state).toBe('releasing');
@@ -159,7 +159,7 @@ describe('several servers', () => {
     expect(statesOf(third.machine)).toEqual(['srv_a live', 'srv_b live', 'srv_c rolling_out']);
   });
 
-  test('a failure of the first changes nothing on the others', () => {
+  test('a failure of the first server changes nothing on the others', () => {
     const result = run(begun(three), rollFailed('srv_a'));
     expect(result.machine.state).toBe('failed');
     expect(statesOf(result.machine)).toEqual(['srv_a failed', 'srv_b cancelled', 'srv_c cancelled']);
@@ -178,7 +178,7 @@ describe('several servers', () => {
     expect(statesOf(ended.machine)).toEqual(['srv_a reverted', 'srv_b cancelled', 'srv_c failed']);
   });
 
-  test('a server that is lost ends it within its time, also on the way back', () => {
+  test('a lost server ends the deployment within its deadline, also in a rollback', () => {
     const second = run(begun(three), rolled('srv_a', 'succeeded')).machine;
     const lost = step(second, overdue(['srv_b']), later(pickUpMs));
     expect(lost.failure).toMatchObject({ code: 'deployment.server_lost', serverId: 'srv_b' });
@@ -188,7 +188,7 @@ describe('several servers', () => {
     expect(statesOf(never.machine)).toEqual(['srv_a reverted', 'srv_b failed', 'srv_c cancelled']);
   });
 
-  test('cancelled in the middle, it goes back before it is over; a server that served nothing has no way to go', () => {
+  test('a cancelled roll-out rolls back before it ends; a server without a former release has nothing to roll back to', () => {
     const second = run(begun(three), rolled('srv_a', 'succeeded')).machine;
     const cancelled = run(second, { kind: 'cancel' });
     expect(cancelled.machine).toMatchObject({ state: 'rolling_out', ending: 'cancelled' });

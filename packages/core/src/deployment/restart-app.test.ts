@@ -22,7 +22,7 @@ async function liveApp(name: string) {
 }
 const specOf = async (appId: string) => (await world.desired()).apps.find((spec) => spec.appId === appId);
 
-test('a restart rolls the live release out beside itself, without a build', async () => {
+test('a restart rolls the live release out again, without a build', async () => {
   const appId = await liveApp('kettle');
   const live = (await specOf(appId))?.live;
   const { deploymentId } = await world.tenant((ctx) => restartApp(ctx, { appId }));
@@ -42,7 +42,7 @@ test('a restart rolls the live release out beside itself, without a build', asyn
   expect((await specOf(appId))?.live).toEqual(live);
 });
 
-test('an app that is not live has nothing to restart', async () => {
+test('an app that is not live cannot be restarted', async () => {
   const { appId } = await world.createApp('cold');
   await expect(world.tenant((ctx) => restartApp(ctx, { appId: parseId('app', appId) }))).rejects.toMatchObject({
     code: 'app.not_live',

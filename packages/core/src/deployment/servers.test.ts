@@ -122,7 +122,7 @@ test('a failure on the second server rolls the first back, and the sentence name
   }
 });
 
-test('a server that is lost in the middle leaves nothing in between', async () => {
+test('a server that is lost during a roll-out leaves no mixed releases', async () => {
   await goLive();
   const former = (await specOf(second))?.live?.releaseId;
   const deploymentId = await deploy('c');
@@ -255,7 +255,7 @@ test('a release keeps its settings: a newer version reaches the next one, and th
   expect(diff.artifact.map(({ name }) => name)).toEqual(['artifactDigest']);
 });
 
-test('promoted, the same artifact runs elsewhere with the settings of that place; a failed one is tried again without a build', async () => {
+test('a promoted release runs the same artifact with the settings of its environment; a failed one is retried without a build', async () => {
   await goLive('f');
   const releaseId = parseId('rel', (await specOf(world.serverId))?.live?.releaseId ?? '');
   const { environmentId } = await world.tenant((ctx) =>

@@ -31,7 +31,7 @@ const attach = (appId: string, host: string, pathPrefix?: string) => {
   return world.tenant((ctx) => attachDomain(ctx, input, links));
 };
 
-test('a host leads to one app, and a path of it to another', async () => {
+test('a host routes to one app, and a path of it to another', async () => {
   await attach(site, 'example.test');
   const path = await attach(api, 'example.test', '/api/');
   expect(path).toMatchObject({ host: 'example.test', pathPrefix: '/api', url: 'https://example.test:4443/api' });
@@ -72,7 +72,7 @@ test('no other organization gets a path of a host that is taken, and it is free 
   expect(await steal('/other')).toMatchObject({ host: 'lone.test', pathPrefix: '/other' });
 });
 
-test('a path leads to an app on exactly the servers of its host', async () => {
+test('a path routes to an app on exactly the servers of its host', async () => {
   const { organizationId } = world;
   const second = newId('srv');
   const publicKey = new Uint8Array(32).fill(3);

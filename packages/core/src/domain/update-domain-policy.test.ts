@@ -91,7 +91,7 @@ test('changes are audited by name, long pages by their length', async () => {
   expect(after).not.toHaveProperty('compress');
 });
 
-test('a redirect leads away from the app', async () => {
+test('a redirect leaves the app', async () => {
   await update({ redirect: { to: 'https://example.com/new', status: 301 } });
   const { routes } = await world.desired();
   expect(routes[0]?.target).toMatchObject({

@@ -98,7 +98,7 @@ test('instances follow the last report, and the app is as healthy as they are', 
   expect((await getShop()).instances).toEqual([]);
 });
 
-test('instances of apps, releases or servers that are none of its business are left out', async () => {
+test('instances of foreign apps, releases or servers are left out', async () => {
   const foreign = await insertOrganizationRows(db.database, 'rival');
   const theirs = await world.system(({ tx }) => tx.instance.findFirstOrThrow({ where: { appId: foreign.appId } }));
   await world.report({
@@ -207,7 +207,7 @@ test('a benchmark that never ends fails with a sentence and makes way', async ()
   });
 });
 
-test('a benchmark loads only hosts of its own app, and only while its server is there', async () => {
+test('a benchmark loads only hosts of its own app, and only while its server is attached', async () => {
   await expect(
     world.tenant((ctx) => createBenchmark(ctx, { appId, plan: { ...plan, host: 'rival.example.test' } })),
   ).rejects.toMatchObject({ code: 'server.not_connected' });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-test('an object comes back as it was put, may be put again, and is gone when deleted', async () => {
+test('an object is read as it was written, may be replaced, and is gone after its deletion', async () => {
   const key = 'org_1/dep_1/0000000000-srv_1-7.json.zst';
   expect(await store.get(key)).toBeNull();
   await store.put(key, Uint8Array.of(1, 2, 3));

@@ -57,7 +57,7 @@ export function segmentsOf(resolution: MetricResolution, from: number, until: nu
     .map(([name, start, end]) => ({ resolution: name, from: new Date(start), until: new Date(end) }));
 }
 
-/** Seconds of a step that have passed: a running step is measured by what there was of it. */
+/** Returns the elapsed seconds of a step; a running step counts its elapsed part only. */
 export function elapsedSeconds(stepStartMs: number, stepMs: number, now: Date): number {
   return Math.max(1000, Math.min(stepMs, now.getTime() - stepStartMs)) / 1000;
 }

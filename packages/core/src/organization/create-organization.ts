@@ -13,7 +13,7 @@ export async function createOrganization(
   const { name, userId, ip } = input;
   const actor = { kind: 'member', userId, role: 'owner' } as const;
   const { organizationId, slug } = await insertOrganization(ctx, { name, actor, ip });
-  // Count under the naming lock, so that concurrent requests are counted one after another.
+  // Runs under the naming lock, so that concurrent requests are counted one after another.
   const owned = await ctx.tx.member.count({ where: { userId, role: 'owner' } });
   if (owned >= ownedMax) throw new AppError('organization.too_many', { ownedMax });
   await ctx.tx.member.create({

@@ -85,7 +85,7 @@ test('the organization of the control plane’s own server stays', async () => {
   });
 });
 
-test('an organization that is to be deleted can be kept until the delay is over, and then no more', async () => {
+test('a scheduled deletion of an organization can be cancelled until the delay is over, and not after', async () => {
   await makeServerOrdinary();
   const announce = (confirmName: string) => ada.as((ctx) => deleteOrganization(ctx, { confirmName }));
   await expect(announce('acne')).rejects.toMatchObject({ code: 'organization.confirm_mismatch' });
@@ -153,7 +153,7 @@ test('deletion empties the servers first, waits for them, and leaves other organ
   expect(left).toEqual([{ slug: other.slug }]);
 });
 
-test('a server that says it runs nothing is not waited for', async () => {
+test('a server that reports that it runs nothing is not waited for', async () => {
   await makeServerOrdinary();
   await ada.as((ctx) => deleteOrganization(ctx, { confirmName: 'acme' }));
   world.clock.forward(deletionDelayMs);

@@ -31,7 +31,7 @@ const server: ServerSummary = {
 };
 const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };
 
-test('nothing is wrong, nothing is said', () => {
+test('without a problem there is no sentence', () => {
   expect(attentionOf(nothing)).toEqual([]);
 });
 

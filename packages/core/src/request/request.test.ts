@@ -31,7 +31,7 @@ test('concurrent claims of several processes get no more than the window has, an
   expect((await claim('shared', 3)).granted).toBe(3);
 });
 
-test('open streams of a person and of an organization stay within their bounds, even when many open at once', async () => {
+test('open streams of a person and of an organization stay within their bounds, even with concurrent opens', async () => {
   const tried = await Promise.allSettled(Array.from({ length: 9 }, () => open('usr_a')));
   const opened = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   expect(opened).toHaveLength(3);

@@ -21,7 +21,7 @@ test('a grant in a project holds in its environments and nowhere else', () => {
   expect(mayAnywhere(rights, 'app.delete')).toBe(false);
 });
 
-test('a grant in an environment holds neither in its project nor beside it', () => {
+test('a grant in an environment holds neither in its project nor in other environments', () => {
   const rights = rightsOf('viewer', [{ ...production, permissions: ['deployment.write'] }]);
   expect(may(rights, 'deployment.write', production)).toBe(true);
   expect([undefined, shop, staging, other].some((scope) => may(rights, 'deployment.write', scope))).toBe(false);

@@ -141,7 +141,7 @@ test('an undecryptable secret is held back from the build, which fails with a se
   expect(await given()).toBeNull();
 });
 
-test('the mark is a part of each version: listed, kept by a new value, brought back, audited, never deployed by itself', async () => {
+test('the build mark is a part of each version: listed, kept by a new value, restored, audited, never deployed by itself', async () => {
   await set([{ name: 'TOKEN', value: 'one' }]);
   expect((await list()).secrets).toMatchObject([{ name: 'TOKEN', number: 1, atBuild: false }]);
   expect(await set([{ name: 'TOKEN', atBuild: true }])).toMatchObject({ changed: ['TOKEN'] });

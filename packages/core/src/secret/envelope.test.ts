@@ -10,7 +10,7 @@ const key = { id: 'dek_1', bytes: randomBytes(32) };
 const place = { organizationId: 'org_1', table: 'secret_version', row: 'scv_1', column: 'envelope' };
 const plain = Buffer.from('hunter2');
 
-test('an envelope opens with its key at its place, and is new each time', () => {
+test('an envelope opens with its key for its location, and is new each time', () => {
   const envelope = sealEnvelope(key, place, plain);
   expect(openEnvelope(key, place, envelope)).toEqual(plain);
   expect(Buffer.from(envelope).includes(plain)).toBe(false);
@@ -64,7 +64,7 @@ test('a master key file that is missing, readable by others, empty or corrupt st
   expect(String(error)).not.toContain('hunter2');
 });
 
-test('a new master key wraps at once, also in a process that runs already; the older one still unwraps', async () => {
+test('a new master key wraps immediately, also in a running process; the older one still unwraps', async () => {
   const running = await openMasterKeyFile(path);
   const old = await running.wrap(place, plain);
   const id = await addMasterKey(path);

@@ -29,7 +29,7 @@ const { set, list, idOf, connect, goLive } = secretStage((begun) => {
   ({ world, appId, first } = begun);
 });
 
-test('a value that was changed in the database, or lies at another place, is an error and nothing else', async () => {
+test('a value that was tampered with in the database, or moved to another row, is an error', async () => {
   await connect();
   await set([
     { name: 'A', value: 'one', sealed: false },

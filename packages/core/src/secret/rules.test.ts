@@ -17,7 +17,7 @@ test('a value has 64 KiB at most, in bytes, and no NUL', () => {
   expect(valueProblem('a\0b')).toContain('NUL');
 });
 
-test('references are found each time they stand there; a doubled dollar is the text itself', () => {
+test('references are found each time; a doubled dollar is the text itself', () => {
   const value = `pg://${at('db.USER')}:$\{{PASS}}@h/${at('db.USER')}?x=$${at('NOT')}&y=$\{OTHER}&z=${at('lower')}`;
   expect(referencesOf(value)).toEqual(['db.USER', 'PASS', 'db.USER']);
   expect(fillIn(value, (reference) => `<${reference}>`)).toBe(

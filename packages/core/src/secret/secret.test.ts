@@ -141,7 +141,7 @@ test('a paste is saved whole or not at all', async () => {
   expect((await set(many)).added).toHaveLength(250);
 });
 
-test('writers at the same time give each value a number of its own', async () => {
+test('concurrent writers give each value its own number', async () => {
   await Promise.all(Array.from({ length: 6 }, (_, index) => set([{ name: 'A', value: `value ${index}` }])));
   const secretId = await idOf('A');
   const { versions } = await world.tenant((ctx) => listSecretVersions(ctx, { secretId }));

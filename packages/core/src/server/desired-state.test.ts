@@ -49,7 +49,7 @@ const rows: DesiredRows = {
   agent: null,
 };
 
-test('an empty server needs nothing, and the message survives its own encoding', () => {
+test('an empty server needs no capability, and the message survives its own encoding', () => {
   const state = toDesiredState(rows);
   expect(state).toMatchObject({
     version: { epoch: 1, number: 42n },

@@ -9,7 +9,7 @@ import { enrolmentCommand, isConnected, serverState } from './rules.ts';
 const now = new Date('2026-11-20T12:00:00Z');
 const ago = (ms: number): Date => new Date(now.getTime() - ms);
 
-test('a server is online while its gateway heard of it lately', () => {
+test('a server is online if its gateway saw it recently', () => {
   expect(isConnected({ connectedGateway: 'g1', lastSeenAt: ago(20_000) }, now)).toBe(true);
   expect(isConnected({ connectedGateway: 'g1', lastSeenAt: ago(120_000) }, now)).toBe(false);
   expect(isConnected({ connectedGateway: null, lastSeenAt: ago(1000) }, now)).toBe(false);

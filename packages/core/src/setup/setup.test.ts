@@ -31,7 +31,7 @@ test('the first organization is made once, however often and however many at a t
   expect(await system(isSetupNeeded)).toBe(true);
 });
 
-test('of many that claim the same token at once, one becomes the owner', async () => {
+test('of many concurrent claims of a token, one becomes the owner', async () => {
   const { organizationId } = await system((ctx) => createFirstOrganization(ctx, { name: 'My organization' }));
   const token = await system((ctx) => rotateSetupToken(ctx, { organizationId }));
   if (token === null) throw new Error('a token was expected');

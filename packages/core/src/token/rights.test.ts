@@ -32,7 +32,7 @@ test('a token of a project opens nothing outside of it', () => {
   expect(may(limited, 'app.write', shop)).toBe(false);
 });
 
-test('a token of an environment opens neither its project nor the environments beside it', () => {
+test('a token of an environment opens neither its project nor other environments', () => {
   const place = { kind: 'environment', projectId: 'prj_shop', environmentId: 'env_live' } as const;
   const rights = tokenRights(owner, read, place);
   expect(may(rights, 'app.write', live)).toBe(true);

@@ -53,7 +53,7 @@ test('a whole policy is converted to the agent’s message', () => {
   expect(routePolicy(full)).toEqual(route?.policy);
 });
 
-test('a policy that changes nothing is not said at all', () => {
+test('a policy of defaults is not sent', () => {
   expect(routePolicy(storedPolicySchema.parse({}))).toBeNull();
   expect(routePolicy(storedPolicySchema.parse({ redirect: { to: '/x' } }))).toBeNull();
   expect(routePolicy(storedPolicySchema.parse({ compress: true }))).toMatchObject({ compress: true });

@@ -32,7 +32,7 @@ export async function findBinaries(): Promise<Binaries> {
   return { root: join(packageRoot, 'native'), version, major: Number.parseInt(version, 10) };
 }
 
-/** Copies the programs below `folder`, once a version, and answers the copy. */
+/** Copies the programs below `folder`, once a version, and returns the copy. */
 export async function copyBinaries(source: Binaries, folder: string): Promise<Binaries> {
   const root = join(folder, `postgresql-${source.version}`);
   const copied = await stat(root).catch(() => null);
@@ -54,8 +54,8 @@ interface LibraryLink {
 }
 
 /**
- * Does what the package's install script does, for an npm that was told to run none: program modes, and the links that
- * npm archives can't hold and the programs' loader looks for.
+ * Does the work of the package's install script, for an npm that runs none: it sets program modes and makes the links
+ * that npm archives cannot hold and the programs' loader needs.
  */
 export async function completeBinaries(binaries: Binaries): Promise<void> {
   for (const program of ['initdb', 'pg_ctl', 'postgres']) {

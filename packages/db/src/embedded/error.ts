@@ -23,7 +23,7 @@ export class EmbeddedError extends Error {
   }
 }
 
-/** Names the reason in the last words of a program of PostgreSQL. */
+/** Explains a failure by the last output of a program of PostgreSQL. */
 export function explainFailure(what: string, words: readonly string[], port: number): EmbeddedError {
   const text = words.join('\n');
   if (/Address already in use/i.test(text)) {
