@@ -1,6 +1,6 @@
 // `npm run perf:proxy`: Fairlead's proxy beside its peers in interleaved rounds, with one certificate, TLS 1.3,
 // AES-128-GCM, two workers and one small app. Prints tables with targets and asserts none; `-- --json FILE` saves the
-// figures (docs/performance.md).
+// figures (docs/benchmarks/proxy.md).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // `npm run check:examples`: deploys every app of `examples/` through a real control plane and agent, and sends each app requests
-// (docs/real-apps.md#examples).
+// (docs/proofs/real-apps.md#examples).
 import { parseArgs } from 'node:util';
 import { EXAMPLES } from './list/examples.ts';
 import { runList } from './run-list.ts';

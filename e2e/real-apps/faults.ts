@@ -1,5 +1,5 @@
 // `npm run check:real-apps-faults`: deploys public repositories beside an app under load, with the network cut during an install,
-// and on a full disk (docs/real-apps.md#under-faults). Needs root and nftables.
+// and on a full disk (docs/proofs/real-apps.md#under-faults). Needs root and nftables.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';

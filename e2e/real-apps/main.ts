@@ -1,5 +1,5 @@
 // `npm run check:real-apps`: deploys the public repositories of list.ts through a real control plane and agent, and
-// sends each app requests (docs/real-apps.md). Applies the limits only to a run of the whole list.
+// sends each app requests (docs/proofs/real-apps.md). Applies the limits only to a run of the whole list.
 import { parseArgs } from 'node:util';
 import { REAL_APPS } from './list.ts';
 import { nameOf } from './real-app.ts';
