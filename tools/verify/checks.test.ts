@@ -1,10 +1,12 @@
-// Shows that the checks can fail: one planted fault of each kind.
+// Tests that the checks can fail: one planted fault of each kind.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkLayers } from './crates.ts';
+import { checkComments } from './comments.ts';
+import { checkLayers, readLayers } from './crates.ts';
 import { checkDocuments } from './docs.ts';
+import { checkGlossary } from './glossary.ts';
 import { checkNpm, isAllowed } from './licences.ts';
 import { checkLockfile } from './lockfile.ts';
 
@@ -36,7 +38,7 @@ describe('licences', () => {
     expect(isAllowed(expression)).toBe(allowed);
   });
 
-  test('a package from elsewhere, without a hash or a licence is found', () => {
+  test('a package from another source, without a hash or a licence is found', () => {
     write('package-lock.json', {
       packages: {
         '': {},
@@ -59,7 +61,7 @@ describe('lock file', () => {
 
   beforeEach(() => write('.npmrc', 'ignore-scripts=true\n'));
 
-  test('a package that would run a script when it is installed is found, and an .npmrc that lets it', () => {
+  test('a package with an install script is found, and an .npmrc that allows it', () => {
     write('package.json', {});
     write('.npmrc', 'fund=false\n');
     write('package-lock.json', {
@@ -88,7 +90,7 @@ describe('lock file', () => {
     expect(checkLockfile(root)).toEqual(['node_modules/tool wants tool-darwin, which package-lock.json lacks']);
   });
 
-  test('a package.json that moved on is found', () => {
+  test('a changed package.json is found', () => {
     write('package.json', { dependencies: { tool: '1.0.1' } });
     write('package-lock.json', {
       lockfileVersion: 3,
@@ -98,18 +100,26 @@ describe('lock file', () => {
   });
 });
 
-test('crate layers: up, sideways and unknown are found, down is not', () => {
+test('crate layers: up, sideways, unknown and gone are found, down is not', () => {
   const crate = (name: string, ...dependencies: string[]) => ({
     name,
     dependencies: dependencies.map((dependency) => ({ name: dependency })),
   });
-  expect(checkLayers([crate('fairlead-proxy', 'fairlead-model', 'fairlead-tls', 'tokio')])).toEqual([]);
-  expect(checkLayers([crate('fairlead-tls', 'fairlead-proxy')])).toHaveLength(1);
-  expect(checkLayers([crate('fairlead-proxy', 'fairlead-runtime')])).toHaveLength(1);
-  expect(checkLayers([crate('fairlead-new')])).toHaveLength(1);
+  const layers = readLayers(
+    '| crate | layer |\n|---|---|\n| `fairlead-tls` | 1 | a |\n| `fairlead-proxy` | 2 | b |\n| `fairlead-runtime` | 2 | c |\n',
+  );
+  const check = (...crates: ReturnType<typeof crate>[]) => {
+    const others = [...layers.keys()].filter((name) => crates.every((own) => own.name !== name));
+    return checkLayers([...crates, ...others.map((name) => crate(name))], layers);
+  };
+  expect(check(crate('fairlead-proxy', 'fairlead-tls', 'tokio'))).toEqual([]);
+  expect(check(crate('fairlead-tls', 'fairlead-proxy'))).toHaveLength(1);
+  expect(check(crate('fairlead-proxy', 'fairlead-runtime'))).toHaveLength(1);
+  expect(check(crate('fairlead-new'))).toHaveLength(1);
+  expect(checkLayers([crate('fairlead-tls')], layers)).toHaveLength(2);
 });
 
-test('documents: a path, a link and a script that are not there are found', () => {
+test('documents: a missing path, link or script is found', () => {
   write('package.json', { scripts: { verify: 'x' } });
   write('packages/core/src/app/index.ts', '');
   write(
@@ -139,4 +149,61 @@ test('documents: a path, a link and a script that are not there are found', () =
     'README.md:2',
     'README.md:3',
   ]);
+});
+
+describe('comments', () => {
+  test('a question word or a participle at the start of a comment is found, in every form of comment', () => {
+    const of = (path: string, source: string) => {
+      write(path, source);
+      return checkComments(root).map((finding) => finding.split(' ')[0]);
+    };
+    expect(of('tools/a.ts', '// Which one.\nconst a = 1; // Told by b.\n/** How it works. */\n')).toEqual([
+      'tools/a.ts:1',
+      'tools/a.ts:2',
+      'tools/a.ts:3',
+    ]);
+    expect(of('tools/a.ts', '// Picks one.\n// Which one does not matter.\n/* Shared state. */\n')).toEqual([]);
+    expect(
+      of('agents/crates/a/src/lib.rs', '//! Whose turn it is.\n\n/// Kept in order.\nstruct A; // Of b.\n'),
+    ).toEqual(['agents/crates/a/src/lib.rs:1', 'agents/crates/a/src/lib.rs:3', 'agents/crates/a/src/lib.rs:4']);
+    expect(of('agents/crates/a/src/lib.rs', '//! Decides the turn.\n//! What is left waits.\n')).toEqual([]);
+    expect(of('agents/crates/a/src/gen/b.rs', '/// Which.\n')).toEqual([]);
+  });
+});
+
+describe('glossary', () => {
+  const table = (column: string) => `| term | meaning | banned |\n|---|---|---|\n| queue | Waits. | ${column} |\n`;
+
+  beforeEach(() => {
+    write('agents/crates/agent/src/cli.rs', 'struct Cli;\n');
+    write('agents/crates/route/src/queue.rs', 'struct WaitQueue;\n');
+    write('apps/web/src/page.tsx', 'export const page = <p title="Queue">Queue length</p>;\n');
+  });
+
+  test('a banned file, identifier and label are found where they are banned, and only there', () => {
+    write(
+      'docs/glossary.md',
+      table('`line.rs` in `agents/crates/route`; `Line` in `agents/crates/route`; "Line of waiters"'),
+    );
+    write('agents/crates/proxy/src/line.rs', 'struct Line;\n');
+    expect(checkGlossary(root)).toEqual([]);
+    write('agents/crates/route/src/line.rs', 'struct Lines;\n');
+    write('agents/crates/route/src/queue.rs', 'struct Line;\n');
+    write('apps/web/src/page.tsx', 'export const page = <p title="Queue">\n  Line of\n  waiters\n</p>;\n');
+    expect(checkGlossary(root)).toEqual([
+      'agents/crates/route/src/line.rs has a banned name: the term is queue',
+      'agents/crates/route/src/queue.rs uses Line: the term is queue',
+      'apps/web/src/page.tsx:1 says "Line of waiters": the term is queue',
+    ]);
+  });
+
+  test('an entry that can never match is found', () => {
+    write('docs/glossary.md', table('`Line` in `agents/crates/gone`; Line'));
+    expect(checkGlossary(root)).toEqual([
+      'docs/glossary.md:3 bans Line, which is neither a name in a folder nor a label',
+      'docs/glossary.md:3 bans a name in agents/crates/gone, which does not exist',
+    ]);
+    write('docs/glossary.md', table(''));
+    expect(checkGlossary(root)).toEqual(['docs/glossary.md bans nothing']);
+  });
 });
