@@ -1,14 +1,15 @@
-//! The chunked coding: whatever the pieces, the data is the same; what is taken, a strict reader takes; what is sent, we take.
+//! Fuzz target of the chunked coding: pieces never change the data, a strict reader accepts what the proxy does, and
+//! the proxy accepts its own output.
 
 use fairlead_route::trailer_forwards;
 
 use crate::h1::chunked::{ChunkError, Chunked, encode_chunk, encode_end};
 use crate::reference;
 
-/// (data, consumed, trailers that go on) of a body that has ended; `None` when more of it has to come.
+/// (data, consumed, forwarded trailers) of a complete body; `None` if more of it has to come.
 type Decoded = Option<(Vec<u8>, usize, Vec<u8>)>;
 
-/// Decodes `input` as it arrives in pieces; `piece` tells the length of the next one.
+/// Decodes `input` as it arrives in pieces; `piece` returns the length of the next one.
 fn decode(input: &[u8], mut piece: impl FnMut() -> usize) -> Result<Decoded, ChunkError> {
     let (mut chunked, mut data, mut consumed, mut arrived) = (Chunked::new(), Vec::new(), 0, 0);
     loop {
@@ -27,7 +28,7 @@ fn decode(input: &[u8], mut piece: impl FnMut() -> usize) -> Result<Decoded, Chu
     }
 }
 
-/// The first byte seeds the pieces.
+/// Fuzzes the decoder; the first byte seeds the pieces.
 pub fn chunked(data: &[u8]) {
     let Some((seed, input)) = data.split_first() else { return };
     let whole = decode(input, || input.len());
@@ -49,7 +50,7 @@ pub fn chunked(data: &[u8]) {
             forwarded.extend_from_slice(part);
         }
     }
-    // Blanks around a value are the only freedom there is.
+    // Only blanks around a value may differ.
     let words = |lines: &[u8]| lines.split(|byte| *byte == b'\n').map(|line| line.trim_ascii().to_vec()).collect::<Vec<_>>();
     assert_eq!(words(&trailers).len(), words(&forwarded).len());
 

@@ -1,4 +1,4 @@
-//! The proxy's HTTP/1 codec, as it is there.
+//! HTTP/1 codec of the proxy, included by path.
 
 #[path = "../../crates/proxy/src/h1/chunked.rs"]
 pub(crate) mod chunked;

@@ -1,4 +1,5 @@
-//! Heads: the proxy never takes what a strict reader would not, and what it sends on is read again as the same message.
+//! Fuzz targets of heads: the proxy never accepts what a strict reader would not, and reads its own output as the same
+//! message.
 
 use fairlead_route::{
     Client, DownstreamBody, RequestEdit, RequestFacts, ResponseBody, ResponseFacts, encode_request, encode_response,
@@ -8,7 +9,7 @@ use crate::h1::head::{fields, header_slots, parse_request, parse_response};
 use crate::limits::Limits;
 use crate::reference;
 
-/// Beyond these, what is added on the way may pass the limits of the second reading.
+/// Larger inputs may exceed the limits of the second reading, because the proxy adds fields.
 const INPUT_BYTES_MAX: usize = 8 * 1024;
 const FIELDS_MAX: usize = 90;
 
@@ -59,7 +60,7 @@ pub fn request_head(data: &[u8]) {
     assert_eq!(String::from_utf8_lossy(&sent_again), String::from_utf8_lossy(&sent));
 }
 
-/// The first byte tells whether it answers HEAD.
+/// Fuzzes response heads; the first byte decides if it responds to HEAD.
 pub fn response_head(data: &[u8]) {
     let Some((first, data)) = data.split_first() else { return };
     if data.len() > INPUT_BYTES_MAX {

@@ -1,5 +1,5 @@
-//! What is fuzzed, each a function of bytes that panics when an invariant breaks. The proxy's own sources are included by
-//! path: its codec is private, and building all of the proxy (TLS, QUIC) for it would take minutes.
+//! Fuzz targets, each a function of bytes that panics if an invariant breaks. Includes the proxy's sources by path: its
+//! codec is private, and a build of the whole proxy (TLS, QUIC) would take minutes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

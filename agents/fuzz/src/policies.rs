@@ -1,10 +1,11 @@
-//! Header rules and the client's address: what rules say is what is sent, and nobody but a trusted proxy speaks for another.
+//! Fuzz target of header rules and client addresses: the output follows the rules, and only a trusted proxy names
+//! another client.
 
 use std::net::IpAddr;
 
 use fairlead_model::{HeaderAction, HeaderRule, ProxySettings};
 use fairlead_route::{
-    Client, Credentials, HeaderRules, RequestEdit, RequestFacts, RequestLine, Target, Trust, Version, encode_request,
+    Client, Credentials, HeaderRules, RequestEdit, RequestFacts, RequestLine, Target, TrustedProxies, Version, encode_request,
     forwarded_address, usable_request_id,
 };
 
@@ -12,7 +13,7 @@ use crate::reference;
 
 const NAMES: [&str; 8] = ["x-a", "x-b", "cookie", "authorization", "accept", "x-forwarded-for", "x-real-ip", "server"];
 
-/// Some bytes for rules, LF, then fields as a head has them.
+/// Fuzzes bytes for rules, LF, then fields as a head has them.
 pub fn policy(data: &[u8]) {
     let cut = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len()).min(16);
     let (chosen, lines) = data.split_at(cut);
@@ -38,12 +39,12 @@ pub fn policy(data: &[u8]) {
 fn addresses<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(fields: &'a reference::Fields, headers: impl Fn() -> H) {
     let settings =
         ProxySettings { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..ProxySettings::default() };
-    let trust = Trust::new(&settings).unwrap();
+    let trust = TrustedProxies::new(&settings).unwrap();
     let stranger = Client::new("192.0.2.7".parse().unwrap(), true);
     assert!(trust.client(&stranger, headers()).is_none(), "a stranger spoke for another");
     let proxy: IpAddr = "10.0.0.1".parse().unwrap();
     let client = trust.client(&Client::new(proxy, true), headers()).expect("a trusted proxy is not heard");
-    // The obvious way: all entries from the right, up to the first that is not a trusted proxy's.
+    // Simple model: all entries from the right, up to the first that is not a trusted proxy's.
     let mut entries = Vec::new();
     for (name, value) in fields {
         if name.eq_ignore_ascii_case(b"x-forwarded-for") {
@@ -85,7 +86,7 @@ fn rules<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(chosen: &[u8], headers: i
     encode_request(&line, &facts, headers, &client, b"id", &edit, &mut sent);
     let (_, _, _, sent_fields, length) = reference::request(&sent).expect("no strict request");
     assert_eq!(length, sent.len());
-    // The last rule of a name that replaces decides what may be there.
+    // The last replacing rule of a name decides which values are allowed.
     for name in NAMES {
         let values: Vec<_> =
             sent_fields.iter().filter(|(other, _)| *other == name.as_bytes()).map(|(_, value)| value).collect();

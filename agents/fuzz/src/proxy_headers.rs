@@ -1,15 +1,15 @@
-//! The PROXY protocol's header: what names a client is what a slow and obvious reader finds, however the bytes arrive and
-//! whatever comes after them.
+//! Fuzz target of the PROXY protocol header: a simple reader finds the same client, however the bytes arrive and
+//! whatever follows.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use fairlead_route::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 
-/// Prefixes that are all tried; of longer ones, some.
+/// Maximum length up to which every prefix is tried; longer ones are sampled.
 const EVERY_PREFIX_UP_TO: usize = 300;
 const STEP: usize = 97;
 
-/// A beginning of a connection.
+/// Fuzzes the beginning of a connection.
 pub fn proxy_protocol(data: &[u8]) {
     let whole = parse_proxy_header(data);
     let slow = line(data).or_else(|| binary(data));
@@ -21,7 +21,7 @@ pub fn proxy_protocol(data: &[u8]) {
         }
         Ok(None) | Err(_) => assert_eq!(slow, None, "a header is not seen"),
     }
-    // Arriving in pieces, it is undecided until it is decided, and then for good.
+    // Invariant: the result stays undecided until enough bytes decide it, and never changes after that.
     let mut decided = None;
     let some = |end: &usize| *end <= EVERY_PREFIX_UP_TO || end.is_multiple_of(STEP) || *end == data.len();
     for end in (0..=data.len()).filter(some) {
@@ -37,7 +37,7 @@ pub fn proxy_protocol(data: &[u8]) {
     }
 }
 
-/// Length and client of a line (version 1).
+/// Reads a line (version 1); returns its length and client.
 fn line(data: &[u8]) -> Option<(usize, Option<SocketAddr>)> {
     let end = data.windows(2).position(|pair| pair == b"\r\n")?;
     let text = std::str::from_utf8(&data[..end]).ok().filter(|text| end + 2 <= 107 && !text.contains('\n'))?;
@@ -60,7 +60,7 @@ fn line(data: &[u8]) -> Option<(usize, Option<SocketAddr>)> {
     Some((end + 2, client))
 }
 
-/// The same of the binary form (version 2).
+/// Reads the binary form (version 2); returns its length and client.
 fn binary(data: &[u8]) -> Option<(usize, Option<SocketAddr>)> {
     let rest = data.strip_prefix(b"\r\n\r\n\0\r\nQUIT\n")?;
     let (&[command, family, high, low], rest) = rest.split_first_chunk::<4>()?;

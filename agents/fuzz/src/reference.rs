@@ -1,6 +1,6 @@
-//! The strictest and most obvious readers of HTTP/1 there are. What the proxy takes, they take too, and as the same.
+//! Strict, simple readers of HTTP/1. Invariant: they read every message that the proxy accepts as the same message.
 
-/// A line without its CR LF, and what follows; no other control byte but a tab may be in it.
+/// Reads a line without its CR LF; returns it and the rest. Control bytes except a tab are errors.
 fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.windows(2).position(|window| window == b"\r\n")?;
     let line = &bytes[..end];
@@ -15,7 +15,7 @@ fn is_token(bytes: &[u8]) -> bool {
 
 pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The fields of a head or trailer section up to its empty line, and what follows.
+/// Reads the fields of a head or trailer section up to its empty line; returns them and the rest.
 pub(crate) fn fields(mut bytes: &[u8]) -> Option<(Fields, &[u8])> {
     let mut fields = Vec::new();
     loop {
@@ -33,7 +33,7 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Option<(Fields, &[u8])> {
     }
 }
 
-/// (method, target, version, fields, length) of a request's head.
+/// Reads (method, target, version, fields, length) of a request's head.
 pub(crate) fn request(bytes: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>, Fields, usize)> {
     let mut start = bytes;
     while let Some(rest) = start.strip_prefix(b"\r\n") {
@@ -47,7 +47,7 @@ pub(crate) fn request(bytes: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>, Fields
     ok.then(|| (method.to_vec(), target.to_vec(), version.to_vec(), fields, bytes.len() - rest.len()))
 }
 
-/// (data, trailers, length) of a chunked body.
+/// Reads (data, trailers, length) of a chunked body.
 pub(crate) fn chunks(input: &[u8]) -> Option<(Vec<u8>, Fields, usize)> {
     let (mut data, mut bytes) = (Vec::new(), input);
     loop {

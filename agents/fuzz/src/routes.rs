@@ -1,4 +1,4 @@
-//! Targets, hosts and the table, against the obvious way to look a route up.
+//! Fuzz target of request targets, hosts and the route table, compared with a simple lookup.
 
 use fairlead_route::{Authority, RouteMatch, RouteTable, Target, strip_prefix};
 
@@ -9,7 +9,7 @@ fn segments(path: &str) -> Vec<&str> {
     path.split('/').filter(|segment| !segment.is_empty()).collect()
 }
 
-/// `routes: u16`, then a target, then LF and a host.
+/// Fuzzes three bytes that choose the routes, then a target, then LF and a host.
 pub fn routing(data: &[u8]) {
     let Some((chosen, rest)) = data.split_at_checked(3) else { return };
     let bits = usize::from(chosen[0]) | usize::from(chosen[1]) << 8 | usize::from(chosen[2]) << 16;
@@ -28,7 +28,7 @@ pub fn routing(data: &[u8]) {
     let name = authority.name();
     let lower = name.as_bytes();
     assert!(lower.iter().all(|byte| !byte.is_ascii_uppercase() && *byte > b' '));
-    // What was read once is read again as itself.
+    // A parsed name parses to itself.
     if !lower.is_empty() {
         assert_eq!(Authority::parse(lower).expect("a name is no host").name().as_bytes(), lower.strip_suffix(b".").unwrap_or(lower));
     }
@@ -52,7 +52,7 @@ pub fn routing(data: &[u8]) {
         }
     };
     let text = std::str::from_utf8(path).unwrap();
-    // `//a` is not below `/a`: empty segments are the app's to judge, so only ordinary paths are compared.
+    // `//a` is not below `/a`: apps interpret empty segments, so only ordinary paths are compared.
     if text.contains("//") {
         return;
     }

@@ -1,22 +1,23 @@
-//! The request-smuggling corpus of HTTP/1: what is sent, what of it an app may see, and how the proxy answers the rest.
+//! Request-smuggling corpus of HTTP/1: bytes to send, requests that the app may see, and the expected response of the
+//! proxy.
 
 mod bodies;
 mod heads;
 
-/// What becomes of a case.
+/// Expected outcome of a case.
 #[derive(Debug, Clone, Copy)]
 pub enum Outcome {
-    /// Answered with this status; the connection ends and the app sees not one byte.
+    /// The proxy responds with this status and closes the connection; the app sees not one byte.
     Refused(u16),
-    /// As `Refused`, after the head was sent on: the app sees no whole request.
+    /// Like `Refused`, but after forwarding the head: the app sees no complete request.
     Cut(u16),
-    /// The app sees exactly these requests (method, target, body); the next one of the connection is served too.
+    /// The app sees exactly these requests (method, target, body); the proxy also serves the connection's next one.
     Forwarded(&'static [(&'static str, &'static str, &'static [u8])]),
-    /// The app sees these requests, then the connection ends with this status.
+    /// The app sees these requests, then the proxy closes the connection with this status.
     ForwardedThenRefused(&'static [(&'static str, &'static str, &'static [u8])], u16),
 }
 
-/// One case. `{host}` stands for the routed host.
+/// Case of the corpus. `{host}` stands for the routed host.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
@@ -42,12 +43,12 @@ const fn then_refused(name: &'static str, requests: Requests, status: u16, send:
     Case { name, send, outcome: Outcome::ForwardedThenRefused(requests, status) }
 }
 
-/// All cases.
+/// Returns the cases of all files.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     heads::CASES.iter().chain(bodies::CASES)
 }
 
-/// The empty POST and GET that most cases are variants of, as an app sees them.
+/// Empty POST and GET that most cases are variants of, as an app sees them.
 const POST: Requests = &[("POST", "/", b"")];
 const HELLO: Requests = &[("POST", "/", b"hello")];
 const GET: Requests = &[("GET", "/", b"")];

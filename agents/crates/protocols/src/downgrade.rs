@@ -1,27 +1,29 @@
-//! Smuggling by way of HTTP/2: fields and bodies that HTTP/2 can carry and HTTP/1.1 would read as something else. What the
-//! proxy refuses never reaches the app; what it forwards, hyper and a strict reader find there as one request.
+//! Request smuggling by HTTP/2 downgrade: fields and bodies that HTTP/1.1 would read as something else. A refused
+//! request never reaches the app; hyper and a strict reader see a forwarded one as one request.
 
 use libtest_mimic::Trial;
 
 use crate::case::case;
-use crate::door::Door;
-use crate::frames::{Answer, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, block, frame, get};
-use crate::reference::{Reference, Seen, strict};
+use crate::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Http2Client, StreamOutcome, block, frame, get,
+};
+use crate::proxy_endpoint::ProxyEndpoint;
+use crate::reference::{ParsedRequest, ReferenceApp, strict};
 use crate::support::{HOST, Proxy};
 
 type Field = (&'static [u8], &'static [u8]);
 
-/// How a request is built from its parts.
+/// Request parts and the expected outcome.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     name: &'static str,
     method: &'static [u8],
     path: &'static [u8],
     fields: &'static [Field],
-    /// DATA frames; none is END_STREAM with the headers.
+    /// DATA frames; without any, the headers have END_STREAM.
     body: &'static [&'static [u8]],
     trailers: &'static [Field],
-    /// The whole request as the app sees it; `None` when it is refused.
+    /// Request as the app sees it; `None` if the proxy refuses it.
     seen: Option<(&'static str, &'static str, &'static [u8])>,
 }
 
@@ -39,7 +41,7 @@ const fn method(name: &'static str, method: &'static [u8]) -> Case {
     Case { name, method, ..PLAIN }
 }
 
-/// A POST of a body that is refused, or cut before its end.
+/// Returns a POST with a body that the proxy refuses, or that is cut before its end.
 const fn post(name: &'static str, fields: &'static [Field], body: &'static [&'static [u8]]) -> Case {
     Case { name, method: b"POST", fields, body, ..PLAIN }
 }
@@ -95,7 +97,7 @@ const CASES: &[Case] = &[
     path("blank-in-the-path", b"/ HTTP/1.1"),
     path("lf-in-the-path", b"/\nx"),
     path("nul-in-the-path", b"/\0"),
-    // Not ours to judge: `http` cuts it off before anybody sees it.
+    // The `http` crate cuts the fragment off before the proxy sees it.
     seen(path("fragment-in-the-path", b"/a#b"), "GET", "/a", b""),
     path("high-byte-in-the-path", b"/\xe9"),
     path("empty-path", b""),
@@ -142,7 +144,7 @@ pub fn trials() -> Vec<Trial> {
         .flat_map(|attack| {
             [
                 case("downgrade", attack.name, || play(attack, false)),
-                // Split in the middle, the block must mean the same.
+                // A block split in the middle must mean the same.
                 case("downgrade", format!("{}-continued", attack.name), || play(attack, true)),
             ]
         })
@@ -150,27 +152,27 @@ pub fn trials() -> Vec<Trial> {
 }
 
 async fn play(attack: &Case, continued: bool) {
-    let app = Reference::start().await;
+    let app = ReferenceApp::start().await;
     let proxy = Proxy::before(app.address).await;
-    let mut client = Frames::connect(&Door::of(&proxy)).await;
+    let mut client = Http2Client::connect(&ProxyEndpoint::of(&proxy)).await;
     client.send(&request(attack, continued)).await;
     let answer = client.answer(1).await;
     match attack.seen {
-        Some(_) => assert_eq!(answer, Answer::Status(200)),
-        // One stream's fault is the stream's; a field that HPACK or framing forbids may be the connection's.
-        None => assert!(!matches!(answer, Answer::Status(..400 | 502..)), "{answer:?}"),
+        Some(_) => assert_eq!(answer, StreamOutcome::Status(200)),
+        // An error of one stream ends the stream; a field that HPACK or framing forbids may end the connection.
+        None => assert!(!matches!(answer, StreamOutcome::Status(..400 | 502..)), "{answer:?}"),
     }
-    if !matches!(answer, Answer::Away(_)) {
+    if !matches!(answer, StreamOutcome::GoAway(_)) {
         client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 3, &get("/after"))).await;
-        assert_eq!(client.answer(3).await, Answer::Status(200));
+        assert_eq!(client.answer(3).await, StreamOutcome::Status(200));
     }
     drop(client);
     proxy.end().await;
     let record = app.finish().await;
     let mut expected: Vec<_> =
-        attack.seen.iter().map(|(method, target, body)| Seen::new(method, target, body)).collect();
-    if !matches!(answer, Answer::Away(_)) {
-        expected.push(Seen::new("GET", "/after", b""));
+        attack.seen.iter().map(|(method, target, body)| ParsedRequest::new(method, target, body)).collect();
+    if !matches!(answer, StreamOutcome::GoAway(_)) {
+        expected.push(ParsedRequest::new("GET", "/after", b""));
     }
     assert_eq!(record.requests, expected);
     let read: Vec<_> = record.bytes.iter().flat_map(|bytes| strict(bytes).0).collect();

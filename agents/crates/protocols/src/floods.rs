@@ -1,5 +1,5 @@
-//! Floods: hostile clients that send, or leave unread, as much as they can. The proxy, a separate process, must stay within its
-//! memory and descriptors, end or slow the flood, and serve a polite client on open and on new connections.
+//! Floods: hostile clients that send, or leave unread, as much as they can. The proxy must stay within its memory and
+//! descriptors, end or slow the flood, and serve a polite client on open and new connections.
 
 mod http1;
 mod http2;
@@ -14,14 +14,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
 use crate::case::case;
-use crate::door::{Door, OwnProcess};
+use crate::proxy_endpoint::{ProxyEndpoint, ProxyProcess};
 use crate::support::app::App;
 use crate::support::client::{Client, get};
 
 const MIB: u64 = 1024 * 1024;
-/// Between two looks at the memory.
-const LOOK: Duration = Duration::from_millis(10);
-/// Share of its descriptors that a flooded proxy may use.
+/// Interval between two samples of the memory.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
+/// Maximum share of its descriptors that a flooded proxy may use, in percent.
 const DESCRIPTORS_PERCENT_MAX: u64 = 60;
 /// Rounds of the polite client before the flood.
 const CALM_ROUNDS: usize = 20;
@@ -32,16 +32,16 @@ pub fn trials() -> Vec<Trial> {
     http1::trials().into_iter().chain(http2::trials()).chain(slow::trials()).collect()
 }
 
-/// What a flood is played on.
-pub struct Stage {
-    pub door: Door,
-    /// Requests that reached the app, without the polite client's.
+/// Context of a flood.
+pub struct FloodContext {
+    pub endpoint: ProxyEndpoint,
+    /// Requests that reached the app, without those of the polite client.
     pub reached: Arc<AtomicUsize>,
-    polite: Arc<Polite>,
+    polite: Arc<PoliteClient>,
 }
 
-impl Stage {
-    /// Completes when the polite client has had this many more rounds.
+impl FloodContext {
+    /// Completes after this many more rounds of the polite client.
     pub async fn polite_rounds(&self, rounds: usize) {
         let until = self.polite.rounds.load(Ordering::Relaxed) + rounds;
         while self.polite.rounds.load(Ordering::Relaxed) < until {
@@ -50,22 +50,26 @@ impl Stage {
     }
 }
 
-/// Client outside the flood: it keeps asking, on one open connection and on new ones.
+/// Client outside the flood: it sends requests on one open connection and on new ones.
 #[derive(Default)]
-struct Polite {
+struct PoliteClient {
     rounds: AtomicUsize,
     failed: AtomicUsize,
     served: Notify,
 }
 
-impl Polite {
-    /// Runs one round; returns how long each answer took.
-    async fn round<S: AsyncRead + AsyncWrite + Unpin>(&self, door: &Door, open: &mut Client<S>) -> [Duration; 2] {
+impl PoliteClient {
+    /// Runs one round; returns the duration of each response.
+    async fn round<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        endpoint: &ProxyEndpoint,
+        open: &mut Client<S>,
+    ) -> [Duration; 2] {
         let began = Instant::now();
         self.ask(open).await;
         let on_open = began.elapsed();
         let began = Instant::now();
-        match door.try_open("http/1.1").await {
+        match endpoint.try_open("http/1.1").await {
             Ok(stream) => self.ask(&mut Client::new(stream)).await,
             Err(_) => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
         }
@@ -86,7 +90,7 @@ impl Polite {
     }
 }
 
-/// App that answers `/large` with 4 MiB, `/small` with 40 KB, `/held` never, and everything else with two bytes.
+/// Starts an app that serves 4 MiB at `/large`, 40 KB at `/small`, nothing at `/held`, and two bytes elsewhere.
 async fn app(reached: Arc<AtomicUsize>) -> App {
     App::new(move |mut peer, _| {
         let reached = Arc::clone(&reached);
@@ -114,22 +118,22 @@ async fn app(reached: Arc<AtomicUsize>) -> App {
 
 static LARGE: [u8; 4_194_304] = [b'y'; 4_194_304];
 
-/// A case whose proxy may grow by `growth_mib_max` while it is flooded.
+/// Creates a case with a proxy that may grow by `growth_mib_max` during the flood.
 fn flood<F: Future<Output = ()> + Send + 'static>(
     name: &'static str,
     growth_mib_max: u64,
-    flood: impl FnOnce(Stage) -> F + Send + 'static,
+    flood: impl FnOnce(FloodContext) -> F + Send + 'static,
 ) -> Trial {
     case("floods", name, move || async move {
         let reached = Arc::<AtomicUsize>::default();
         let app = app(Arc::clone(&reached)).await;
-        let proxy = OwnProcess::before(app.address).await;
-        let (door, polite) = (proxy.door.clone(), Arc::<Polite>::default());
-        let mut open = Client::new(door.open("http/1.1").await);
-        // What the first requests allocate once is not the flood's.
+        let proxy = ProxyProcess::before(app.address).await;
+        let (endpoint, polite) = (proxy.endpoint.clone(), Arc::<PoliteClient>::default());
+        let mut open = Client::new(endpoint.open("http/1.1").await);
+        // Memory that the first requests allocate once does not count.
         let mut calm = Vec::new();
         for _ in 0..CALM_ROUNDS {
-            calm.extend(polite.round(&door, &mut open).await);
+            calm.extend(polite.round(&endpoint, &mut open).await);
         }
         let before = proxy.memory_bytes();
         let over = Arc::<AtomicBool>::default();
@@ -137,17 +141,17 @@ fn flood<F: Future<Output = ()> + Send + 'static>(
         let asking = tokio::spawn(async move {
             let mut took = Vec::new();
             while !done.load(Ordering::Relaxed) || took.is_empty() {
-                took.extend(asks.round(&door, &mut open).await);
+                took.extend(asks.round(&endpoint, &mut open).await);
             }
             took
         });
-        let stage = Stage { door: proxy.door.of_client(2), reached, polite: Arc::clone(&polite) };
-        let flooding = tokio::spawn(flood(stage));
+        let context = FloodContext { endpoint: proxy.endpoint.of_client(2), reached, polite: Arc::clone(&polite) };
+        let flooding = tokio::spawn(flood(context));
         let (mut most, mut descriptors) = (before, 0);
         while !flooding.is_finished() {
             most = most.max(proxy.memory_bytes());
             descriptors = descriptors.max(proxy.descriptors_percent());
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(SAMPLE_INTERVAL).await;
         }
         let carried_out = flooding.await;
         over.store(true, Ordering::Relaxed);

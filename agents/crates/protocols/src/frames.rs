@@ -1,4 +1,5 @@
-//! An HTTP/2 client of raw frames (RFC 9113, 4): sends what no library would, and reads just enough to judge the answer.
+//! HTTP/2 client of raw frames (RFC 9113, 4): sends invalid input that no library would, and parses just enough of
+//! responses.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::door::Door;
+use crate::proxy_endpoint::ProxyEndpoint;
 use crate::support::HOST;
 
 pub const DATA: u8 = 0;
@@ -23,10 +24,10 @@ pub const END_STREAM: u8 = 1;
 pub const ACK: u8 = 1;
 pub const END_HEADERS: u8 = 4;
 
-/// A proxy that takes nothing for so long holds the sender back, which is one way to bound it.
+/// A proxy that reads nothing for this long applies backpressure, which is one way to limit a flood.
 pub const STALL: Duration = Duration::from_millis(500);
 
-/// A frame's bytes.
+/// Encodes a frame with its header.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
     bytes.extend([kind, flags]);
@@ -35,7 +36,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// HPACK's literal field without indexing, its strings as they are (RFC 7541, 6.2.2).
+/// Appends HPACK's literal field without indexing or Huffman coding (RFC 7541, 6.2.2).
 pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     for text in [name, value] {
@@ -44,7 +45,7 @@ pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// HPACK's integer (RFC 7541, 5.1).
+/// Appends HPACK's integer (RFC 7541, 5.1).
 pub fn integer(value: usize, prefix_bits: u32, flags: u8, out: &mut Vec<u8>) {
     let most = (1 << prefix_bits) - 1;
     if value < most {
@@ -60,7 +61,7 @@ pub fn integer(value: usize, prefix_bits: u32, flags: u8, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// A header block.
+/// Encodes a header block of literal fields.
 pub fn block(fields: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {
@@ -69,7 +70,7 @@ pub fn block(fields: &[(&[u8], &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The block of a GET of a path on the usual host.
+/// Encodes the header block of a GET of a path on the usual host.
 pub fn get(path: &str) -> Vec<u8> {
     block(&[
         (b":method", b"GET"),
@@ -86,30 +87,30 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// How a stream was answered.
+/// Outcome of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum StreamOutcome {
     Status(u16),
     /// RST_STREAM with this code.
     Reset(u32),
     /// GOAWAY with this code, or the end of the connection.
-    Away(Option<u32>),
+    GoAway(Option<u32>),
 }
 
-/// A connection whose preface and settings were exchanged.
-pub struct Frames {
+/// Connection after the exchange of preface and settings.
+pub struct Http2Client {
     pub stream: TlsStream<TcpStream>,
 }
 
-impl Frames {
-    pub async fn connect(door: &Door) -> Self {
-        Self::connect_with(door, &[]).await
+impl Http2Client {
+    pub async fn connect(endpoint: &ProxyEndpoint) -> Self {
+        Self::connect_with(endpoint, &[]).await
     }
 
-    /// `settings` are (identifier, value).
-    pub async fn connect_with(door: &Door, settings: &[(u16, u32)]) -> Self {
-        let mut this = Self { stream: door.open("h2").await };
-        // No dynamic table for what the proxy encodes: `status` keeps none.
+    /// Connects with `settings`, which are (identifier, value).
+    pub async fn connect_with(endpoint: &ProxyEndpoint, settings: &[(u16, u32)]) -> Self {
+        let mut this = Self { stream: endpoint.open("h2").await };
+        // Forbids the proxy a dynamic table: `status` has none.
         let payload: Vec<u8> = [(1, 0)]
             .iter()
             .chain(settings)
@@ -121,17 +122,17 @@ impl Frames {
         this
     }
 
-    /// Sends; a proxy that has gone is told by the next read.
+    /// Sends bytes. A later read reports a closed connection.
     pub async fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok() && self.stream.flush().await.is_ok()
     }
 
-    /// Sends without reading; `false` when the proxy takes nothing more, or has gone.
+    /// Sends without reading; returns false if the proxy reads nothing more or has closed the connection.
     pub async fn force(&mut self, bytes: &[u8]) -> bool {
         tokio::time::timeout(STALL, self.send(bytes)).await.unwrap_or(false)
     }
 
-    /// The next frame, or `None` at the end.
+    /// Reads the next frame; `None` at the end.
     pub async fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head).await.ok()?;
@@ -142,23 +143,23 @@ impl Frames {
         Some(Frame { kind: head[3], stream, payload })
     }
 
-    /// How a stream is answered, interim responses apart.
-    pub async fn answer(&mut self, stream: u32) -> Answer {
+    /// Reads the final response of a stream; skips interim ones.
+    pub async fn answer(&mut self, stream: u32) -> StreamOutcome {
         loop {
-            let Some(frame) = self.next().await else { return Answer::Away(None) };
+            let Some(frame) = self.next().await else { return StreamOutcome::GoAway(None) };
             match frame.kind {
                 HEADERS if frame.stream == stream => {
                     let status = status(&frame.payload);
                     if status >= 200 {
-                        return Answer::Status(status);
+                        return StreamOutcome::Status(status);
                     }
                 }
-                RST_STREAM if frame.stream == stream => return Answer::Reset(code(&frame.payload)),
+                RST_STREAM if frame.stream == stream => return StreamOutcome::Reset(code(&frame.payload)),
                 GOAWAY => {
                     let code = code(&frame.payload[4..]);
-                    // A farewell in order names the streams it still answers.
+                    // A graceful GOAWAY names the last stream that still gets a response.
                     if code != 0 || u32::from_be_bytes(frame.payload[..4].try_into().unwrap()) < stream {
-                        return Answer::Away(Some(code));
+                        return StreamOutcome::GoAway(Some(code));
                     }
                 }
                 _ => {}
@@ -166,7 +167,7 @@ impl Frames {
         }
     }
 
-    /// The status of whichever stream is answered next; `None` when the connection ends.
+    /// Returns the status of the next response on any stream; `None` at the end of the connection.
     pub async fn answer_of_any(&mut self) -> Option<u16> {
         loop {
             let frame = self.next().await?;
@@ -176,7 +177,7 @@ impl Frames {
         }
     }
 
-    /// Reads until the connection ends; the code of the last GOAWAY.
+    /// Reads until the connection ends; returns the code of the last GOAWAY.
     pub async fn end(&mut self) -> Option<u32> {
         let mut last = None;
         while let Some(frame) = self.next().await {
@@ -192,9 +193,10 @@ fn code(payload: &[u8]) -> u32 {
     u32::from_be_bytes(payload[..4].try_into().unwrap())
 }
 
-/// `:status`, which the `h2` crate writes first: one of the static table's, or a literal of three Huffman digits.
+/// Parses `:status`, which the `h2` crate writes first: an entry of the static table, or a literal of three Huffman
+/// digits.
 fn status(block: &[u8]) -> u16 {
-    // A change of the dynamic table's size may come before (RFC 7541, 6.3).
+    // Skips changes of the dynamic table's size (RFC 7541, 6.3).
     let block = &block[block.iter().take_while(|byte| **byte & 0xe0 == 0x20).count()..];
     match block[0] {
         0x88 => 200,

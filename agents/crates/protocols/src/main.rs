@@ -1,44 +1,43 @@
-//! The protocol suites: every case by name, against a real proxy over real sockets. `fairlead-protocols [FILTER] [--list]`
-//! speaks as a test program does; `stand` keeps a proxy up for suites of others (h2spec, Autobahn); `proxy` is a proxy.
-//! Owns test traffic only. Never part of what is shipped. e2e/protocols runs it and counts.
+//! Protocol conformance suites against a real proxy over real sockets: `fairlead-protocols [FILTER] [--list]` runs them
+//! like a test binary. `stand` runs a proxy for foreign suites (h2spec, Autobahn); `proxy` is a proxy. Never shipped.
 
-// All of it is a test, and a program exports nothing.
+// The whole program is a test and exports nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub)]
 
 mod case;
 mod corpus;
-mod door;
 mod downgrade;
 mod floods;
 mod frames;
 mod nginx;
+mod proxy_endpoint;
 mod reference;
 mod smuggling;
-mod stand;
 mod status;
 #[path = "../../proxy/tests/support/mod.rs"]
 mod support;
+mod test_server;
 mod tls;
 mod websocket;
 
 use std::process::ExitCode;
 
-/// As in the agent, so that memory is measured as it is there.
+/// Same allocator as the agent, so that memory measurements match.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Many of them wait for a deadline most of their time.
+/// Many cases spend most of their time waiting for a timeout.
 const CASES_AT_ONCE: usize = 6;
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("proxy") => {
-            door::serve_few_descriptors();
+            proxy_endpoint::serve_few_descriptors();
             ExitCode::SUCCESS
         }
         Some("stand") => {
             let app = std::env::args().nth(2).map(|address| address.parse().unwrap());
-            tokio::runtime::Runtime::new().unwrap().block_on(stand::run(app));
+            tokio::runtime::Runtime::new().unwrap().block_on(test_server::run(app));
             ExitCode::SUCCESS
         }
         _ => {

@@ -1,4 +1,4 @@
-//! A real nginx as the app's own front: it reads what the proxy forwards by its own rules, and passes it on.
+//! Real nginx between the proxy and the app: it parses what the proxy forwards by its own rules.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Found where Debian puts it, or where `FAIRLEAD_NGINX` says.
+/// Returns Debian's nginx, or the one that `FAIRLEAD_NGINX` names.
 pub fn program() -> Option<PathBuf> {
     let file = std::env::var_os("FAIRLEAD_NGINX").map_or_else(|| "/usr/sbin/nginx".into(), PathBuf::from);
     file.exists().then_some(file)
@@ -20,10 +20,11 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// One in front of `app`.
+    /// Starts an nginx in front of `app`.
     pub fn start(program: PathBuf, app: SocketAddr) -> Self {
         loop {
-            // Nobody else listens there now; should somebody be quicker, nginx ends and another port is tried.
+            // The port is free again and may be lost to another process: nginx then ends, and the loop tries another
+            // port.
             let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             if let Some(nginx) = Self::listen(&program, address, app) {
                 return nginx;
@@ -58,7 +59,7 @@ impl Nginx {
         command.arg("-p").arg(folder.path()).arg("-c").arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         loop {
-            // It says its process id once it listens.
+            // nginx writes its process id once it listens.
             if std::fs::read(folder.path().join("pid")).is_ok_and(|pid| !pid.is_empty()) {
                 return Some(Self { address, child, folder });
             }
@@ -69,7 +70,7 @@ impl Nginx {
         }
     }
 
-    /// Lets it end what it has, then it is gone; tells what it would not read.
+    /// Stops it gracefully; returns the errors about requests that it refused.
     pub fn finish(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
@@ -81,7 +82,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // A case that failed before `finish` leaves it running.
+        // A case that failed before `finish` leaves the process running.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,5 +1,5 @@
-//! An app that writes down what it was sent and how hyper reads it: the reference that the proxy's own idea of where each
-//! request ends is held against.
+//! ReferenceApp app that records received bytes and hyper's reading of them, to compare with the proxy's request
+//! boundaries.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,44 +17,43 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A whole request as a reader understood it.
+/// Complete request as parsed by a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ParsedRequest {
     pub method: String,
     pub target: String,
     pub body: Vec<u8>,
 }
 
-impl Seen {
+impl ParsedRequest {
     pub fn new(method: &str, target: &str, body: &[u8]) -> Self {
         Self { method: method.to_owned(), target: target.to_owned(), body: body.to_vec() }
     }
 }
 
-/// What reached the app until all its connections had ended.
+/// Everything that reached the app until all its connections had ended.
 #[derive(Debug, Default)]
-pub struct Record {
-    /// Whole requests, as hyper read them.
-    pub requests: Vec<Seen>,
-    /// The bytes of each connection.
+pub struct AppRecord {
+    /// Complete requests as hyper read them.
+    pub requests: Vec<ParsedRequest>,
+    /// Bytes of each connection.
     pub bytes: Vec<Vec<u8>>,
-    /// What hyper would not read.
+    /// Errors that hyper reported.
     pub errors: Vec<String>,
 }
 
-/// A listening reference app.
-pub struct Reference {
+pub struct ReferenceApp {
     pub address: SocketAddr,
-    record: Arc<Mutex<Record>>,
+    record: Arc<Mutex<AppRecord>>,
     stop: tokio::sync::oneshot::Sender<()>,
     serving: tokio::task::JoinHandle<()>,
 }
 
-impl Reference {
+impl ReferenceApp {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let record = Arc::<Mutex<Record>>::default();
+        let record = Arc::<Mutex<AppRecord>>::default();
         let (stop, mut stopped) = tokio::sync::oneshot::channel();
         let log = Arc::clone(&record);
         let serving = tokio::spawn(async move {
@@ -76,26 +75,26 @@ impl Reference {
         Self { address, record, stop, serving }
     }
 
-    /// Waits until every connection has ended, and hands the record over. Whoever may connect must be gone by then.
-    pub async fn finish(self) -> Record {
+    /// Waits until every connection has ended, and returns the record. All possible clients must have ended before.
+    pub async fn finish(self) -> AppRecord {
         drop(self.stop);
         self.serving.await.unwrap();
         std::mem::take(&mut self.record.lock().unwrap())
     }
 }
 
-async fn serve(stream: TcpStream, record: Arc<Mutex<Record>>) {
+async fn serve(stream: TcpStream, record: Arc<Mutex<AppRecord>>) {
     let bytes = Arc::<Mutex<Vec<u8>>>::default();
-    let recording = Recording { stream, bytes: Arc::clone(&bytes) };
+    let recording = RecordingStream { stream, bytes: Arc::clone(&bytes) };
     let log = Arc::clone(&record);
     let service = service_fn(move |request: Request<Incoming>| {
         let log = Arc::clone(&log);
         async move {
             let (head, body) = request.into_parts();
-            // A body that is cut is no whole request; hyper reports the connection's error.
+            // A cut body is not a complete request; hyper reports the connection's error.
             if let Ok(body) = body.collect().await {
                 let body = body.to_bytes().to_vec();
-                let seen = Seen { method: head.method.to_string(), target: head.uri.to_string(), body };
+                let seen = ParsedRequest { method: head.method.to_string(), target: head.uri.to_string(), body };
                 log.lock().unwrap().requests.push(seen);
             }
             Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
@@ -109,13 +108,13 @@ async fn serve(stream: TcpStream, record: Arc<Mutex<Record>>) {
     record.bytes.push(std::mem::take(&mut bytes.lock().unwrap()));
 }
 
-/// A stream that keeps a copy of what is read from it.
-struct Recording {
+/// Stream that keeps a copy of the bytes that are read from it.
+struct RecordingStream {
     stream: TcpStream,
     bytes: Arc<Mutex<Vec<u8>>>,
 }
 
-impl AsyncRead for Recording {
+impl AsyncRead for RecordingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -128,7 +127,7 @@ impl AsyncRead for Recording {
     }
 }
 
-impl AsyncWrite for Recording {
+impl AsyncWrite for RecordingStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
@@ -142,9 +141,9 @@ impl AsyncWrite for Recording {
     }
 }
 
-/// Reads the requests of one connection by the strictest and most obvious rules there are: lines end with CR LF, fields
-/// are `name: value`, one length or one `chunked`. Whatever comes after the last whole request is the rest.
-pub fn strict(mut bytes: &[u8]) -> (Vec<Seen>, Vec<u8>) {
+/// Strict reader of the requests of one connection: lines end with CR LF, fields are `name: value`, and there is one
+/// length or one `chunked`. Returns the requests and the rest after the last complete one.
+pub fn strict(mut bytes: &[u8]) -> (Vec<ParsedRequest>, Vec<u8>) {
     let mut requests = Vec::new();
     while let Some((seen, rest)) = strict_request(bytes) {
         requests.push(seen);
@@ -159,7 +158,7 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (!line.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))).then_some((line, &bytes[end + 2..]))
 }
 
-fn strict_request(bytes: &[u8]) -> Option<(Seen, &[u8])> {
+fn strict_request(bytes: &[u8]) -> Option<(ParsedRequest, &[u8])> {
     let (first, mut rest) = line(bytes)?;
     let words: Vec<_> = std::str::from_utf8(first).ok()?.split(' ').collect();
     let [method, target, "HTTP/1.1"] = words[..] else { return None };
@@ -189,7 +188,7 @@ fn strict_request(bytes: &[u8]) -> Option<(Seen, &[u8])> {
         return None;
     }
     let (body, rest) = if chunked { strict_chunks(rest)? } else { sized(rest, length.unwrap_or(0))? };
-    Some((Seen::new(method, target, &body), rest))
+    Some((ParsedRequest::new(method, target, &body), rest))
 }
 
 fn sized(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {

@@ -1,5 +1,5 @@
-//! Request smuggling, differentially: what the proxy says it forwarded is what hyper, a strict reader and a real nginx each
-//! find behind it, request by request, and nothing that it refused.
+//! Differential request smuggling tests: hyper, a strict reader and a real nginx each see exactly the requests that the
+//! proxy forwarded, and none that it refused.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use libtest_mimic::Trial;
 use crate::case::case;
 use crate::corpus::{self, Case, Outcome};
 use crate::nginx::{self, Nginx};
-use crate::reference::{Record, Reference, Seen, strict};
+use crate::reference::{AppRecord, ParsedRequest, ReferenceApp, strict};
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy};
 
-/// Valid requests that nginx does not take from anybody.
+/// Valid requests that nginx always refuses.
 const NGINX_REFUSES: [&str; 2] = ["asterisk-for-options", "method-in-small-letters"];
 
 pub fn trials() -> Vec<Trial> {
@@ -27,12 +27,12 @@ pub fn trials() -> Vec<Trial> {
 }
 
 async fn before_hyper(attack: &Case) {
-    let app = Reference::start().await;
+    let app = ReferenceApp::start().await;
     let proxy = Proxy::before(app.address).await;
     play(attack, &proxy).await;
     proxy.end().await;
     let record = app.finish().await;
-    judge(attack, &record);
+    check(attack, &record);
     let (mut requests, mut rest) = (Vec::new(), Vec::new());
     for bytes in &record.bytes {
         let (read, left) = strict(bytes);
@@ -42,7 +42,7 @@ async fn before_hyper(attack: &Case) {
     assert_eq!(requests, record.requests, "hyper and the strict reader differ");
     match attack.outcome {
         Outcome::Refused(_) => assert!(record.bytes.is_empty(), "a refused request reached the app: {record:?}"),
-        // The head and what came of the body, without an end.
+        // The app gets the head and a part of the body, without an end.
         Outcome::Cut(_) => {}
         Outcome::Forwarded(_) | Outcome::ForwardedThenRefused(..) => {
             assert!(rest.is_empty() && record.errors.is_empty(), "{record:?}");
@@ -51,7 +51,7 @@ async fn before_hyper(attack: &Case) {
 }
 
 async fn before_nginx(attack: &Case, program: PathBuf) {
-    let app = Reference::start().await;
+    let app = ReferenceApp::start().await;
     let nginx = Nginx::start(program, app.address);
     let proxy = Proxy::before(nginx.address).await;
     if NGINX_REFUSES.contains(&attack.name) {
@@ -63,13 +63,13 @@ async fn before_nginx(attack: &Case, program: PathBuf) {
     proxy.end().await;
     let refused = nginx.finish();
     let record = app.finish().await;
-    judge(attack, &record);
+    check(attack, &record);
     if !matches!(attack.outcome, Outcome::Cut(_)) {
         assert!(refused.is_empty(), "nginx would not read what was forwarded: {refused:?}");
     }
 }
 
-/// Sends the case and one more request, and checks what the client sees.
+/// Sends the case and one more request, and checks what the client gets.
 async fn play(attack: &Case, proxy: &Proxy) {
     let mut client = client::tls(proxy).await;
     let sent = replace_host(attack.send);
@@ -94,7 +94,7 @@ async fn play(attack: &Case, proxy: &Proxy) {
     }
 }
 
-fn judge(attack: &Case, record: &Record) {
+fn check(attack: &Case, record: &AppRecord) {
     let after = [("GET", "/after", &b""[..])];
     let expected = match attack.outcome {
         Outcome::Refused(_) | Outcome::Cut(_) => Vec::new(),
@@ -102,7 +102,7 @@ fn judge(attack: &Case, record: &Record) {
         Outcome::ForwardedThenRefused(requests, _) => requests.to_vec(),
     };
     let expected: Vec<_> =
-        expected.iter().map(|(method, target, body)| Seen::new(method, target, &replace_host(body))).collect();
+        expected.iter().map(|(method, target, body)| ParsedRequest::new(method, target, &replace_host(body))).collect();
     assert_eq!(record.requests, expected);
 }
 

@@ -1,4 +1,5 @@
-//! What is malformed has the status that its RFC names, ends its connection, never reaches the app, and is counted.
+//! Malformed requests get the status that their RFC names. They end their connection, never reach the app, and are
+//! counted.
 
 use std::time::Duration;
 
@@ -6,13 +7,13 @@ use fairlead_proxy::Limits;
 use libtest_mimic::Trial;
 
 use crate::case::case;
-use crate::door::Door;
-use crate::frames::{Answer, END_HEADERS, END_STREAM, Frames, HEADERS, block, frame, literal};
+use crate::frames::{END_HEADERS, END_STREAM, HEADERS, Http2Client, StreamOutcome, block, frame, literal};
+use crate::proxy_endpoint::ProxyEndpoint;
 use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
 
-/// (name, status, what is sent). `{host}` is the routed host, `{long}` 20,000 letters.
+/// (name, status, request). `{host}` is the routed host, `{long}` 20,000 letters.
 #[rustfmt::skip]
 const CASES: &[(&str, u16, &str)] = &[
     ("400-syntax", 400, "GET / HTTP/1.1\nHost: {host}\r\n\r\n"),
@@ -42,7 +43,7 @@ pub fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Short enough to wait for; long enough that no head of one packet is late.
+/// Timeouts short enough to wait for, and long enough for a head in one packet.
 fn impatient() -> Limits {
     Limits { head_timeout: Duration::from_millis(300), body_stall_timeout: Duration::from_millis(300), ..quick() }
 }
@@ -74,7 +75,7 @@ async fn half_a_body() {
 async fn http2() {
     let app = App::echo().await;
     let mut proxy = Proxy::before(app.address).await;
-    let mut client = Frames::connect(&Door::of(&proxy)).await;
+    let mut client = Http2Client::connect(&ProxyEndpoint::of(&proxy)).await;
     let head = |path: &str, more: &[(&[u8], &[u8])]| {
         let line: [(&[u8], &[u8]); 4] = [
             (b":method", b"GET"),
@@ -105,9 +106,9 @@ async fn http2() {
             client.send(&frame(crate::frames::CONTINUATION, END_HEADERS, stream, piece)).await;
         }
         let answer = client.answer(stream).await;
-        // The `h2` crate itself resets what it finds malformed.
-        let by_library = *status == 400 && matches!(answer, Answer::Reset(1));
-        assert!(answer == Answer::Status(*status) || by_library, "{status}: {answer:?}");
+        // The `h2` crate itself resets malformed streams.
+        let by_library = *status == 400 && matches!(answer, StreamOutcome::Reset(1));
+        assert!(answer == StreamOutcome::Status(*status) || by_library, "{status}: {answer:?}");
     }
     assert_eq!(app.connections(), 0);
     proxy.stats_until(|stats| stats.malformed_requests >= 4).await;

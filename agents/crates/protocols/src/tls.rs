@@ -1,5 +1,5 @@
-//! TLS as the proxy offers it: versions, suites, groups, keys, names, protocols, tickets; and what comes after the handshake:
-//! key changes, broken records, ends.
+//! TLS of the proxy: versions, cipher suites, groups, keys, server names, ALPN and tickets; and after the handshake key
+//! updates, broken records and closes.
 
 mod after;
 mod hello;
@@ -93,7 +93,7 @@ const GROUPS: &[(&str, &&'static dyn SupportedKxGroup)] = &[
     ("x25519mlkem768", &kx_group::X25519MLKEM768),
 ];
 
-/// A proxy with a certificate of this kind of key for the usual host, and the root its clients need.
+/// Starts a proxy with a certificate of this kind of key for the usual host; returns it with the root for clients.
 async fn with_key(kind: &str) -> (Proxy, RootCertStore) {
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     let algorithm = match kind {
@@ -144,7 +144,7 @@ async fn one_suite(suite: SupportedCipherSuite, rsa: bool) {
     is_served(stream).await;
 }
 
-/// The client that would rather have another gets the cheapest that both have.
+/// A client that prefers another suite gets the cheapest that both sides support.
 async fn preferred_suite() {
     let (proxy, roots) = with_key("p256").await;
     let mut provider = aws_lc_rs::default_provider();
@@ -170,7 +170,7 @@ async fn served_with_key(kind: &str) {
     }
 }
 
-/// A hello that gets one of these fatal alerts and the end of its connection; others are served.
+/// Expects that a ClientHello gets one of these fatal alerts and the end of its connection, and that others are served.
 async fn refused(hello: hello::Hello, alerts: &'static [u8]) {
     let (proxy, roots) = with_key("p256").await;
     let mut stream = TcpStream::connect(proxy.https).await.unwrap();
@@ -210,7 +210,7 @@ async fn alpn_mismatch() {
     assert_eq!(alert, Some(&Error::AlertReceived(AlertDescription::NoApplicationProtocol)), "{error}");
 }
 
-/// Whichever core made a ticket, every core takes it.
+/// Every core accepts a ticket of any core.
 async fn resumes(version: &'static rustls::SupportedProtocolVersion) {
     let (proxy, roots) = with_key("p256").await;
     let mut config = client(aws_lc_rs::default_provider(), &[version], roots);

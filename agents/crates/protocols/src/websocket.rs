@@ -1,5 +1,5 @@
-//! WebSocket through the proxy, the equivalent of Autobahn's cases: an endpoint of its own (tungstenite) answers behind it, so
-//! what arrives changed, late or not at all shows, and what breaks the protocol is the endpoint's to close (RFC 6455).
+//! WebSocket through the proxy, equivalent to Autobahn's cases (RFC 6455). A tungstenite endpoint behind the proxy
+//! shows changed, late or missing frames, and closes connections that violate the protocol.
 
 mod cases;
 mod frames;
@@ -19,7 +19,7 @@ fn config() -> WebSocketConfig {
     WebSocketConfig::default().max_message_size(Some(MESSAGE_BYTES_MAX)).max_frame_size(Some(MESSAGE_BYTES_MAX))
 }
 
-/// An endpoint that answers every message with itself.
+/// Starts an endpoint that echoes every message.
 async fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -32,7 +32,7 @@ async fn echo() -> SocketAddr {
     address
 }
 
-/// Ends when the client closes, or breaks the protocol: tungstenite then says so in a close frame of its own.
+/// Echoes until the client closes or violates the protocol: tungstenite then sends its own close frame.
 async fn answer(stream: TcpStream) {
     let Ok(mut socket) = tokio_tungstenite::accept_async_with_config(stream, Some(config())).await else { return };
     while let Some(message) = socket.next().await {

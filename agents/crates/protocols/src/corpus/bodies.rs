@@ -1,4 +1,4 @@
-//! Lengths, codings and chunks that two parsers may read in two ways.
+//! Lengths, codings and chunks that two parsers may interpret differently.
 
 use super::{Case, GET, HELLO, POST, cut, forwarded, refused, then_refused};
 
@@ -13,7 +13,7 @@ pub const CASES: &[Case] = &[
     refused("zero-then-length", 400, b"GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\ncontent-length: 44\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: {host}\r\n\r\n"),
     refused("list-of-lengths", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5, 5\r\n\r\nhello"),
     refused("list-of-other-lengths", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0, 5\r\n\r\nhello"),
-    // Lengths that are no plain number.
+    // Lengths that are not plain numbers.
     refused("length-with-plus", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: +5\r\n\r\nhello"),
     refused("length-with-minus", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: -5\r\n\r\nhello"),
     refused("length-minus-zero", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: -0\r\n\r\n"),
@@ -35,7 +35,7 @@ pub const CASES: &[Case] = &[
     forwarded("length-with-blanks", HELLO, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: \t 5 \t\r\n\r\nhello"),
     forwarded("length-without-blanks", HELLO, b"POST / HTTP/1.1\r\nHost: {host}\r\ncOnTeNt-LeNgTh:5\r\n\r\nhello"),
     then_refused("underscored-length", POST, 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent_Length: 9\r\n\r\nhello\r\n\r\n"),
-    // A body where some expect none ("0.CL", "CL.0").
+    // Bodies of requests that usually have none ("0.CL", "CL.0").
     forwarded("get-with-a-body", &[("GET", "/", b"GET /smuggled HTTP/1.1\r\n\r\n")], b"GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 26\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"),
     forwarded("delete-with-a-body", &[("DELETE", "/", b"GET /smuggled HTTP/1.1\r\n\r\n")], b"DELETE / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 26\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"),
     forwarded("options-with-a-body", &[("OPTIONS", "/", b"hello")], b"OPTIONS / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\n\r\nhello"),

@@ -1,4 +1,4 @@
-//! Request lines, hosts, field names and line ends that two parsers may read in two ways.
+//! Request lines, hosts, field names and line ends that two parsers may interpret differently.
 
 use super::{Case, GET, HELLO, POST, forwarded, refused, then_refused};
 
@@ -120,7 +120,7 @@ pub const CASES: &[Case] = &[
     refused("version-of-another-protocol", 400, b"GET / RTSP/1.0\r\nHost: {host}\r\n\r\n"),
     refused("version-0-9", 400, b"GET /\r\n\r\n"),
     refused("the-http-2-preface", 505, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-    // What other hops may take for themselves.
+    // Headers that other hops may interpret as their own.
     forwarded("connection-names-the-host", GET, b"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: host\r\n\r\n"),
     forwarded("connection-names-the-length", HELLO, b"POST / HTTP/1.1\r\nHost: {host}\r\nConnection: content-length\r\nContent-Length: 5\r\n\r\nhello"),
     forwarded("connection-names-the-coding", HELLO, b"POST / HTTP/1.1\r\nHost: {host}\r\nConnection: transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),

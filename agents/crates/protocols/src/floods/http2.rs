@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 
 use libtest_mimic::Trial;
 
-use super::{Stage, flood};
+use super::{FloodContext, flood};
 use crate::case::count;
 use crate::frames::{
-    Answer, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, PRIORITY, RST_STREAM, SETTINGS,
-    WINDOW_UPDATE, block, frame, get, integer, literal,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Http2Client, PING, PRIORITY, RST_STREAM, SETTINGS,
+    StreamOutcome, WINDOW_UPDATE, block, frame, get, integer, literal,
 };
 use crate::support::HOST;
 
@@ -22,12 +22,12 @@ pub fn trials() -> Vec<Trial> {
         flood("rapid-reset-of-running-requests", 8, rapid_reset_of_running_requests),
         flood("continuation", 4, continuation),
         flood("empty-continuation", 4, empty_continuation),
-        flood("settings", 4, |stage| nobody_reads(stage, frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]))),
-        flood("ping", 4, |stage| nobody_reads(stage, frame(PING, 0, 0, &[7; 8]))),
-        flood("priority", 4, |stage| nobody_reads(stage, frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 9]))),
-        flood("unknown-frames", 4, |stage| nobody_reads(stage, frame(0xfa, 0, 0, &[7; 100]))),
-        flood("window-updates", 4, |stage| nobody_reads(stage, frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]))),
-        flood("resets-of-idle-streams", 4, |stage| nobody_reads(stage, frame(RST_STREAM, 0, 1, &CANCEL))),
+        flood("settings", 4, |context| repeat_unread(context, frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]))),
+        flood("ping", 4, |context| repeat_unread(context, frame(PING, 0, 0, &[7; 8]))),
+        flood("priority", 4, |context| repeat_unread(context, frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 9]))),
+        flood("unknown-frames", 4, |context| repeat_unread(context, frame(0xfa, 0, 0, &[7; 100]))),
+        flood("window-updates", 4, |context| repeat_unread(context, frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]))),
+        flood("resets-of-idle-streams", 4, |context| repeat_unread(context, frame(RST_STREAM, 0, 1, &CANCEL))),
         flood("empty-data", 4, empty_data),
         flood("window-overflow", 4, window_overflow),
         flood("window-of-nothing", 24, window_of_nothing),
@@ -38,14 +38,14 @@ pub fn trials() -> Vec<Trial> {
         flood("tiny-headers", 4, tiny_headers),
         flood("cookie-crumbs", 4, cookie_crumbs),
         flood("streams-beyond-the-limit", 8, streams_beyond_the_limit),
-        flood("requests-nobody-reads", 8, requests_nobody_reads),
+        flood("requests-nobody-reads", 8, unread_requests),
     ]
 }
 
-/// Streams that are reset in the very packet that opens them.
-async fn rapid_reset(stage: Stage) {
+/// Resets streams in the same packet that opens them.
+async fn rapid_reset(context: FloodContext) {
     let streams = count(5000, 20);
-    let mut client = Frames::connect(&stage.door).await;
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let head = get("/");
     for batch in 0..streams / 50 {
         let bytes: Vec<u8> = (0..50)
@@ -59,22 +59,22 @@ async fn rapid_reset(stage: Stage) {
             break;
         }
     }
-    // Whoever floods is shown the door, and the app has seen little of it.
+    // The proxy closes the connection with ENHANCE_YOUR_CALM, and few of the requests reach the app.
     assert_eq!(client.end().await, Some(11));
-    let reached = stage.reached.load(Ordering::Relaxed);
+    let reached = context.reached.load(Ordering::Relaxed);
     assert!(reached < 500, "{reached} of {streams} reached the app");
 }
 
-/// Streams that are reset once the app has their request: each costs it work, and the proxy a connection.
-async fn rapid_reset_of_running_requests(stage: Stage) {
+/// Resets streams once the app has their requests: each costs the app work and the proxy a connection.
+async fn rapid_reset_of_running_requests(context: FloodContext) {
     let most = count(2000, 10);
-    let mut client = Frames::connect(&stage.door).await;
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let head = get("/held");
     for number in 0..most {
         let stream = number as u32 * 2 + 1;
         client.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &head)).await;
-        while stage.reached.load(Ordering::Relaxed) <= number {
-            // Answers nothing; read only to see whether the connection still lives.
+        while context.reached.load(Ordering::Relaxed) <= number {
+            // No response is expected: the read only checks that the connection is alive.
             if tokio::time::timeout(std::time::Duration::from_millis(2), client.next()).await == Ok(None) {
                 return;
             }
@@ -84,8 +84,8 @@ async fn rapid_reset_of_running_requests(stage: Stage) {
     panic!("{most} requests were begun for nobody");
 }
 
-async fn continuation(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn continuation(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(HEADERS, END_STREAM, 1, &get("/"))).await;
     let piece = frame(CONTINUATION, 0, 1, &block(&[(b"x", &[b'y'; 4000])]).repeat(4));
     let mut taken = 0;
@@ -96,8 +96,8 @@ async fn continuation(stage: Stage) {
     client.end().await;
 }
 
-async fn empty_continuation(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn empty_continuation(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(HEADERS, END_STREAM, 1, &get("/"))).await;
     let piece = frame(CONTINUATION, 0, 1, &[]).repeat(1000);
     let mut taken = 0;
@@ -108,9 +108,9 @@ async fn empty_continuation(stage: Stage) {
     client.end().await;
 }
 
-/// One frame again and again, and no answer is read: it ends, is held back, or costs nothing.
-async fn nobody_reads(stage: Stage, frame: Vec<u8>) {
-    let mut client = Frames::connect(&stage.door).await;
+/// Repeats one frame without reading responses: the proxy closes the connection, stops reading, or spends nothing.
+async fn repeat_unread(context: FloodContext, frame: Vec<u8>) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let piece = frame.repeat(500);
     for _ in 0..count(100, 20) {
         if !client.force(&piece).await {
@@ -119,8 +119,8 @@ async fn nobody_reads(stage: Stage, frame: Vec<u8>) {
     }
 }
 
-async fn empty_data(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn empty_data(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(HEADERS, END_HEADERS, 1, &get("/held"))).await;
     let piece = frame(DATA, 0, 1, &[]).repeat(500);
     for _ in 0..count(100, 20) {
@@ -130,18 +130,18 @@ async fn empty_data(stage: Stage) {
     }
 }
 
-async fn window_overflow(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn window_overflow(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(WINDOW_UPDATE, 0, 0, &0x7fff_ffffu32.to_be_bytes()).repeat(2)).await;
     assert_eq!(client.end().await, Some(FLOW_CONTROL_ERROR));
-    let mut client = Frames::connect(&stage.door).await;
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &get("/held"))).await;
     client.send(&frame(WINDOW_UPDATE, 0, 1, &0x7fff_ffffu32.to_be_bytes()).repeat(2)).await;
-    assert_eq!(client.answer(1).await, Answer::Reset(FLOW_CONTROL_ERROR));
+    assert_eq!(client.answer(1).await, StreamOutcome::Reset(FLOW_CONTROL_ERROR));
 }
 
-/// Opens 100 streams for 4 MiB each on `client`, and waits until some have begun.
-async fn ask_for_much(client: &mut Frames) {
+/// Opens 100 streams for 4 MiB each on `client`, and waits until some responses have begun.
+async fn ask_for_much(client: &mut Http2Client) {
     let head = get("/large");
     let streams: Vec<u8> =
         (0..100).flat_map(|number| frame(HEADERS, END_HEADERS | END_STREAM, number * 2 + 1, &head)).collect();
@@ -151,15 +151,15 @@ async fn ask_for_much(client: &mut Frames) {
     }
 }
 
-async fn window_of_nothing(stage: Stage) {
+async fn window_of_nothing(context: FloodContext) {
     for _ in 0..count(1, 4) {
-        let mut client = Frames::connect_with(&stage.door, &[(4, 0)]).await;
+        let mut client = Http2Client::connect_with(&context.endpoint, &[(4, 0)]).await;
         ask_for_much(&mut client).await;
     }
 }
 
-async fn window_of_one_byte(stage: Stage) {
-    let mut client = Frames::connect_with(&stage.door, &[(4, 1)]).await;
+async fn window_of_one_byte(context: FloodContext) {
+    let mut client = Http2Client::connect_with(&context.endpoint, &[(4, 1)]).await;
     ask_for_much(&mut client).await;
     for _ in 0..count(20, 20) {
         let updates: Vec<u8> =
@@ -170,9 +170,9 @@ async fn window_of_one_byte(stage: Stage) {
     }
 }
 
-/// SETTINGS that take back the window of responses under way.
-async fn shrinking_window(stage: Stage) {
-    let mut client = Frames::connect_with(&stage.door, &[(4, 1_000_000)]).await;
+/// SETTINGS that shrink the windows of responses in flight.
+async fn shrinking_window(context: FloodContext) {
+    let mut client = Http2Client::connect_with(&context.endpoint, &[(4, 1_000_000)]).await;
     ask_for_much(&mut client).await;
     for round in 0..count(20, 20) {
         let window = if round % 2 == 0 { [0, 4, 0, 0, 0, 0] } else { [0, 4, 0, 15, 0, 0] };
@@ -182,8 +182,8 @@ async fn shrinking_window(stage: Stage) {
     }
 }
 
-async fn data_beyond_the_window(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn data_beyond_the_window(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     client.send(&frame(HEADERS, END_HEADERS, 1, &get("/held"))).await;
     let data = frame(DATA, 0, 1, &[7; 16_384]);
     for _ in 0..1000 {
@@ -193,14 +193,17 @@ async fn data_beyond_the_window(stage: Stage) {
     }
     let answer = client.answer(1).await;
     assert!(
-        matches!(answer, Answer::Reset(FLOW_CONTROL_ERROR) | Answer::Away(Some(FLOW_CONTROL_ERROR) | None)),
+        matches!(
+            answer,
+            StreamOutcome::Reset(FLOW_CONTROL_ERROR) | StreamOutcome::GoAway(Some(FLOW_CONTROL_ERROR) | None)
+        ),
         "{answer:?}"
     );
 }
 
-/// A field of 4,000 bytes in the dynamic table, named 4,000 times a head: 4 KB mean 16 MB.
-async fn header_bomb(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+/// Adds a field of 4,000 bytes to the dynamic table, then refers to it 4,000 times in each head: 4 KB mean 16 MB.
+async fn header_bomb(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let mut head = get("/");
     head.push(0x40);
     integer(1, 7, 0, &mut head);
@@ -208,22 +211,22 @@ async fn header_bomb(stage: Stage) {
     integer(4000, 7, 0, &mut head);
     head.extend([b'y'; 4000]);
     client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head)).await;
-    assert_eq!(client.answer(1).await, Answer::Status(200));
-    // The newest field is number 62.
+    assert_eq!(client.answer(1).await, StreamOutcome::Status(200));
+    // The newest field has index 62.
     let bomb = [get("/"), vec![0x80 | 62; 4000]].concat();
     for number in 1..count(100, 5) {
         let stream = number as u32 * 2 + 1;
         client.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &bomb)).await;
         match client.answer(stream).await {
-            Answer::Status(431) | Answer::Reset(_) => {}
-            Answer::Away(_) => return,
+            StreamOutcome::Status(431) | StreamOutcome::Reset(_) => {}
+            StreamOutcome::GoAway(_) => return,
             other => panic!("{other:?}"),
         }
     }
 }
 
-async fn tiny_headers(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn tiny_headers(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let mut head = get("/");
     for _ in 0..3000 {
         literal(b"x", b"", &mut head);
@@ -232,36 +235,39 @@ async fn tiny_headers(stage: Stage) {
         let stream = number as u32 * 2 + 1;
         client.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &head)).await;
         match client.answer(stream).await {
-            Answer::Status(431) | Answer::Reset(_) => {}
-            Answer::Away(_) => return,
+            StreamOutcome::Status(431) | StreamOutcome::Reset(_) => {}
+            StreamOutcome::GoAway(_) => return,
             other => panic!("{other:?}"),
         }
     }
 }
 
-async fn cookie_crumbs(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn cookie_crumbs(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let mut head = get("/");
     for _ in 0..1500 {
         literal(b"cookie", b"a=b", &mut head);
     }
     client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head)).await;
     let answer = client.answer(1).await;
-    assert!(matches!(answer, Answer::Status(431) | Answer::Reset(_) | Answer::Away(_)), "{answer:?}");
+    assert!(
+        matches!(answer, StreamOutcome::Status(431) | StreamOutcome::Reset(_) | StreamOutcome::GoAway(_)),
+        "{answer:?}"
+    );
 }
 
-async fn streams_beyond_the_limit(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn streams_beyond_the_limit(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let head = get("/held");
     for number in 0..200u32 {
         client.send(&frame(HEADERS, END_HEADERS | END_STREAM, number * 2 + 1, &head)).await;
     }
-    // The first 128 are held by the app; those beyond are refused, which tells that they may be asked again.
-    assert_eq!(client.answer(399).await, Answer::Reset(REFUSED_STREAM));
+    // The app holds the first 128 requests; the proxy refuses the others with a code that allows a retry.
+    assert_eq!(client.answer(399).await, StreamOutcome::Reset(REFUSED_STREAM));
 }
 
-async fn requests_nobody_reads(stage: Stage) {
-    let mut client = Frames::connect(&stage.door).await;
+async fn unread_requests(context: FloodContext) {
+    let mut client = Http2Client::connect(&context.endpoint).await;
     let many: Vec<(&[u8], &[u8])> =
         vec![(b":method", b"GET"), (b":scheme", b"https"), (b":authority", HOST.as_bytes()), (b":path", b"/elsewhere")];
     let head = block(&many);

@@ -1,5 +1,5 @@
-//! Clients that ask and then read nothing, or nearly nothing, over each protocol; and clients that ask for more than there is
-//! room for.
+//! Slow clients of each protocol, which read nothing or nearly nothing, and clients with more requests than the proxy
+//! has room for.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,10 +12,10 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig};
 use tokio::time::timeout;
 
-use super::{Stage, flood};
+use super::{FloodContext, flood};
 use crate::case::is_long;
 use crate::frames::{
-    CONTINUATION, END_HEADERS, END_STREAM, Frames, HEADERS, STALL, WINDOW_UPDATE, frame, get, literal,
+    CONTINUATION, END_HEADERS, END_STREAM, HEADERS, Http2Client, STALL, WINDOW_UPDATE, frame, get, literal,
 };
 use crate::support::HOST;
 use crate::support::client::{Client, get as get_http1};
@@ -23,7 +23,7 @@ use crate::support::client::{Client, get as get_http1};
 const STREAMS: u32 = 128;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 const WINDOW_MAX: u32 = 0x7fff_ffff;
-/// Maximum growth of the proxy, whatever a client does.
+/// Maximum growth of the proxy in MiB.
 const GROWTH_MIB_MAX: u64 = 128;
 /// Minimum number of streams with begun responses for a flood to count.
 const STALLED_MIN: usize = 100;
@@ -44,7 +44,7 @@ fn count(short: usize, long: usize) -> usize {
     if is_long() { long } else { short }
 }
 
-/// Duration of a flood, by what it must not disturb.
+/// Returns the duration of a flood in rounds of the polite client.
 fn rounds() -> usize {
     count(20, 200)
 }
@@ -56,7 +56,7 @@ fn ask_on_all_streams(path: &str) -> Vec<u8> {
 }
 
 /// Reads until nothing more comes; returns the number of begun responses.
-async fn responses(client: &mut Frames) -> usize {
+async fn responses(client: &mut Http2Client) -> usize {
     let mut begun = 0;
     while let Ok(Some(frame)) = timeout(STALL, client.next()).await {
         begun += usize::from(frame.kind == HEADERS);
@@ -64,11 +64,11 @@ async fn responses(client: &mut Frames) -> usize {
     begun
 }
 
-/// Empty windows that the client opens by one byte, again and again.
-async fn stalled_streams(stage: Stage) {
+/// Empty windows that the client opens by one byte at a time.
+async fn stalled_streams(context: FloodContext) {
     let mut clients = Vec::new();
     for _ in 0..count(16, 100) {
-        let mut client = Frames::connect_with(&stage.door, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]).await;
+        let mut client = Http2Client::connect_with(&context.endpoint, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]).await;
         client.send(&ask_on_all_streams("/large")).await;
         clients.push(client);
     }
@@ -79,7 +79,7 @@ async fn stalled_streams(stage: Stage) {
         for client in &mut clients {
             client.force(&updates).await;
         }
-        stage.polite_rounds(rounds() / count(2, 10)).await;
+        context.polite_rounds(rounds() / count(2, 10)).await;
         if round == 0 {
             let counted = clients.iter_mut().map(responses);
             begun = futures_util::future::join_all(counted).await.into_iter().sum();
@@ -88,44 +88,44 @@ async fn stalled_streams(stage: Stage) {
     assert!(begun >= STALLED_MIN, "{begun} streams were stalled");
 }
 
-/// Windows of maximum size, on connections that are never read.
-async fn unread_connections(stage: Stage) {
-    leave_unread(&stage, "/large").await;
+/// Windows of maximum size on connections that the client never reads.
+async fn unread_connections(context: FloodContext) {
+    leave_unread(&context, "/large").await;
 }
 
-/// The same with responses so small that the proxy finishes them at once.
-async fn small_responses_unread(stage: Stage) {
-    leave_unread(&stage, "/small").await;
+/// Responses so small that the proxy finishes them at once, on connections that the client never reads.
+async fn small_responses_unread(context: FloodContext) {
+    leave_unread(&context, "/small").await;
 }
 
-async fn leave_unread(stage: &Stage, path: &str) {
+async fn leave_unread(context: &FloodContext, path: &str) {
     let mut clients = Vec::new();
     for _ in 0..count(16, 100) {
         let settings = [(SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_MAX)];
-        let mut client = Frames::connect_with(&stage.door, &settings).await;
+        let mut client = Http2Client::connect_with(&context.endpoint, &settings).await;
         client.send(&frame(WINDOW_UPDATE, 0, 0, &(WINDOW_MAX - 0xffff).to_be_bytes())).await;
         client.send(&ask_on_all_streams(path)).await;
         clients.push(client);
     }
-    stage.polite_rounds(rounds()).await;
-    let reached = stage.reached.load(Ordering::Relaxed);
+    context.polite_rounds(rounds()).await;
+    let reached = context.reached.load(Ordering::Relaxed);
     assert!(reached >= STALLED_MIN, "{reached} requests reached the app");
 }
 
 type Http3Stream = RequestStream<BidiStream<bytes::Bytes>, bytes::Bytes>;
 
 /// Windows with room for a head and little else.
-async fn http3_stalled_streams(stage: Stage) {
-    let tls = QuicClientConfig::try_from(stage.door.tls(&["h3"])).unwrap();
+async fn http3_stalled_streams(context: FloodContext) {
+    let tls = QuicClientConfig::try_from(context.endpoint.tls(&["h3"])).unwrap();
     let mut config = ClientConfig::new(Arc::new(tls));
     let mut transport = TransportConfig::default();
     transport.stream_receive_window(600u32.into());
     config.transport_config(Arc::new(transport));
-    let endpoint = Endpoint::client((stage.door.from, 0).into()).unwrap();
+    let endpoint = Endpoint::client((context.endpoint.from, 0).into()).unwrap();
     let mut drivers = tokio::task::JoinSet::new();
     let (mut senders, mut streams): (Vec<_>, Vec<Http3Stream>) = (Vec::new(), Vec::new());
     for _ in 0..count(16, 100) {
-        let connection = endpoint.connect_with(config.clone(), stage.door.https, HOST).unwrap().await.unwrap();
+        let connection = endpoint.connect_with(config.clone(), context.endpoint.https, HOST).unwrap().await.unwrap();
         let (mut driver, mut send) = h3::client::new(h3_quinn::Connection::new(connection)).await.unwrap();
         drivers.spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
         for _ in 0..STREAMS {
@@ -137,7 +137,7 @@ async fn http3_stalled_streams(stage: Stage) {
         }
         senders.push(send);
     }
-    stage.polite_rounds(rounds()).await;
+    context.polite_rounds(rounds()).await;
     let asked = streams.len();
     let begun = futures_util::future::join_all(
         streams.iter_mut().map(|stream| async { matches!(timeout(STALL, stream.recv_response()).await, Ok(Ok(_))) }),
@@ -146,22 +146,22 @@ async fn http3_stalled_streams(stage: Stage) {
     assert!(begun >= STALLED_MIN, "{begun} of {asked} streams were stalled");
 }
 
-async fn slow_readers(stage: Stage) {
+async fn slow_readers(context: FloodContext) {
     let mut clients = Vec::new();
     for _ in 0..count(200, 600) {
-        let mut client = Client::new(stage.door.open("http/1.1").await);
+        let mut client = Client::new(context.endpoint.open("http/1.1").await);
         client.send(&get_http1("/large")).await;
         clients.push(client);
     }
-    stage.polite_rounds(rounds()).await;
+    context.polite_rounds(rounds()).await;
     let begun =
         futures_util::future::join_all(clients.iter_mut().map(|client| async { timeout(STALL, client.head()).await }));
     let begun = begun.await.into_iter().filter(|head| matches!(head, Ok(Some((200, _))))).count();
     assert!(begun >= STALLED_MIN, "{begun} responses were stalled");
 }
 
-/// Requests with heads of nearly 64 KiB for an app that never answers: many more than the proxy has room for.
-async fn queued_heads(stage: Stage) {
+/// Requests with heads of nearly 64 KiB for an app that never responds: many more than the proxy has room for.
+async fn queued_heads(context: FloodContext) {
     let mut head = get("/other/held");
     for number in 0..15 {
         literal(format!("x-{number}").as_bytes(), &[b'q'; 4000], &mut head);
@@ -177,7 +177,7 @@ async fn queued_heads(stage: Stage) {
     };
     let mut clients = Vec::new();
     for _ in 0..count(16, 64) {
-        let mut client = Frames::connect(&stage.door).await;
+        let mut client = Http2Client::connect(&context.endpoint).await;
         for number in 0..STREAMS {
             if !client.force(&request(number)).await {
                 break;
@@ -185,19 +185,19 @@ async fn queued_heads(stage: Stage) {
         }
         clients.push(client);
     }
-    stage.polite_rounds(rounds()).await;
+    context.polite_rounds(rounds()).await;
     let refused: usize = futures_util::future::join_all(clients.iter_mut().map(responses)).await.into_iter().sum();
-    let reached = stage.reached.load(Ordering::Relaxed);
+    let reached = context.reached.load(Ordering::Relaxed);
     assert!(reached >= STALLED_MIN && refused > 0, "{reached} requests reached the app, {refused} were refused");
 }
 
-/// More silent connections than one client may have.
-async fn connections_of_one_client(stage: Stage) {
+/// More idle connections than one client may have.
+async fn connections_of_one_client(context: FloodContext) {
     let mut streams = Vec::new();
     for _ in 0..count(1500, 3000) {
-        streams.extend(stage.door.connect().await);
+        streams.extend(context.endpoint.connect().await);
     }
-    stage.polite_rounds(rounds()).await;
+    context.polite_rounds(rounds()).await;
     let mut ended = 0;
     for stream in &streams {
         ended += usize::from(matches!(stream.try_read(&mut [0]), Ok(0)));

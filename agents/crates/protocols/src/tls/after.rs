@@ -1,4 +1,4 @@
-//! After the handshake: a client on rustls whose records can be changed before they are sent.
+//! TLS after the handshake: a client on rustls that can change its records before sending them.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::case::case;
-use crate::door::Door;
+use crate::proxy_endpoint::ProxyEndpoint;
 use crate::support::app::App;
 use crate::support::client::get;
 use crate::support::{HOST, Proxy};
@@ -48,18 +48,18 @@ pub fn trials() -> Vec<Trial> {
 
 type Version = &'static rustls::SupportedProtocolVersion;
 
-/// A TLS client in the open.
+/// TLS client with access to its records.
 struct Session {
     tls: ClientConnection,
     stream: TcpStream,
-    /// Plaintext that arrived.
+    /// Plaintext received by now.
     heard: Vec<u8>,
 }
 
 impl Session {
     async fn open(proxy: &Proxy, version: Version) -> Self {
-        let door = Door::of(proxy);
-        let config = door.tls_of(&["http/1.1"], &[version]);
+        let endpoint = ProxyEndpoint::of(proxy);
+        let config = endpoint.tls_of(&["http/1.1"], &[version]);
         let tls = ClientConnection::new(Arc::new(config), ServerName::try_from(HOST).unwrap()).unwrap();
         let mut session = Self { tls, stream: TcpStream::connect(proxy.https).await.unwrap(), heard: Vec::new() };
         session.stream.set_nodelay(true).unwrap();
@@ -73,7 +73,7 @@ impl Session {
         session
     }
 
-    /// What is to be sent.
+    /// Takes the records to send.
     fn take(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         while self.tls.wants_write() {
@@ -87,13 +87,13 @@ impl Session {
         self.stream.write_all(&bytes).await.unwrap();
     }
 
-    /// Plaintext for the next `take`.
+    /// Queues plaintext for the next `take`.
     fn say(&mut self, text: &[u8]) {
         self.tls.set_buffer_limit(None);
         self.tls.writer().write_all(text).unwrap();
     }
 
-    /// One read of the socket; `Ok(false)` at the end, the error of an alert.
+    /// Reads once from the socket; `Ok(false)` at the end, or the error of an alert.
     async fn read(&mut self) -> Result<bool, Error> {
         let mut bytes = vec![0; 16 * 1024];
         let count = self.stream.read(&mut bytes).await.unwrap_or(0);
@@ -108,7 +108,7 @@ impl Session {
         Ok(count > 0)
     }
 
-    /// Plaintext until there are so many bytes of it.
+    /// Reads until there are `count` bytes of plaintext.
     async fn hear(&mut self, count: usize) -> Vec<u8> {
         while self.heard.len() < count {
             assert!(self.read().await.unwrap(), "ended after {} bytes", self.heard.len());
@@ -117,7 +117,7 @@ impl Session {
         std::mem::take(&mut self.heard)
     }
 
-    /// Reads to the end; the alert that came, if one did.
+    /// Reads to the end; returns the alert, if one came.
     async fn end(&mut self) -> Option<AlertDescription> {
         loop {
             match self.read().await {
@@ -131,7 +131,7 @@ impl Session {
 }
 
 const RESPONSE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-/// What of it arrives: names are as the app writes them, framing is the proxy's.
+/// Received length: names are as the app writes them, framing is the proxy's.
 const RESPONSE_BYTES: usize = RESPONSE.len();
 
 async fn before_ok() -> Proxy {
@@ -184,7 +184,7 @@ async fn large_both_ways(version: Version) {
     assert!(heard.ends_with(&body), "it came back changed");
 }
 
-/// A client that has said its last is still answered.
+/// The proxy still responds to a client that has sent close_notify.
 async fn end_with_the_request(version: Version) {
     let proxy = before_ok().await;
     let mut session = Session::open(&proxy, version).await;
@@ -201,7 +201,7 @@ async fn changed(version: Version, change: fn(&mut Vec<u8>)) {
     session.say(get("/").as_bytes());
     let mut record = session.take();
     change(&mut record);
-    // Enough behind it that a record made longer is whole.
+    // Extra bytes, so that a record with a greater length is complete.
     record.extend([0; 2]);
     session.stream.write_all(&record).await.unwrap();
     assert_eq!(session.end().await, Some(AlertDescription::BadRecordMac));
@@ -218,7 +218,7 @@ async fn replayed(version: Version) {
     assert_eq!(session.end().await, Some(AlertDescription::BadRecordMac));
 }
 
-/// What no client may send: the connection ends, and not one byte of HTTP comes of it.
+/// Sends bytes that no client may send: the connection ends, and no HTTP follows.
 async fn raw(version: Version, bytes: &[u8]) {
     let proxy = before_ok().await;
     let mut session = Session::open(&proxy, version).await;
@@ -254,7 +254,7 @@ async fn key_update_within_a_body() {
     assert!(heard.starts_with(b"HTTP/1.1 200 "));
 }
 
-/// The proxy's own key changes between a response's records.
+/// The proxy's key changes between a response's records.
 async fn key_update_before_a_large_response() {
     const BYTES: usize = 2_000_000;
     let app = App::new(|mut peer, _| async move {

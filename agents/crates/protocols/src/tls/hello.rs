@@ -1,11 +1,11 @@
-//! A ClientHello of any version and offer (RFC 5246, 7.4.1.2; RFC 8446, 4.1.2).
+//! ClientHello with any version and offers (RFC 5246, 7.4.1.2; RFC 8446, 4.1.2).
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::support::HOST;
 
-/// Suites that no client of this decade needs: RSA key exchange, CBC, 3DES, RC4, NULL, anonymous.
+/// Cipher suites that no client of this decade needs: RSA key exchange, CBC, 3DES, RC4, NULL, anonymous.
 pub const WEAK: &[u16] = &[0x0035, 0x002f, 0x009c, 0x000a, 0x0005, 0x0002, 0x0034, 0xc013, 0xc014, 0xc009, 0xc00a];
 const STRONG: &[u16] = &[0xc02b, 0xc02c, 0xcca9];
 
@@ -27,7 +27,7 @@ impl Hello {
             let entry = [&[0][..], &sized(name.as_bytes())].concat();
             extensions.extend(extension(0, &sized(&entry)));
         }
-        // Groups, point formats, signature algorithms: what a server needs to go on.
+        // Groups, point formats, signature algorithms: a server needs them to continue.
         extensions.extend(extension(10, &sized(&[0, 29, 0, 23])));
         extensions.extend(extension(11, &[1, 0]));
         extensions.extend(extension(13, &sized(&[4, 3, 8, 4, 4, 1])));

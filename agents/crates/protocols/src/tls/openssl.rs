@@ -1,5 +1,5 @@
-//! Differential tests against OpenSSL: the same client, `openssl s_client`, talks to the proxy and to `openssl s_server`. What it
-//! receives must be the same: key updates, alerts, the response.
+//! Differential tests against OpenSSL: `openssl s_client` talks to the proxy and to `openssl s_server`. It must receive
+//! the same from both: key updates, alerts, the response.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -49,14 +49,14 @@ async fn same_as_openssl(client: Client) {
     let server = Server::start().await;
     let from_openssl = received(client, server.address).await;
     let from_proxy = received(client, proxy.https).await;
-    // Control: both answered, and both said that they close.
+    // Control: the OpenSSL server responded and sent close_notify.
     assert!(from_openssl.iter().any(|line| line.ends_with("close_notify")), "{from_openssl:?}");
     let asked = client.key_updates.contains(&"K");
     assert_eq!(from_openssl.iter().any(|line| line == "KeyUpdate"), asked, "{from_openssl:?}");
     assert_eq!(from_proxy, from_openssl);
 }
 
-/// `openssl s_server` that answers each request with `RESPONSE` and closes.
+/// `openssl s_server` that responds to each request with `RESPONSE` and closes.
 struct Server {
     address: SocketAddr,
     _child: Child,
@@ -99,17 +99,17 @@ async fn received(client: Client, address: SocketAddr) -> Vec<String> {
     let long = "x".repeat(client.head_bytes);
     let request = format!("GET /response HTTP/1.1\r\nHost: {HOST}\r\nX-Long: {long}\r\nConnection: close\r\n\r\n");
     stdin.write_all(request.as_bytes()).await.unwrap();
-    // The client ends when the server closes; an end of its own input would end it sooner.
+    // The client ends when the server closes; the end of its own input would end it sooner.
     let lines = said.rest().await;
     drop(stdin);
     child.wait().await.unwrap();
     let mut heard: Vec<String> = lines.iter().filter_map(|line| notable(line)).collect();
-    // Several requests for new keys may be answered by one update (RFC 8446, 4.6.3): rustls does that, OpenSSL does not.
+    // One update may respond to several requests for new keys (RFC 8446, 4.6.3): rustls does that, OpenSSL does not.
     heard.dedup();
     heard
 }
 
-/// The part of a line of `s_client -msg` that both servers must agree on.
+/// Returns the part of a line of `s_client -msg` that both servers must agree on.
 fn notable(line: &str) -> Option<String> {
     if line.starts_with("HTTP/1.1 ") {
         return Some(line.to_owned());
@@ -126,7 +126,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self(BufReader::new(stream))
     }
 
-    /// The next line; `None` at the end.
+    /// Reads the next line; `None` at the end.
     async fn next(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let count = self.0.read_until(b'\n', &mut line).await.unwrap();

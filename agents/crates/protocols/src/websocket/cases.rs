@@ -1,5 +1,5 @@
-//! The cases, by Autobahn's sections: framing, control frames, reserved bits and opcodes, fragments, UTF-8, closing, limits,
-//! extensions; and what is a proxy's own: pieces, half-closed connections, refused upgrades.
+//! WebSocket cases by Autobahn's sections: framing, control frames, reserved bits and opcodes, fragments, UTF-8,
+//! closing, limits, extensions. Further cases of a proxy: pieces, half-closed connections, refused upgrades.
 
 use futures_util::{SinkExt, StreamExt};
 use libtest_mimic::Trial;
@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::frames::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, RSV1, Socket, TEXT, frame, request, unmasked};
 use super::{binary, config, echo, text};
 use crate::case::case;
-use crate::door::Door;
+use crate::proxy_endpoint::ProxyEndpoint;
 use crate::support::app::App;
 use crate::support::client::{self, Client, get};
 use crate::support::{HOST, Proxy};
@@ -81,17 +81,17 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-async fn before_echo() -> (Proxy, Door) {
+async fn before_echo() -> (Proxy, ProxyEndpoint) {
     let proxy = Proxy::before(echo().await).await;
-    let door = Door::of(&proxy);
-    (proxy, door)
+    let endpoint = ProxyEndpoint::of(&proxy);
+    (proxy, endpoint)
 }
 
-/// What breaks the protocol reaches the endpoint as it is: it closes, and so does the connection.
+/// Creates a case of a protocol violation: it reaches the endpoint unchanged, which closes, and the connection ends.
 fn broken(name: impl Into<String>, bytes: Vec<u8>) -> Trial {
     case("websocket", format!("broken/{}", name.into()), move || async move {
-        let (_proxy, door) = before_echo().await;
-        let mut socket = Socket::open(&door).await;
+        let (_proxy, endpoint) = before_echo().await;
+        let mut socket = Socket::open(&endpoint).await;
         socket.send(&bytes).await;
         let (code, _) = socket.until_closed().await;
         assert!(matches!(code, Some(1000..=1011)), "{code:?}");
@@ -99,9 +99,9 @@ fn broken(name: impl Into<String>, bytes: Vec<u8>) -> Trial {
 }
 
 async fn echoes(message: Message) {
-    let (_proxy, door) = before_echo().await;
+    let (_proxy, endpoint) = before_echo().await;
     let url = format!("wss://{HOST}/socket");
-    let stream = door.open("http/1.1").await;
+    let stream = endpoint.open("http/1.1").await;
     let (mut socket, _) = tokio_tungstenite::client_async_with_config(url, stream, Some(config())).await.unwrap();
     for _ in 0..3 {
         socket.send(message.clone()).await.unwrap();
@@ -114,8 +114,8 @@ async fn echoes(message: Message) {
 }
 
 async fn many_messages_in_one_write() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     let all: Vec<u8> = (0..1000).flat_map(|number| frame(FIN | TEXT, format!("{number}").as_bytes())).collect();
     socket.send(&all).await;
     for number in 0..1000 {
@@ -124,8 +124,8 @@ async fn many_messages_in_one_write() {
 }
 
 async fn byte_by_byte() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     for byte in frame(FIN | TEXT, &[b'a'; 300]) {
         socket.send(&[byte]).await;
     }
@@ -133,8 +133,8 @@ async fn byte_by_byte() {
 }
 
 async fn fragments_with_pings_between() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     for piece in [frame(TEXT, b"one "), frame(FIN | PING, b"1"), frame(CONTINUATION, b"two "), frame(FIN | PING, b"2")]
     {
         socket.send(&piece).await;
@@ -146,8 +146,8 @@ async fn fragments_with_pings_between() {
 }
 
 async fn a_thousand_fragments() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&frame(BINARY, b"")).await;
     for _ in 0..1000 {
         socket.send(&frame(CONTINUATION, &[7; 100])).await;
@@ -157,45 +157,45 @@ async fn a_thousand_fragments() {
 }
 
 async fn character_cut_in_two_fragments() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&frame(TEXT, b"a\xe2\x82")).await;
     socket.send(&frame(FIN | CONTINUATION, b"\xac!")).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, "a€!".as_bytes().to_vec())));
 }
 
 async fn ping(length: usize) {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&frame(FIN | PING, &vec![9; length])).await;
     assert_eq!(socket.next().await, Some((FIN | PONG, vec![9; length])));
 }
 
 async fn pong_nobody_asked_for() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&[frame(FIN | PONG, b"x"), frame(FIN | TEXT, b"y")].concat()).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"y".to_vec())));
 }
 
 async fn close(code: u16) {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&frame(FIN | CLOSE, &[&code.to_be_bytes()[..], b"bye"].concat())).await;
     assert_eq!(socket.until_closed().await, (Some(code), Vec::new()));
 }
 
 async fn close_without_a_code() {
-    let (_proxy, door) = before_echo().await;
-    let mut socket = Socket::open(&door).await;
+    let (_proxy, endpoint) = before_echo().await;
+    let mut socket = Socket::open(&endpoint).await;
     socket.send(&frame(FIN | CLOSE, b"")).await;
     assert_eq!(socket.until_closed().await.1, Vec::new());
 }
 
-/// A client may send its first frames before it has the answer.
+/// A client may send its first frames before the response to its handshake.
 async fn frames_with_the_handshake() {
-    let (_proxy, door) = before_echo().await;
-    let mut client = Client::new(door.open("http/1.1").await);
+    let (_proxy, endpoint) = before_echo().await;
+    let mut client = Client::new(endpoint.open("http/1.1").await);
     client.send_bytes(&[request("").as_bytes(), &frame(FIN | TEXT, b"early")].concat()).await;
     assert_eq!(client.head().await.unwrap().0, 101);
     let mut socket = Socket { client };
@@ -213,11 +213,12 @@ async fn frames_with_the_answer() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&Door::of(&proxy)).await;
+    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"first".to_vec())));
 }
 
-/// Extensions are the ends' own: the offer, the answer and compressed frames pass unread (RFC 7692, 7.2.3.1).
+/// Only the endpoints negotiate extensions: the proxy forwards the offer, the response and compressed frames unchanged
+/// (RFC 7692, 7.2.3.1).
 async fn deflate_is_between_the_ends() {
     const OFFER: &str = "permessage-deflate; client_max_window_bits, permessage-deflate; server_no_context_takeover";
     const HELLO: [u8; 7] = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
@@ -257,7 +258,7 @@ async fn subprotocol_is_between_the_ends() {
     assert_eq!((status, crate::support::app::header(&head, "sec-websocket-protocol")), (101, Some("superchat")));
 }
 
-/// After the client has said its last, the app's frames still arrive.
+/// The app's frames still arrive after the client has closed its half.
 async fn client_closes_its_half() {
     let app = App::new(|mut peer, _| async move {
         peer.head().await;
@@ -267,7 +268,7 @@ async fn client_closes_its_half() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&Door::of(&proxy)).await;
+    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
     socket.send(&frame(FIN | TEXT, b"x")).await;
     socket.client.stream.shutdown().await.unwrap();
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"last words".to_vec())));
@@ -281,7 +282,7 @@ async fn app_closes_its_half() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&Door::of(&proxy)).await;
+    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"bye".to_vec())));
     assert_eq!(socket.next().await, None);
 }
@@ -302,16 +303,16 @@ async fn refused_upgrade() {
 }
 
 async fn another_version() {
-    let (_proxy, door) = before_echo().await;
-    let mut client = Client::new(door.open("http/1.1").await);
+    let (_proxy, endpoint) = before_echo().await;
+    let mut client = Client::new(endpoint.open("http/1.1").await);
     client.send(&request("").replace("Version: 13", "Version: 12")).await;
-    // The endpoint's own answer, or its end.
+    // The endpoint's own response, or its end.
     assert!(client.head().await.is_none_or(|(status, _)| (400..=502).contains(&status)));
 }
 
 async fn both_ways_at_once() {
-    let (_proxy, door) = before_echo().await;
-    let stream = door.open("http/1.1").await;
+    let (_proxy, endpoint) = before_echo().await;
+    let stream = endpoint.open("http/1.1").await;
     let (socket, _) =
         tokio_tungstenite::client_async_with_config(format!("wss://{HOST}/"), stream, Some(config())).await.unwrap();
     let (mut sender, mut receiver) = socket.split();

@@ -1,9 +1,9 @@
-//! A WebSocket client of raw frames: sends what no library would.
+//! WebSocket client of raw frames: sends invalid input that no library would.
 
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::door::Door;
+use crate::proxy_endpoint::ProxyEndpoint;
 use crate::support::HOST;
 use crate::support::client::Client;
 
@@ -17,10 +17,10 @@ pub const FIN: u8 = 0x80;
 pub const RSV1: u8 = 0x40;
 
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
-/// What RFC 6455, 1.3 says is the answer to `KEY`.
+/// Sec-WebSocket-Accept for `KEY` (RFC 6455, 1.3).
 pub const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-/// A masked frame; `first` is FIN, reserved bits and opcode.
+/// Encodes a masked frame; `first` is FIN, reserved bits and opcode.
 pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mask = [0x37, 0xfa, 0x21, 0x3d];
     let mut bytes = head(first, 0x80, payload.len());
@@ -29,7 +29,7 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// One without a mask, which only a server may send.
+/// Encodes a frame without a mask, which only a server may send.
 pub fn unmasked(first: u8, payload: &[u8]) -> Vec<u8> {
     [head(first, 0, payload.len()), payload.to_vec()].concat()
 }
@@ -50,7 +50,7 @@ fn head(first: u8, mask_bit: u8, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// The request for a change of protocol, with more header lines.
+/// Returns an upgrade request with more header lines.
 pub fn request(more: &str) -> String {
     format!(
         "GET /socket HTTP/1.1\r\nHost: {HOST}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
@@ -58,14 +58,13 @@ pub fn request(more: &str) -> String {
     )
 }
 
-/// An open WebSocket.
 pub struct Socket {
     pub client: Client<TlsStream<TcpStream>>,
 }
 
 impl Socket {
-    pub async fn open(door: &Door) -> Self {
-        let mut client = Client::new(door.open("http/1.1").await);
+    pub async fn open(endpoint: &ProxyEndpoint) -> Self {
+        let mut client = Client::new(endpoint.open("http/1.1").await);
         client.send(&request("")).await;
         let (status, head) = client.head().await.unwrap();
         assert_eq!(status, 101, "{head}");
@@ -77,7 +76,7 @@ impl Socket {
         self.client.send_bytes(bytes).await;
     }
 
-    /// The next frame: its first byte and payload; `None` at the end.
+    /// Reads the next frame: its first byte and payload; `None` at the end.
     pub async fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let head = self.client.exactly(2).await?;
         let length = match head[1] {
@@ -94,7 +93,7 @@ impl Socket {
         Some((head[0], self.client.exactly(length).await?))
     }
 
-    /// Reads until the endpoint closes; the code it gives, and everything before.
+    /// Reads until the endpoint closes; returns its close code and all frames before.
     pub async fn until_closed(&mut self) -> (Option<u16>, Vec<(u8, Vec<u8>)>) {
         let mut before = Vec::new();
         while let Some((first, payload)) = self.next().await {

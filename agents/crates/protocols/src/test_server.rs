@@ -1,5 +1,5 @@
-//! A proxy for suites of others: `stand [APP]` keeps one in front of an app, which is its own unless one is named, prints a
-//! JSON line with its addresses and ends with its standard input. It answers for `localhost`, which every resolver knows.
+//! Test server for foreign suites: `stand [APP]` runs a proxy for `localhost` in front of the named app or its own. It
+//! prints a JSON line with its addresses and stops when its standard input ends.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -16,11 +16,11 @@ const HOST: &str = "localhost";
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
                       0123456789012345678901234567890123456789012345678901234567\r\n";
 
-/// How long the app waits for a body to end. Suites send bodies that never end, but also ones whose end is wrong: an answer
-/// before that is read would be whole before the fault is seen.
-const BODY_PATIENCE: Duration = Duration::from_millis(300);
+/// Time for which the app waits for a body to end. Suites also send bodies that never end or end wrongly: an earlier
+/// response would be complete before the error is found.
+const BODY_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Answers whatever begins like a request, once a connection.
+/// Starts an app that responds to one request per connection.
 async fn own_app() -> SocketAddr {
     let app = App::new(|mut peer, _| async move {
         if let Some(head) = peer.head().await {
@@ -31,8 +31,8 @@ async fn own_app() -> SocketAddr {
                     length.map_or_else(|| unread.ends_with(b"0\r\n\r\n"), |length: usize| unread.len() >= length)
                 };
                 let whole = async { while !is_whole(&peer.unread) && peer.fill().await {} };
-                // Either way it is answered: what matters is that it was waited for.
-                tokio::time::timeout(BODY_PATIENCE, whole).await.ok();
+                // The app responds either way: only the wait matters.
+                tokio::time::timeout(BODY_TIMEOUT, whole).await.ok();
             }
             peer.write(ANSWER).await;
             while peer.fill().await {}

@@ -1,11 +1,11 @@
-//! A proxy as its clients see it: where it listens and which root signed its certificate.
+//! Client side of a proxy under test: its address, its root certificate, and connections to it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_proxy::{SupervisorOptions, Limits, ProxySupervisor};
+use fairlead_proxy::{Limits, ProxySupervisor, SupervisorOptions};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -22,24 +22,24 @@ use crate::support::{APP, HOST, Proxy, upstream};
 const OTHER_APP: &str = "app_other/env_production";
 
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct ProxyEndpoint {
     pub https: SocketAddr,
     root_der: Vec<u8>,
     /// Source address of connections.
     pub from: IpAddr,
 }
 
-impl Door {
+impl ProxyEndpoint {
     pub fn of(proxy: &Proxy) -> Self {
         Self { https: proxy.https, root_der: proxy.authority.root_der().to_vec(), from: Ipv4Addr::LOCALHOST.into() }
     }
 
-    /// Returns the same door for another client: the proxy tells clients apart by their addresses.
+    /// Returns the endpoint for another client: the proxy distinguishes clients by their addresses.
     pub fn of_client(&self, number: u8) -> Self {
         Self { from: Ipv4Addr::new(127, 0, 0, number).into(), ..self.clone() }
     }
 
-    /// Opens a connection and sends nothing.
+    /// Opens a TCP connection and sends nothing.
     pub async fn connect(&self) -> std::io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::new(self.from, 0))?;
@@ -62,7 +62,7 @@ impl Door {
         config
     }
 
-    /// A connection of one protocol; panics when it is refused.
+    /// Opens a TLS connection with one ALPN protocol; panics if it is refused.
     pub async fn open(&self, alpn: &str) -> TlsStream<TcpStream> {
         self.try_open(alpn).await.unwrap()
     }
@@ -73,27 +73,27 @@ impl Door {
     }
 }
 
-/// Names another build's program, whose `proxy` is flooded instead. A build without a bound shows that its flood works.
+/// Environment variable with the program of another build to test. A build without a limit shows that its flood works.
 const OTHER_PROXY: &str = "FAIRLEAD_FLOODS_PROXY";
-/// Descriptors of a proxy under test: few, so that a flood that uses many fails.
+/// Descriptor limit of a proxy under test: low, so that a flood that uses many fails.
 const DESCRIPTORS: u64 = 4096;
 
-/// Program of the proxy with its default limits, but with few descriptors and clients of this machine told apart by address. So a
-/// flood and a polite client can be two clients.
+/// Runs the proxy with default limits, but few descriptors, and with clients of this machine distinguished by address.
+/// So a flood and a polite client can be two clients.
 pub fn serve_few_descriptors() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: Some(DESCRIPTORS) }).unwrap();
     fairlead_proxy::run("0.0.0-test", Limits { bounds_loopback: true, ..Limits::default() }).unwrap();
 }
 
-/// Proxy in a process of its own, so that its memory and descriptors can be measured.
-pub struct OwnProcess {
-    pub door: Door,
-    keeper: ProxySupervisor,
+/// Proxy in its own process, so that its memory and descriptors can be measured.
+pub struct ProxyProcess {
+    pub endpoint: ProxyEndpoint,
+    supervisor: ProxySupervisor,
     _folder: TempDir,
 }
 
-impl OwnProcess {
-    /// Starts a proxy whose routes lead to `app`, and to another app below `/other`.
+impl ProxyProcess {
+    /// Starts a proxy that routes to `app`, and to another app below `/other`.
     pub async fn before(app: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -105,7 +105,7 @@ impl OwnProcess {
             workers: 2,
             retirement: fairlead_proxy::DrainOptions::default(),
         };
-        let (keeper, mut stats) = ProxySupervisor::start(options).await.unwrap();
+        let (supervisor, mut stats) = ProxySupervisor::start(options).await.unwrap();
         tokio::spawn(async move { while stats.recv().await.is_some() {} });
         let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
         let leaf = authority.leaf(HOST).unwrap();
@@ -133,34 +133,35 @@ impl OwnProcess {
                 .into(),
             ..ProxySnapshot::default()
         };
-        keeper.apply(snapshot).await.unwrap();
-        let (https, root_der) = (keeper.https_address().unwrap(), authority.root_der().to_vec());
-        let door = Door { https, root_der, from: Ipv4Addr::LOCALHOST.into() };
-        Self { door, keeper, _folder: folder }
+        supervisor.apply(snapshot).await.unwrap();
+        let (https, root_der) = (supervisor.https_address().unwrap(), authority.root_der().to_vec());
+        let endpoint = ProxyEndpoint { https, root_der, from: Ipv4Addr::LOCALHOST.into() };
+        Self { endpoint, supervisor, _folder: folder }
     }
 
-    /// What it has allocated, bytes. Its share of the program's own pages changes with every other process of it.
+    /// Returns its anonymous memory in bytes. Shared pages don't count: they change with every other process of the
+    /// program.
     pub fn memory_bytes(&self) -> u64 {
-        let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.keeper.pid())).unwrap();
+        let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.supervisor.pid())).unwrap();
         let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Returns the share of descriptors that are open, in percent.
     pub fn descriptors_percent(&self) -> u64 {
-        let open = std::fs::read_dir(format!("/proc/{}/fd", self.keeper.pid())).unwrap().count();
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.supervisor.pid())).unwrap().count();
         (open as u64 * 100).div_ceil(DESCRIPTORS)
     }
 
     pub async fn end(self) {
-        self.keeper.stop(Duration::from_millis(100)).await;
+        self.supervisor.stop(Duration::from_millis(100)).await;
     }
 }
 
-impl Drop for OwnProcess {
+impl Drop for ProxyProcess {
     fn drop(&mut self) {
-        // A case that failed before `end` leaves it running.
-        let pid = rustix::process::Pid::from_raw(self.keeper.pid() as i32).unwrap();
+        // A case that failed before `end` leaves the process running.
+        let pid = rustix::process::Pid::from_raw(self.supervisor.pid() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
     }
 }
