@@ -206,7 +206,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         https: args.listen.https,
         http: args.listen.http,
         workers: std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
-        retirement: DrainOptions::default(),
+        upgrade_drain: DrainOptions::default(),
     })
     .await?;
     let wakes = keeper.wakes();

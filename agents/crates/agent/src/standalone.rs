@@ -62,7 +62,7 @@ async fn keep_serving(path: PathBuf) -> Outcome {
         https: listen.https.clone(),
         http: listen.http.clone(),
         workers: listen.cores(),
-        retirement: DrainOptions::default(),
+        upgrade_drain: DrainOptions::default(),
     })
     .await?;
     tokio::spawn(async move {

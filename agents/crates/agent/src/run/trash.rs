@@ -1,5 +1,5 @@
-//! Empties the trash in the background, one folder at a time, each in a separate process, so that a removal that fails, hangs or
-//! crashes never harms the agent. Nothing waits for it; it names a folder that can't be removed and retries later.
+//! Empties the trash in the background, one folder at a time. Invariant: each removal runs in a separate process, so that one
+//! that fails, hangs or crashes never harms the agent. A folder that can't be removed is logged and retried later.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
