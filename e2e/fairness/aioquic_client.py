@@ -1,4 +1,4 @@
-"""One transfer over HTTP/3 by aioquic: its digest on standard output. Whatever goes wrong is the exit code's matter."""
+"""Runs one HTTP/3 transfer with aioquic and prints its digest. The exit code reports any error."""
 
 import argparse
 import asyncio

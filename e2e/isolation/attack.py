@@ -29,7 +29,7 @@ NLM_REQUEST, NLM_ACK, NLM_DUMP, NLM_CREATE = 1, 4, 0x300, 0x400
 
 
 class Stopped(Exception):
-    """The attempt ended without what it wanted, for a reason that is no error of the system."""
+    """Failure of an attempt for a reason that is not a system error."""
 
 
 def family_of(host):
@@ -41,7 +41,7 @@ def address_of(host, port):
 
 
 def read_some(connection):
-    """Reads until the peer stops, says nothing for a while, or has said enough."""
+    """Reads until the peer closes, a timeout passes, or enough bytes have arrived."""
     text = b""
     try:
         while len(text) < LIMIT:
@@ -74,7 +74,7 @@ def mptcp(host, port):
 
 
 def https(host, port, name, header):
-    """Asks for a name through the proxy, or without a name a plain HTTP server."""
+    """Sends a request for a host name through the proxy, or without a name to a plain HTTP server."""
     request = "GET / HTTP/1.1\r\nHost: %s\r\n%s\r\nConnection: close\r\n\r\n" % (name or host, header)
     if not name:
         return tcp(host, port, send=request)
@@ -91,10 +91,10 @@ def https(host, port, name, header):
 
 
 def fast_open(host, port):
-    """Connects with sendto(2), past whatever looks at connect(2)."""
+    """Connects with sendto(2), which bypasses filters of connect(2)."""
     with open_socket(host, socket.SOCK_STREAM) as connection:
         request = b"GET / HTTP/1.0\r\n\r\n"
-        # Blocking, or the kernel says that it is under way before it is.
+        # Blocking, because a non-blocking socket returns EINPROGRESS too early.
         connection.settimeout(None)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", 1, 500_000))
         connection.sendto(request, MSG_FASTOPEN, address_of(host, port))
@@ -104,7 +104,7 @@ def fast_open(host, port):
 
 def udp(host, port, send="hello"):
     with open_socket(host, socket.SOCK_DGRAM) as connection:
-        # Connected, so that a refusal is heard.
+        # Connected, so that the socket reports a refusal.
         connection.connect(address_of(host, port))
         connection.send(send.encode())
         return connection.recv(LIMIT).decode("latin-1")
@@ -125,7 +125,7 @@ def set_options(made, names):
 
 
 def tell(host, port, send, options=None, source=None, route=None):
-    """Sends a datagram without waiting for an answer: the target's record says what arrived, and from where."""
+    """Sends a datagram without waiting for an answer: the target records what arrived, and from which address."""
     with open_socket(host, socket.SOCK_DGRAM) as made:
         set_options(made, options)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
@@ -144,7 +144,7 @@ def tell(host, port, send, options=None, source=None, route=None):
 
 
 def unix(path, send="GET / HTTP/1.0\r\n\r\n", kind="stream"):
-    """A path, or with @ an abstract name; to connect is to succeed."""
+    """Connects to a Unix socket: a path, or an abstract name with @. A connection counts as success."""
     name = "\0" + path[1:] if path.startswith("@") else path
     with socket.socket(socket.AF_UNIX, getattr(socket, "SOCK_" + kind.upper())) as connection:
         connection.settimeout(TIMEOUT)
@@ -157,7 +157,7 @@ def unix(path, send="GET / HTTP/1.0\r\n\r\n", kind="stream"):
 
 
 def hand_over(path):
-    """Asks a shim for a socket of its network and connects it to the app in there."""
+    """Requests a socket in its network from a shim, and connects it to the app there."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT)
         connection.connect(path)
@@ -188,14 +188,14 @@ def hand_over_flood(path, count):
 
 
 def raw(host, protocol, payload):
-    """A packet of its own making: ICMP redirects, router advertisements, spoofed datagrams."""
+    """Sends a forged packet: an ICMP redirect, a router advertisement or a spoofed datagram."""
     with open_socket(host, socket.SOCK_RAW, protocol) as made:
         made.sendto(bytes.fromhex(payload), address_of(host, 0))
         return "sent"
 
 
 def packet(payload):
-    """A frame on every interface, addressed by itself: ARP, packets with somebody else's source."""
+    """Sends a raw frame on every interface: ARP, or a packet with a spoofed source."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as made:
         for index, name in socket.if_nameindex():
             if name != "lo":
@@ -204,7 +204,7 @@ def packet(payload):
 
 
 def listen(host, port, token, seconds, options=None):
-    """Takes a port before its owner does, and answers for it."""
+    """Binds a port before its owner does, and answers in its place."""
     with socket.socket(family_of(host), socket.SOCK_STREAM) as made:
         if options and "reuseport" in options:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -235,7 +235,7 @@ def listen(host, port, token, seconds, options=None):
 
 
 def visit(host, port, seconds, kind="tcp"):
-    """Traffic of the check itself, for attacks that wait for some: asks until the thief answers."""
+    """Sends traffic for attacks that wait for it, until the attacker answers."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
@@ -251,7 +251,7 @@ def visit(host, port, seconds, kind="tcp"):
 
 
 def receive(port, seconds, host="0.0.0.0", options=None):
-    """Takes a UDP port that traffic of others comes to."""
+    """Binds a UDP port that receives traffic for others."""
     with socket.socket(family_of(host), socket.SOCK_DGRAM) as made:
         if options and "reuseport" in options:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -281,7 +281,7 @@ def unshare(flags):
 
 
 def clone(flags):
-    """The same with clone(2), in a child that ends at once."""
+    """Enters a network with clone(2), in a child that exits at once."""
     number = 56 if platform.machine() == "x86_64" else 220
     child = LIBC.syscall(number, ctypes.c_ulong(flags | 17), None, None, None, ctypes.c_ulong(0))
     if child == 0:
@@ -293,7 +293,7 @@ def clone(flags):
 
 
 def netlink(protocol, kind, flags, payload):
-    """One request, and the error that the kernel answers with."""
+    """Sends one netlink request and returns the answer; raises the kernel's error."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol) as made:
         made.settimeout(TIMEOUT)
         made.bind((0, 0))
@@ -305,7 +305,7 @@ def netlink(protocol, kind, flags, payload):
             sort = struct.unpack_from("=H", part, 4)[0]
             if sort == 2:
                 code = -struct.unpack_from("=i", part, 16)[0]
-                # An address or route that exists already was permitted: rights are checked first.
+                # EEXIST proves permission: the kernel checks rights first.
                 if code not in (0, errno.EEXIST):
                     raise OSError(code, os.strerror(code))
                 return answer
@@ -319,7 +319,7 @@ def attribute(kind, value):
 
 
 def add_address(host):
-    """Gives an interface one more address (RTM_NEWADDR)."""
+    """Adds an address to an interface (RTM_NEWADDR)."""
     number = socket.inet_pton(family_of(host), host)
     bits = 8 * len(number)
     index = max(socket.if_nameindex())[0]
@@ -329,7 +329,7 @@ def add_address(host):
 
 
 def add_route(host):
-    """Leads an address to an interface of its choice (RTM_NEWROUTE)."""
+    """Adds a route to an interface (RTM_NEWROUTE)."""
     number = socket.inet_pton(family_of(host), host)
     index = max(socket.if_nameindex())[0]
     head = struct.pack("=BBBBBBBBI", family_of(host), 8 * len(number), 0, 0, 254, 3, 253, 1, 0)
@@ -339,7 +339,7 @@ def add_route(host):
 
 
 def add_table(name):
-    """Makes a table of nftables, between the messages that begin and end a batch."""
+    """Creates an nftables table in a batch."""
     message = lambda kind, flags, family, body: struct.pack("=IHHII", 20 + len(body), kind, flags, 1, 0) + struct.pack("!BBH", family, 0, 10 if kind in (16, 17) else 0) + body
     batch = message(16, NLM_REQUEST, 0, b"") + message(10 << 8, NLM_REQUEST | NLM_ACK | NLM_CREATE, 1, attribute(1, name.encode() + b"\0")) + message(17, NLM_REQUEST, 0, b"")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER) as made:
@@ -353,7 +353,7 @@ def add_table(name):
 
 
 def sockets(host):
-    """Ports that anybody listens on, from the kernel's own list (sock_diag(7))."""
+    """Lists listening ports of all users with sock_diag(7)."""
     request = struct.pack("=BBBBI", family_of(host), socket.IPPROTO_TCP, 0, 0, 1 << 10) + b"\0" * 48
     answer = netlink(NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_REQUEST | NLM_DUMP, request)
     ports, at = [], 0
@@ -366,7 +366,7 @@ def sockets(host):
 
 
 def table(name):
-    """The same from /proc."""
+    """Lists listening ports from /proc."""
     with open("/proc/net/" + name, encoding="ascii") as lines:
         ports = [int(line.split()[1].rsplit(":", 1)[1], 16) for line in list(lines)[1:]]
     return "ports " + " ".join(str(port) for port in sorted(ports)) + " end"
@@ -387,7 +387,7 @@ QUESTION = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x05check\x07exampl
 
 
 def resolve():
-    """Asks the resolver for a name, as every program does."""
+    """Resolves a name with the system resolver."""
     with open_socket(resolver(), socket.SOCK_DGRAM) as made:
         made.connect(address_of(resolver(), 53))
         made.send(QUESTION)
@@ -395,7 +395,7 @@ def resolve():
 
 
 def resolver_flood(count):
-    """Holds many connections to the resolver open at once, and asks on each."""
+    """Holds many connections to the resolver open at once, and sends a query on each."""
     held = []
     try:
         for _ in range(count):
@@ -424,7 +424,7 @@ def attempt(technique, args):
 
 
 def attempt_apart(each):
-    """In a process of its own: some attempts change the process that makes them. Returns where it will tell its answer."""
+    """Runs an attempt in a child process, because some attempts change their process. Returns the child and the pipe for its result."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -437,7 +437,7 @@ def attempt_apart(each):
 
 
 def attempt_all(attempts):
-    """A few at a time: most of them wait."""
+    """Runs a few attempts in parallel, because most of them wait."""
     waiting, running = list(attempts), []
     while waiting or running:
         while waiting and len(running) < AT_ONCE:

@@ -106,11 +106,11 @@ func serveBytes(w http.ResponseWriter, text string) {
 func send(w http.ResponseWriter, kind string, piece []byte, bytes int64) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.FormatInt(bytes, 10))
-	// A client that leaves ends an endless body.
+	// A disconnect of the client ends an endless body.
 	io.CopyBuffer(struct{ io.Writer }{w}, &repeated{piece: piece, left: bytes}, make([]byte, 256*1024))
 }
 
-// Answers with the digest of the body. Refuses a body whose digest differs from the client's, for clients that only see statuses.
+// Responds with the digest of the body. Refuses a body whose digest differs from the client's, for clients that only see statuses.
 func takeBody(w http.ResponseWriter, r *http.Request) {
 	digest, err := digestOf(r.Body)
 	if err != nil {

@@ -130,7 +130,7 @@ func (l *load) ask(ctx context.Context, client *http.Client, due time.Time) []an
 	return answers
 }
 
-// Moves bytes until the process ends. Reports once that some have moved, or why none do.
+// Transfers bytes until the process ends. Reports once that the first bytes moved, or the error.
 func (l *load) move(ctx context.Context, client *http.Client, begun chan<- error) {
 	tell := sync.OnceFunc(func() { begun <- nil })
 	count := func(bytes int) {

@@ -1,4 +1,4 @@
-// App and clients of e2e/fairness: transfers that are checked by digest, and small requests beside bulk. `client MODE ARGUMENTS`.
+// App and clients of e2e/fairness: transfers with verified digests, and small requests beside bulk transfers. `client MODE ARGUMENTS`.
 package main
 
 import (

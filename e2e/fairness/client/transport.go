@@ -102,7 +102,7 @@ func (t *target) http3Client(config *tls.Config) (*http.Client, func(), error) {
 	return &http.Client{Transport: transport}, close, nil
 }
 
-// Does one request and hands its response's body to `take`.
+// Sends one request and passes its response's body to `take`.
 func exchange(client *http.Client, request *http.Request, take func(io.Reader) error) error {
 	response, err := client.Do(request)
 	if err != nil {

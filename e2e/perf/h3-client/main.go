@@ -1,5 +1,5 @@
-// Load over HTTP/3 by quic-go: what `fairlead-agent bench` does, by somebody else's code. Only for e2e/perf/h3-check.ts, which
-// compares the two. A closed loop a stream; prints one line of JSON.
+// HTTP/3 load generator on quic-go, for e2e/perf/h3-check.ts, which compares it with `fairlead-agent bench`. Runs a closed
+// loop on each stream and prints one line of JSON.
 package main
 
 import (
@@ -33,7 +33,7 @@ type options struct {
 	pids                 []string
 }
 
-// The names are those of the rows of `fairlead-agent bench --json`.
+// Field names equal those of the rows of `fairlead-agent bench --json`.
 type row struct {
 	Requests                 int     `json:"requests"`
 	RequestsPerSecond        float64 `json:"requests_per_second"`
@@ -84,7 +84,7 @@ func measure(o options) (row, error) {
 	var wait sync.WaitGroup
 	tallies := make([]tally, o.connections*o.streams)
 	for connection := range o.connections {
-		// A transport each, and so a connection and a socket each.
+		// Each client has its own transport, and so its own connection and socket.
 		transport := &http3.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13},
 			Dial: func(ctx context.Context, _ string, config *tls.Config, quicConfig *quic.Config) (*quic.Conn, error) {
@@ -176,7 +176,7 @@ func rowOf(tallies []tally, took, proxyCpu, ownCpu time.Duration) (row, error) {
 	}, nil
 }
 
-// Of all threads of these processes: the first number of their schedstat is the time on a CPU in nanoseconds.
+// Sums the CPU time in nanoseconds of all threads of these processes: the first number in schedstat.
 func cpu(pids []string) time.Duration {
 	var sum time.Duration
 	for _, pid := range pids {

@@ -1,4 +1,4 @@
-// Container engine of one server under test, in that server's network and in folders of its own, with a base image made
+// Container engine of one server under test, in that server's network and in folders of its own. Builds its base image
 // from this machine's Node. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

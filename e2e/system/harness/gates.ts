@@ -1,5 +1,5 @@
-// Gates that pause apps and builds under test until the test opens them, so that a step of a deployment lasts as long
-// as the test needs. They listen on a Unix socket, which an app can reach from its own network.
+// Gates that pause apps and builds under test until the test opens them. They listen on a Unix socket, which an app can
+// reach from its own network.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // Complete Fairlead for one test file: embedded PostgreSQL, gateway, worker and a real agent, started by the code of
-// `npm start`, on free ports and in a folder that is deleted at the end.
+// `npm start`. Uses free ports, and a folder that is deleted at the end.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
