@@ -1,61 +1,61 @@
-//! Error codes of HTTP/3 and QPACK (RFC 9114, 8.1; RFC 9204, 6), and what each fault ends.
+//! Error codes of HTTP/3 and QPACK (RFC 9114, 8.1; RFC 9204, 6), and the scope of each error.
 
-/// An error code as it is sent to the peer.
+/// Error code on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Code {
-    /// Nothing is wrong.
+pub enum ErrorCode {
+    /// No error, for a graceful close.
     NoError = 0x100,
-    /// The peer broke the protocol in a way that has no code of its own.
+    /// Protocol violation without a code of its own.
     GeneralProtocol = 0x101,
-    /// Something failed on our side.
+    /// Internal error of the server.
     Internal = 0x102,
-    /// A stream that the peer must not open.
+    /// The peer opened a stream that it must not open.
     StreamCreation = 0x103,
-    /// The peer closed a stream that the connection can't live without.
+    /// The peer closed a stream that the connection requires.
     ClosedCriticalStream = 0x104,
-    /// A frame where it must not be.
+    /// The frame is not allowed here.
     FrameUnexpected = 0x105,
-    /// A frame that is not as long as it said, or holds something else.
+    /// The frame has a wrong length or invalid contents.
     Frame = 0x106,
-    /// The peer makes more work than is bearable.
+    /// The peer causes excessive load.
     ExcessiveLoad = 0x107,
-    /// An id that must not be used, or not so.
+    /// An id is used wrongly.
     Id = 0x108,
-    /// A setting that must not be, or twice.
+    /// A setting is invalid or duplicate.
     Settings = 0x109,
-    /// The control stream did not begin with settings.
+    /// The control stream does not begin with SETTINGS.
     MissingSettings = 0x10a,
-    /// A request was not looked at, and may be sent again.
+    /// The server has not processed the request, so it may be retried.
     RequestRejected = 0x10b,
-    /// A request or its response is no longer wanted.
+    /// A request or its response is cancelled.
     RequestCancelled = 0x10c,
-    /// A request ended before it was whole.
+    /// The request ended before it was complete.
     RequestIncomplete = 0x10d,
-    /// A message that is not valid.
+    /// The message is malformed.
     Message = 0x10e,
-    /// A block of fields can't be read.
+    /// A field section can't be decoded.
     QpackDecompressionFailed = 0x200,
-    /// An instruction on the peer's encoder stream can't be followed.
+    /// An instruction on the peer's encoder stream is invalid.
     QpackEncoderStream = 0x201,
-    /// An instruction on the peer's decoder stream makes no sense.
+    /// An instruction on the peer's decoder stream is invalid.
     QpackDecoderStream = 0x202,
 }
 
-impl Code {
-    /// The number on the wire.
+impl ErrorCode {
+    /// Returns the number on the wire.
     pub fn number(self) -> u32 {
         self as u32
     }
 }
 
-/// What a peer did wrong, by what it ends.
+/// Protocol error of a peer, by its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The whole connection.
-    Connection(Code),
-    /// One stream.
-    Stream(Code),
-    /// A head that is larger than we said we would take: answered with 431.
+    /// Ends the whole connection.
+    Connection(ErrorCode),
+    /// Ends only its stream.
+    Stream(ErrorCode),
+    /// The head is larger than announced; the response is 431.
     HeadTooLarge,
 }

@@ -1,6 +1,6 @@
-//! The Huffman code of HPACK and QPACK (RFC 7541, appendix B). It is canonical: the lengths alone say every code.
+//! Huffman code of HPACK and QPACK (RFC 7541, appendix B). It is canonical: the lengths determine all codes.
 
-/// Bits of each byte's code.
+/// Length in bits of each byte's code.
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,
@@ -14,11 +14,11 @@ const LENGTHS: [u8; 256] = [
 ];
 const LENGTH_MAX: usize = 30;
 
-/// All that decoding asks for, made from `LENGTHS` by the compiler.
+/// Decoding tables, computed from `LENGTHS` at compile time.
 struct Tables {
     /// Bytes by length of their code, then by value.
     symbols: [u8; 256],
-    /// The first code of each length, how many there are, and where their bytes begin.
+    /// First code of each length, number of codes, and index of their bytes.
     first: [u32; LENGTH_MAX + 1],
     count: [u32; LENGTH_MAX + 1],
     offset: [u32; LENGTH_MAX + 1],
@@ -63,9 +63,9 @@ const fn tables() -> Tables {
     made
 }
 
-/// Appends what `input` stands for; `None` when it is no code, or is padded otherwise than with less than a byte of ones.
+/// Appends the decoded `input`; `None` if it is invalid or its padding is not less than a byte of ones.
 pub(crate) fn decode(input: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    // The lowest `held` bits of `bits` are still to be read.
+    // The lowest `held` bits of `bits` are unread.
     let (mut bits, mut held) = (0u64, 0u32);
     for byte in input {
         bits = bits << 8 | u64::from(*byte);
@@ -88,7 +88,7 @@ pub(crate) fn decode(input: &[u8], out: &mut Vec<u8>) -> Option<()> {
         }
     }
     while held > 0 {
-        // As if ones followed: those are the beginning of no short code.
+        // Fills up with ones, which begin no short code.
         let next = if held >= 8 { bits >> (held - 8) } else { bits << (8 - held) | ((1 << (8 - held)) - 1) };
         let (symbol, length) = TABLES.short[next as usize & 0xff];
         if length == 0 || u32::from(length) > held {
@@ -101,7 +101,7 @@ pub(crate) fn decode(input: &[u8], out: &mut Vec<u8>) -> Option<()> {
     (held < 8 && bits & ones == ones).then_some(())
 }
 
-/// The code of more than eight bits at the top of the `held` lowest bits.
+/// Returns the code of more than eight bits at the top of the `held` lowest bits.
 fn long(bits: u64, held: u32) -> Option<(u8, u32)> {
     (9..=held.min(LENGTH_MAX as u32)).find_map(|length| {
         let code = (bits >> (held - length)) as u32 & ((1 << length) - 1);
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Slow and obvious: one bit after the other.
+    /// Simple model: one bit after the other.
     fn encode(input: &[u8]) -> Vec<u8> {
         let mut bits = Vec::new();
         for byte in input {

@@ -1,6 +1,5 @@
-//! HTTP/3's bytes as a server reads and writes them (RFC 9114, RFC 9204): frames, settings, unidirectional streams, QPACK.
-//! Owns what each byte means and which error its peer deserves. Never does I/O, never decides about a request, and keeps no
-//! table that a peer can fill: our decoder's dynamic table has no room, so every block of fields stands alone.
+//! HTTP/3 codec of a server (RFC 9114, RFC 9204): frames, settings, unidirectional streams, QPACK. Invariant: no I/O,
+//! and no state that a peer can grow, because our decoder's dynamic table has no capacity.
 
 mod control;
 mod error;
@@ -13,7 +12,7 @@ mod static_table;
 mod varint;
 
 pub use control::{ControlReader, UniKind, UniReader};
-pub use error::{Code, Fault};
+pub use error::{ErrorCode, Fault};
 pub use frame::{FRAME_HEADER_BYTES_MAX, goaway, header, settings};
 pub use message::{Event, MessageReader};
 pub use qpack::{Fields, decode, encode_field, encode_prefix, encode_status};

@@ -1,16 +1,16 @@
-//! A request stream: HEADERS, DATA, trailing HEADERS, and whatever else may lie between (RFC 9114, 4.1).
+//! Reader of a request stream: HEADERS, DATA, trailing HEADERS, and unknown frames in between (RFC 9114, 4.1).
 
-use crate::error::{Code, Fault};
+use crate::error::{ErrorCode, Fault};
 use crate::frame::{self, CANCEL_PUSH, DATA, GOAWAY, HEADERS, MAX_PUSH_ID, PUSH_PROMISE, SETTINGS};
 
-/// What was found at the start of the input.
+/// Part of a message at the start of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The block of fields that a message begins with.
+    /// Field section of the head.
     Head(&'a [u8]),
-    /// Some of its content.
+    /// Piece of the content.
     Data(&'a [u8]),
-    /// The block of fields that it ends with.
+    /// Field section of the trailers.
     Trailers(&'a [u8]),
     /// Nothing yet: more of the stream has to come.
     More,
@@ -20,28 +20,28 @@ pub enum Event<'a> {
 enum Part {
     Head,
     Content,
-    /// Trailers have been read.
+    /// State after the trailers: only unknown frames may follow.
     End,
 }
 
-/// Reads one message. The caller keeps what was not consumed.
+/// Reader of one message. The caller keeps unconsumed bytes.
 #[derive(Debug, Clone)]
 pub struct MessageReader {
     part: Part,
-    /// Bytes left of the DATA frame that is being read.
+    /// Remaining bytes of the current DATA frame.
     data_left: u64,
-    /// Bytes left of a frame that nobody knows.
+    /// Remaining bytes of an unknown frame.
     skip_left: u64,
     block_bytes_max: usize,
 }
 
 impl MessageReader {
-    /// A reader at the beginning of a stream; blocks of fields longer than `block_bytes_max` are refused.
+    /// Creates a reader at the start of a stream; it refuses field sections longer than `block_bytes_max`.
     pub fn new(block_bytes_max: usize) -> Self {
         Self { part: Part::Head, data_left: 0, skip_left: 0, block_bytes_max }
     }
 
-    /// Reads on at the start of `input`; tells how much of it is done with.
+    /// Reads from the start of `input`; returns the number of consumed bytes.
     pub fn advance<'a>(&mut self, input: &'a [u8]) -> Result<(Event<'a>, usize), Fault> {
         let mut at = 0;
         loop {
@@ -80,16 +80,16 @@ impl MessageReader {
                 }
                 (DATA, Part::Content) => self.data_left = length,
                 (HEADERS | DATA | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID, _) => {
-                    return Err(Fault::Connection(Code::FrameUnexpected));
+                    return Err(Fault::Connection(ErrorCode::FrameUnexpected));
                 }
-                (kind, _) if frame::is_of_http2(kind) => return Err(Fault::Connection(Code::FrameUnexpected)),
+                (kind, _) if frame::is_of_http2(kind) => return Err(Fault::Connection(ErrorCode::FrameUnexpected)),
                 _ => self.skip_left = length,
             }
             at += header;
         }
     }
 
-    /// Bytes of content in `input`, which is all that comes.
+    /// Returns the number of content bytes in `input`, which is the rest of the stream.
     pub fn content_bytes(&self, mut input: &[u8]) -> Result<u64, Fault> {
         let (mut reader, mut bytes) = (self.clone(), 0);
         loop {
@@ -105,13 +105,13 @@ impl MessageReader {
         }
     }
 
-    /// Judges the end of the stream; `unread` is what the last `advance` left.
+    /// Checks the end of the stream; `unread` is what the last `advance` left.
     pub fn end(&self, unread: usize) -> Result<(), Fault> {
         if unread > 0 || self.data_left > 0 || self.skip_left > 0 {
-            // Whatever a frame said that it is, it is not whole (RFC 9114, 7.1).
-            return Err(Fault::Connection(Code::Frame));
+            // The frame is incomplete, whatever its type (RFC 9114, 7.1).
+            return Err(Fault::Connection(ErrorCode::Frame));
         }
-        if self.part == Part::Head { Err(Fault::Stream(Code::RequestIncomplete)) } else { Ok(()) }
+        if self.part == Part::Head { Err(Fault::Stream(ErrorCode::RequestIncomplete)) } else { Ok(()) }
     }
 }
 
@@ -152,12 +152,12 @@ mod tests {
             assert_eq!(events(stream, piece).unwrap(), ["head 3", "data hello", "trailers 2"], "pieces of {piece}");
         }
         assert_eq!(MessageReader::new(100).content_bytes(stream), Ok(5));
-        assert_eq!(MessageReader::new(100).content_bytes(&stream[..14]), Err(Fault::Connection(Code::Frame)));
+        assert_eq!(MessageReader::new(100).content_bytes(&stream[..14]), Err(Fault::Connection(ErrorCode::Frame)));
     }
 
     #[test]
     fn frames_in_the_wrong_place_and_cut_ones_end_the_connection() {
-        let unexpected = Err(Fault::Connection(Code::FrameUnexpected));
+        let unexpected = Err(Fault::Connection(ErrorCode::FrameUnexpected));
         for stream in [
             &b"\x00\x01x"[..],              // content before the head
             b"\x01\x01h\x01\x01t\x00\x01x", // content after the trailers
@@ -172,9 +172,9 @@ mod tests {
             assert_eq!(events(stream, stream.len()), unexpected, "{stream:?}");
         }
         for stream in [&b"\x01\x05h"[..], b"\x01\x01h\x00\x05x", b"\x01\x01h\x21\x05x", b"\x01\x01h\x00", b"\x40"] {
-            assert_eq!(events(stream, stream.len()), Err(Fault::Connection(Code::Frame)), "{stream:?}");
+            assert_eq!(events(stream, stream.len()), Err(Fault::Connection(ErrorCode::Frame)), "{stream:?}");
         }
-        assert_eq!(events(b"\x21\x00", 1), Err(Fault::Stream(Code::RequestIncomplete)));
+        assert_eq!(events(b"\x21\x00", 1), Err(Fault::Stream(ErrorCode::RequestIncomplete)));
         assert_eq!(events(b"\x01\x40\xff", 3), Err(Fault::HeadTooLarge));
     }
 }

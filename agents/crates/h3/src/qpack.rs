@@ -1,29 +1,29 @@
-//! QPACK without a dynamic table (RFC 9204): fields out of a block, and a block out of fields.
+//! QPACK decoder and encoder without a dynamic table (RFC 9204).
 
-use crate::error::{Code, Fault};
+use crate::error::{ErrorCode, Fault};
 use crate::huffman;
 use crate::static_table::STATIC_TABLE;
 
-/// Fields of one block; its memory is used again for the next.
+/// Fields of one field section; its memory is reused for the next.
 #[derive(Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
-    /// Where each name ends and each value ends; a name begins where the value before it ended.
+    /// Ends of each name and value; a name begins at the end of the previous value.
     ends: Vec<(u32, u32)>,
 }
 
 impl Fields {
-    /// How many there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// (name, value) in their order.
+    /// Returns (name, value) of the fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         let mut start = 0;
         self.ends.iter().map(move |(name_end, end)| {
@@ -39,13 +39,13 @@ impl Fields {
     }
 }
 
-/// Reads a whole block into `fields`, in place of what they held. `size_max` bounds it as RFC 9114, 4.2.2 counts: each field
-/// with 32 bytes more than its name and value.
+/// Decodes a whole field section into `fields`, replacing their content. `size_max` limits it as RFC 9114, 4.2.2
+/// counts: each field with 32 bytes more than its name and value.
 pub fn decode(block: &[u8], size_max: usize, fields: &mut Fields) -> Result<(), Fault> {
     fields.clear();
-    let failed = || Fault::Connection(Code::QpackDecompressionFailed);
+    let failed = || Fault::Connection(ErrorCode::QpackDecompressionFailed);
     let mut input = Input(block);
-    // Nothing can be required of a table without room, and with nothing there the base can only be itself.
+    // A table without capacity has no entries to require, so the base is zero.
     if input.integer(8).ok_or_else(failed)? != 0 || input.first().ok_or_else(failed)? & 0x80 != 0 {
         return Err(failed());
     }
@@ -59,11 +59,11 @@ pub fn decode(block: &[u8], size_max: usize, fields: &mut Fields) -> Result<(), 
     Ok(())
 }
 
-/// One field; `None` for what only a table would explain, and for what is cut.
+/// Decodes one field; `None` if it refers to a dynamic table or is incomplete.
 fn line(input: &mut Input<'_>, first: u8, fields: &mut Fields) -> Option<()> {
     let out = &mut fields.bytes;
     let name_end = match first {
-        // 1T: name and value of the table.
+        // 1T: indexed name and value.
         0x80.. => {
             let (name, value) = input.entry(6, first & 0x40)?;
             out.extend_from_slice(name);
@@ -71,7 +71,7 @@ fn line(input: &mut Input<'_>, first: u8, fields: &mut Fields) -> Option<()> {
             out.extend_from_slice(value);
             name_end
         }
-        // 01NT: a name of the table.
+        // 01NT: indexed name.
         0x40..0x80 => {
             let (name, _) = input.entry(4, first & 0x10)?;
             out.extend_from_slice(name);
@@ -79,14 +79,14 @@ fn line(input: &mut Input<'_>, first: u8, fields: &mut Fields) -> Option<()> {
             input.string(7, out)?;
             name_end
         }
-        // 001N: both spelt out.
+        // 001N: literal name and value.
         0x20..0x40 => {
             input.string(3, out)?;
             let name_end = out.len();
             input.string(7, out)?;
             name_end
         }
-        // Both of the rest count from a base.
+        // All others refer to a dynamic table by a base.
         _ => return None,
     };
     fields.ends.push((u32::try_from(name_end).ok()?, u32::try_from(out.len()).ok()?));
@@ -100,7 +100,7 @@ impl<'a> Input<'a> {
         self.0.first().copied()
     }
 
-    /// An integer whose first byte has `prefix` bits of it (RFC 7541, 5.1); those of more than 32 bits are refused.
+    /// Decodes an integer with `prefix` bits in its first byte (RFC 7541, 5.1); refuses more than 32 bits.
     fn integer(&mut self, prefix: u32) -> Option<usize> {
         let full = (1u64 << prefix) - 1;
         let mut value = u64::from(self.first()?) & full;
@@ -131,7 +131,7 @@ impl<'a> Input<'a> {
         STATIC_TABLE.get(self.integer(prefix)?).copied()
     }
 
-    /// A string whose first byte has `prefix` bits of its length, below the one that says whether it is Huffman-coded.
+    /// Decodes a string with `prefix` bits of its length in its first byte, below the Huffman flag.
     fn string(&mut self, prefix: u32, out: &mut Vec<u8>) -> Option<()> {
         let coded = u32::from(self.first()?) >> prefix & 1 == 1;
         let length = self.integer(prefix)?;
@@ -145,12 +145,12 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Appends what every block of ours begins with: no table is referred to.
+/// Appends the prefix of our field sections, which refer to no dynamic table.
 pub fn encode_prefix(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// Appends `:status`.
+/// Appends `:status` as a field.
 pub fn encode_status(status: u16, out: &mut Vec<u8>) {
     let index: u8 = match status {
         103 => 24,
@@ -177,7 +177,7 @@ pub fn encode_status(status: u16, out: &mut Vec<u8>) {
     integer(0xc0, 6, usize::from(index), out);
 }
 
-/// Names of responses that the static table has, by the index of one of their entries.
+/// Response header names in the static table, by the index of one of their entries.
 const NAMES: [(&[u8], u8); 22] = [
     (b"content-type", 53),
     (b"content-length", 4),
@@ -232,7 +232,7 @@ fn integer(pattern: u8, prefix: u32, value: usize, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// Never Huffman-coded: it would spare a fifth of some bytes that fit the packet anyway.
+/// Never Huffman-coded: it would save a fifth of some bytes that fit the packet anyway.
 fn string(pattern: u8, prefix: u32, text: &[u8], out: &mut Vec<u8>) {
     integer(pattern, prefix, text.len(), out);
     out.extend_from_slice(text);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_rfc_is_read() {
-        // RFC 9204, B.1.
+        // Example of RFC 9204, B.1.
         let block = b"\x00\x00\x51\x0b/index.html";
         assert_eq!(read(block).unwrap(), [(":path".to_owned(), "/index.html".to_owned())]);
     }
@@ -261,8 +261,8 @@ mod tests {
     #[test]
     fn every_kind_of_line_is_read() {
         let block = b"\x00\x00\xd1\xd7\x50\x05a.com\x23abc\x03def\x2f\x01\x25\xaf\xff\x00";
-        // The last is cut within its name.
-        assert_eq!(read(block), Err(Fault::Connection(Code::QpackDecompressionFailed)));
+        // The last one ends within its name.
+        assert_eq!(read(block), Err(Fault::Connection(ErrorCode::QpackDecompressionFailed)));
         let fields = read(b"\x00\x00\xd1\xd7\x50\x05a.com\x23abc\x03def\x29\x1f\x81\x1f").unwrap();
         let expected = [(":method", "GET"), (":scheme", "https"), (":authority", "a.com"), ("abc", "def"), ("a", "a")];
         assert_eq!(fields, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -284,7 +284,7 @@ mod tests {
             b"\x00\x00\x51\x81\x18", // Huffman padded with zeros
             b"\x00\x00\xff\xff\xff\xff\xff\xff\xff\x00",
         ] {
-            assert_eq!(read(block), Err(Fault::Connection(Code::QpackDecompressionFailed)), "{block:?}");
+            assert_eq!(read(block), Err(Fault::Connection(ErrorCode::QpackDecompressionFailed)), "{block:?}");
         }
         let mut long = b"\x00\x00".to_vec();
         encode_field(b"x", &[b'y'; 999], &mut long);

@@ -1,8 +1,9 @@
-//! A request's fields: the pseudo-fields it must have, and what HTTP/3 forbids (RFC 9114, 4.2 and 4.3).
+//! Validation of a request's fields: required pseudo-header fields, and fields that HTTP/3 forbids (RFC 9114, 4.2 and
+//! 4.3).
 
 use crate::qpack::Fields;
 
-/// What a request's pseudo-fields say.
+/// Pseudo-header fields of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFields<'a> {
     /// `:method`.
@@ -13,11 +14,11 @@ pub struct RequestFields<'a> {
     pub authority: Option<&'a [u8]>,
     /// `:protocol` of an extended CONNECT.
     pub protocol: Option<&'a [u8]>,
-    /// How many pseudo-fields lie before the others.
+    /// Number of pseudo-header fields before the regular ones.
     pub pseudo_count: usize,
 }
 
-/// Reads a request's fields; `None` when it is malformed, which is an error of its stream.
+/// Validates a request's fields; `None` if it is malformed, which is an error of its stream.
 pub fn request(fields: &Fields) -> Option<RequestFields<'_>> {
     let (mut method, mut scheme, mut path, mut authority, mut protocol) = (None, None, None, None, None);
     let (mut pseudo_count, mut has_host) = (0, false);
@@ -37,7 +38,7 @@ pub fn request(fields: &Fields) -> Option<RequestFields<'_>> {
             b":protocol" => &mut protocol,
             _ => return None,
         };
-        // Twice, or after another field.
+        // Duplicate, or after a regular field.
         if slot.replace(value).is_some() || position != pseudo_count || !is_value(value) {
             return None;
         }
@@ -45,7 +46,7 @@ pub fn request(fields: &Fields) -> Option<RequestFields<'_>> {
     }
     let method = method.filter(|method| !method.is_empty() && method.iter().all(|byte| is_token(*byte)))?;
     if method == b"CONNECT" && protocol.is_none() {
-        // It names a host to connect to and nothing else.
+        // Only names a host to connect to.
         let ordinary = scheme.is_none() && path.is_none() && authority.is_some_and(|authority| !authority.is_empty());
         return ordinary.then_some(RequestFields { method, path, authority, protocol, pseudo_count });
     }
@@ -55,7 +56,7 @@ pub fn request(fields: &Fields) -> Option<RequestFields<'_>> {
     right.then_some(RequestFields { method, path, authority, protocol, pseudo_count })
 }
 
-/// Whether a field that is no pseudo-field may be there at all.
+/// True if a regular field is allowed.
 pub fn is_regular(name: &[u8], value: &[u8]) -> bool {
     let is_name = |byte: &u8| is_token(*byte) && !byte.is_ascii_uppercase();
     if name.is_empty() || !name.iter().all(is_name) || !is_value(value) {
@@ -71,7 +72,7 @@ pub fn is_regular(name: &[u8], value: &[u8]) -> bool {
     }
 }
 
-/// Visible characters, blanks and what lies beyond ASCII (RFC 9110, 5.5).
+/// Allows visible characters, blanks and bytes beyond ASCII (RFC 9110, 5.5).
 fn is_value(value: &[u8]) -> bool {
     value.iter().all(|byte| *byte >= b' ' && *byte != 0x7f || *byte == b'\t')
 }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use crate::qpack::{decode, encode_field, encode_prefix};
 
-    /// `encode_field` writes names in lower case, so upper case is put in afterwards.
+    /// `encode_field` writes names in lower case, so the test adds upper case afterwards.
     fn read(list: &[(&str, &str)]) -> Option<String> {
         let mut block = Vec::new();
         encode_prefix(&mut block);

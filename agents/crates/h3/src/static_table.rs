@@ -1,9 +1,9 @@
 //! QPACK's static table (RFC 9204, appendix A).
 
-type Entry = (&'static [u8], &'static [u8]);
+type StaticEntry = (&'static [u8], &'static [u8]);
 
-/// Names and values by their index.
-pub(crate) const STATIC_TABLE: [Entry; 99] = [
+/// Names and values by index.
+pub(crate) const STATIC_TABLE: [StaticEntry; 99] = [
     (b":authority", b""),
     (b":path", b"/"),
     (b"age", b"0"),

@@ -1,9 +1,9 @@
 //! Variable-length integers (RFC 9000, 16).
 
-/// The largest value there is.
+/// Largest value (62 bits).
 pub const VARINT_MAX: u64 = (1 << 62) - 1;
 
-/// The integer at the start of `input` and its length; `None` when more of it has to come.
+/// Reads the integer at the start of `input`; returns it and its length, or `None` if more has to come.
 pub fn read_varint(input: &[u8]) -> Option<(u64, usize)> {
     let first = *input.first()?;
     let length = 1 << (first >> 6);
@@ -18,7 +18,7 @@ pub fn write_varint(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[..size]);
 }
 
-/// Writes `value` at the start of `out`, which has room for eight bytes; tells how many it took.
+/// Writes `value` at the start of `out`, which has room for eight bytes; returns its length.
 pub(crate) fn put_varint(value: u64, out: &mut [u8]) -> usize {
     let size = varint_size(value);
     let bytes = (value & VARINT_MAX).to_be_bytes();
@@ -27,7 +27,7 @@ pub(crate) fn put_varint(value: u64, out: &mut [u8]) -> usize {
     size
 }
 
-/// Bytes that `value` takes.
+/// Returns the encoded length of `value`.
 pub fn varint_size(value: u64) -> usize {
     match value {
         0..0x40 => 1,
