@@ -1,5 +1,6 @@
 //! Control plane of the proxy process: shared sockets, a channel of commands and events, supervision and replacement.
 
+mod draining_proxies;
 mod error;
 mod keys;
 mod link;
@@ -7,7 +8,6 @@ mod log_file;
 mod merge;
 mod process;
 mod replace;
-mod retiring;
 mod server;
 mod sockets;
 mod spawn;

@@ -1,16 +1,16 @@
-//! One request and its response, whatever the client speaks: route, instance, queue, retry, headers, numbers.
-//! All policy is here; the codecs on both sides only translate. In-flight counts are guards, so no codec can leak one.
+//! One request and its response over any protocol: route match, load balancing, queue, retries, headers and metrics.
+//! Invariant: in-flight counts are guards, so no codec can leak one.
 
 mod carry;
 mod compressed;
 mod download;
 mod downstream;
-mod entry;
-mod farewell;
-mod journal;
+mod match_route;
+mod websocket_close;
+mod access_log_entry;
 mod relay;
 mod reply;
-mod tally;
+mod exchange_metrics;
 mod upload;
 mod upstream;
 
@@ -42,47 +42,47 @@ use crate::core::{
 };
 use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, Reason};
 use crate::upstream::{Instance, Link};
-use entry::{Entered, enter};
-use journal::Journal;
-use tally::Tally;
+use match_route::{AdmittedRequest, match_route};
+use access_log_entry::AccessLogEntry;
+use exchange_metrics::ExchangeMetrics;
 
-/// Instances and connections tried for one request.
+/// Maximum number of attempts for one request, over instances and connections.
 const ATTEMPTS_MAX: usize = 3;
-/// Longest head that counts only while it waits.
+/// Maximum size of a request head that counts against the head quota only while it is queued.
 const SHORT_HEAD_BYTES: usize = 8 * 1024;
 
-/// Who asks, the same for all requests of a connection.
+/// Client of a connection, the same for all of its requests.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) client: Client,
 }
 
-/// What becomes of a request.
-pub(crate) enum Begun {
-    /// It goes to an app. In a box: it would be copied from hand to hand, and each idle connection would keep room for it.
+/// Route decision for a request.
+pub(crate) enum RequestDispatch {
+    /// Forwards the request to an app. Boxed: otherwise each idle connection would reserve space for it.
     Forward(Box<Exchange>),
-    /// It is answered here.
+    /// The proxy answers by itself.
     Answer(Reply),
 }
 
-/// How an exchange ended.
+/// Outcome of an exchange, from which the codec ends the stream.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum ExchangeOutcome {
     /// The client has the whole response.
     Complete,
-    /// Nothing was sent to the client; this is to be.
+    /// Nothing was sent to the client yet; the codec sends this reply.
     Answer(Reply),
-    /// The response was cut, or the client left: the stream (HTTP/1: the connection) is of no more use.
+    /// The response was cut or the client left: the stream (HTTP/1: the connection) is no longer usable.
     Broken,
-    /// The app reset a call with this code of HTTP/2, which says more to its caller than any answer.
+    /// The app reset a gRPC call with this HTTP/2 error code, which the caller receives in place of a reply.
     Reset(u32),
 }
 
-/// A request that was accepted for an app.
+/// Request that is forwarded to an app.
 pub(crate) struct Exchange {
     core: Rc<Core>,
     app: Rc<App>,
-    /// As it is sent to the app; kept for a second attempt.
+    /// Request head as it is sent to the app. Retained for retries.
     head: Vec<u8>,
     method: Range<usize>,
     id: Range<usize>,
@@ -90,70 +90,70 @@ pub(crate) struct Exchange {
     is_head: bool,
     offers_upgrade: bool,
     expects_continue: bool,
-    /// What proves that a WebSocket that this side asked for is one.
+    /// Expected `Sec-WebSocket-Accept` of a handshake with a key that this proxy generated.
     websocket_accept: Option<Box<str>>,
     grpc: bool,
-    /// How long a call's caller waits; zero when it does not say.
+    /// Deadline of a gRPC call (`grpc-timeout`); zero if the caller sets none.
     call_timeout_ms: u32,
     priority: Priority,
     affinity: Affinity,
-    /// Key of its client, by which it counts in the core's shares.
+    /// Client key for per-client queue and head quotas.
     client: u64,
-    /// Its head's part of all kept heads.
+    /// Share of the head quota that a queued request uses.
     kept_head: Option<AppShare>,
-    /// The client came over TLS.
+    /// True if the client connected over TLS.
     secure: bool,
-    /// It is told where HTTP/3 is spoken: it speaks an older one, over TLS.
+    /// True if the response advertises HTTP/3 in Alt-Svc: the client uses TLS and an older version.
     takes_alt_svc: bool,
-    /// The instance it is at.
+    /// In-flight count on the current instance.
     serving: Option<InFlightRequest>,
-    journal: Journal,
-    tally: Tally,
-    /// What the route wants of the response; `None` when nothing.
+    log_entry: AccessLogEntry,
+    metrics: ExchangeMetrics,
+    /// Route policy for the response; `None` if it changes nothing.
     policy: Option<Arc<Policy>>,
-    /// A password that must turn out right first.
+    /// Password check that must pass before the request is forwarded.
     check: Option<Box<PasswordCheck>>,
-    /// Its count in the route's limits.
+    /// Counts the request in the limits of its route.
     _admission: Option<LimitGuard>,
 }
 
-/// What a codec goes by after a request's head.
+/// Message framing that a codec uses after a request head.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Framing {
     pub(crate) body: RequestBody,
-    /// The client wants no request after this one.
+    /// True if the client closes the connection after this request.
     pub(crate) close: bool,
-    /// A call of gRPC, whose outcome is told in trailers.
+    /// True for a gRPC call, which reports its status in trailers.
     pub(crate) grpc: bool,
 }
 
-/// Reads a request's head and decides where it goes. An error is the client's fault and ends its connection.
-/// `headers` begins them anew: they are walked more than once.
+/// Parses a request head and decides its route. An error is a client error and ends the connection. `headers` returns
+/// a new iterator each time: they are read more than once.
 pub(crate) fn begin<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core: &Rc<Core>,
     origin: &Origin,
     line: &RequestLine<'a>,
     headers: impl Fn() -> H,
-) -> Result<(Begun, Framing), Malformed> {
+) -> Result<(RequestDispatch, Framing), Malformed> {
     let facts = RequestFacts::gather(line, headers())?;
     let framing = Framing { body: facts.body, close: facts.close, grpc: facts.grpc };
     let behind = if core.trusts_any() { core.client_behind(&origin.client, headers()) } else { None };
     let client = behind.as_ref().unwrap_or(&origin.client);
-    let begun = decide(core, client, line, &facts, headers);
-    if let Begun::Answer(reply) = &begun {
-        journal::log_answer(core, client, line, facts.authority.text, reply);
+    let dispatch = decide(core, client, line, &facts, headers);
+    if let RequestDispatch::Answer(reply) = &dispatch {
+        access_log_entry::log_reply(core, client, line, facts.authority.text, reply);
     }
-    Ok((begun, framing))
+    Ok((dispatch, framing))
 }
 
-/// Where a request goes that `client` makes.
+/// Matches the route of a request and evaluates its policy.
 fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core: &Rc<Core>,
     client: &Client,
     line: &RequestLine<'a>,
     facts: &RequestFacts<'a>,
     headers: impl Fn() -> H,
-) -> Begun {
+) -> RequestDispatch {
     let folded;
     let name = match facts.authority.plain_name() {
         Some(name) => name,
@@ -162,12 +162,12 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             folded.as_bytes()
         }
     };
-    // One look at the clock for all that goes by it.
+    // Reads the clock once for all time checks of the request.
     let now = Instant::now();
-    let entered = enter(core, client, name, line, facts.body, &headers, now);
-    let Entered { app, policy, admission, route_metrics, check } = match entered {
-        Ok(entered) => entered,
-        Err(reply) => return Begun::Answer(reply),
+    let admitted = match_route(core, client, name, line, facts.body, &headers, now);
+    let AdmittedRequest { app, policy, admission, route_metrics, check } = match admitted {
+        Ok(admitted) => admitted,
+        Err(reply) => return RequestDispatch::Answer(reply),
     };
     let edit =
         policy.as_deref().map_or_else(RequestEdit::default, |policy| policy.request_edit(line.target.path_and_query));
@@ -179,7 +179,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let id = encode_request(line, facts, &headers, client, id, &edit, &mut head);
     let exchange = Box::new(Exchange {
         core: Rc::clone(core),
-        tally: Tally::begin(&app, route_metrics, now),
+        metrics: ExchangeMetrics::begin(&app, route_metrics, now),
         app,
         method: 0..line.method.len(),
         id,
@@ -201,9 +201,9 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         policy,
         check,
         _admission: admission,
-        journal: Journal { client: client.ip(), version: line.version, secure: client.is_secure(), instance: None },
+        log_entry: AccessLogEntry { client: client.ip(), version: line.version, secure: client.is_secure(), instance: None },
     });
-    Begun::Forward(exchange)
+    RequestDispatch::Forward(exchange)
 }
 
 impl Exchange {
@@ -211,27 +211,29 @@ impl Exchange {
         self.body
     }
 
-    /// From the end of the request to the head of its response. A call may take as long as its caller says it waits.
+    /// Returns the maximum time from the end of the request to the response head. The deadline of a gRPC call can
+    /// extend it.
     fn response_timeout(&self) -> Duration {
         self.app.bounds().response_timeout.max(Duration::from_millis(u64::from(self.call_timeout_ms)))
     }
 
-    /// Bytes that the request's body may have.
+    /// Returns the maximum size of the request body in bytes.
     fn body_bytes_max(&self) -> u64 {
         self.policy.as_ref().map_or(u64::MAX, |policy| policy.body_bytes_max)
     }
 
-    /// For a client whose protocol opens tunnels otherwise: anything but a WebSocket with this proof is the app's mistake.
+    /// Requires a WebSocket response with this accept value: for clients that open tunnels without a key. Any other
+    /// success is an app error.
     pub(crate) fn require_websocket(&mut self, accept: String) {
         self.websocket_accept = Some(accept.into());
     }
 
-    /// Carries the exchange out. `alarm` is the stream's; it is left unset.
-    pub(crate) async fn run<D: Downstream>(mut self: Box<Self>, downstream: &mut D, alarm: &Alarm) -> Ended {
+    /// Runs the exchange to its end. `alarm` is the alarm of the stream; it is cleared on return.
+    pub(crate) async fn run<D: Downstream>(mut self: Box<Self>, downstream: &mut D, alarm: &Alarm) -> ExchangeOutcome {
         alarm.clear();
         let refused = match self.check.take() {
             None => None,
-            // Its state is large, and few requests have one.
+            // Boxed: its state is large, and few requests have one.
             Some(check) => Box::pin(self.check_password(*check, downstream)).await,
         };
         let ended = match refused {
@@ -245,21 +247,21 @@ impl Exchange {
         ended
     }
 
-    /// Waits until a password has been checked; tells how the exchange ends when it was not right.
-    async fn check_password<D: Downstream>(&mut self, check: PasswordCheck, downstream: &mut D) -> Option<Ended> {
+    /// Waits for the password check; returns the outcome of the exchange if the password is wrong.
+    async fn check_password<D: Downstream>(&mut self, check: PasswordCheck, downstream: &mut D) -> Option<ExchangeOutcome> {
         let core = Rc::clone(&self.core);
         let proved = while_there(downstream, self.body, check.run(&core.password_cache)).await;
         if matches!(proved, Ok(PasswordResult::Right)) {
             return None;
         }
-        self.tally.void();
-        let (Ok(proof), Some(policy)) = (proved, &self.policy) else { return Some(Ended::Broken) };
+        self.metrics.void();
+        let (Ok(proof), Some(policy)) = (proved, &self.policy) else { return Some(ExchangeOutcome::Broken) };
         let (reason, reply) = policy.password_rejection(proof);
         core.count(&policy.key, reason);
-        Some(Ended::Answer(reply))
+        Some(ExchangeOutcome::Answer(reply))
     }
 
-    async fn attempts<D: Downstream>(&mut self, downstream: &mut D, alarm: &Alarm) -> Ended {
+    async fn attempts<D: Downstream>(&mut self, downstream: &mut D, alarm: &Alarm) -> ExchangeOutcome {
         self.app.add_retry_budget();
         let (mut failed, mut fresh): (Option<Rc<Instance>>, bool) = (None, false);
         for attempt in 1..=ATTEMPTS_MAX {
@@ -272,8 +274,8 @@ impl Exchange {
                 Err(gone) => return self.fail(&Failure::Client(gone)),
             };
             let instance = Rc::clone(serving.instance());
-            self.tally.at(&instance);
-            self.journal.instance = Some(Rc::clone(&instance));
+            self.metrics.at(&instance);
+            self.log_entry.instance = Some(Rc::clone(&instance));
             let mut link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
                 Ok(Ok(link)) => link,
                 Err(gone) => return self.fail(&Failure::Client(gone)),
@@ -300,37 +302,37 @@ impl Exchange {
                     if let (Link::Http1(connection), Some(keep_for)) = (link, keep_for) {
                         instance.keep(connection, relay::after(self.core.alarms.now_ms(), keep_for));
                     }
-                    return Ended::Complete;
+                    return ExchangeOutcome::Complete;
                 }
             };
             drop(link);
             tracing::debug!(instance = %instance.id, request = self.id(), %failure, "exchange failed");
             let method = &self.head[self.method.clone()];
             let again = failure.attempt(reused).is_some_and(|kind| may_retry(method, !untouched, kind));
-            // An idle connection that ends just as it is used again is nobody's failure.
+            // An idle connection that closes while it is reused says nothing about the instance.
             if !again && failure.is_the_instances() {
                 serving.into_iter().for_each(|mut serving| serving.failed());
             }
             if !again || attempt == ATTEMPTS_MAX || !self.app.may_retry() {
                 return self.fail(&failure);
             }
-            // The instance may be well: a client that is tied to it stays.
+            // The instance may be healthy, so a sticky client stays on it.
             fresh = true;
         }
         self.answer(Reply::bad_gateway(self.id()))
     }
 
-    /// An instance, for which the request may have to wait in line.
+    /// Selects an instance; waits in the queue if none has a free permit.
     async fn acquire<D: Downstream>(
         &mut self,
         downstream: &mut D,
-        not: Option<&Rc<Instance>>,
+        avoid: Option<&Rc<Instance>>,
     ) -> Result<Result<(InFlightRequest, Permit), Refusal>, ClientError> {
         if self.head.len() > SHORT_HEAD_BYTES && !self.keep_head() {
             return Ok(Err(Refusal::HeadQuota));
         }
         let (client, priority) = (self.client, self.priority);
-        let request = InstanceRequest { client, priority, affinity: self.affinity.clone(), not: not.cloned() };
+        let request = InstanceRequest { client, priority, affinity: self.affinity.clone(), avoid: avoid.cloned() };
         match self.app.acquire(request) {
             AcquireResult::Granted(serving, permit) => Ok(Ok((serving, permit))),
             AcquireResult::Refused(refusal) => Ok(Err(refusal)),
@@ -338,7 +340,7 @@ impl Exchange {
                 if !self.keep_head() {
                     return Ok(Err(Refusal::HeadQuota));
                 }
-                // Thousands may wait: none keeps more memory than its head has bytes.
+                // Thousands of requests may be queued, so each one holds no more memory than its head needs.
                 let exact = Vec::from(self.head.as_slice());
                 self.head.clear();
                 self.core.buffers.reclaim(&mut self.head);
@@ -348,7 +350,8 @@ impl Exchange {
         }
     }
 
-    /// Counts the head's bytes; `false` if its client, its app, or all together, keep too many.
+    /// Counts the head against the quota; returns `false` if the quota of the client, of the app or of the core is
+    /// exceeded.
     fn keep_head(&mut self) -> bool {
         if self.kept_head.is_none() {
             self.kept_head = self.app.keep_head(self.client, self.head.len());
@@ -356,54 +359,55 @@ impl Exchange {
         self.kept_head.is_some()
     }
 
-    /// A connection. A second attempt never takes one that may be as dead as the first.
+    /// Opens a connection or reuses an idle one. Retries set `fresh` and never reuse an idle HTTP/1 connection, which
+    /// may be closed too.
     async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<Link> {
         loop {
             let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await;
-            // Whoever waits to be accepted goes without, not whoever is served already.
+            // Releases the descriptor reserve: new clients wait in the accept queue, while current requests continue.
             if !connected.as_ref().is_err_and(is_out_of_descriptors) || !self.core.fd_reserve.release() {
                 return connected;
             }
         }
     }
 
-    /// The app's response has begun.
+    /// Records the status of the response when its head arrives.
     fn answered(&mut self, status: u16) {
-        self.tally.status(status);
+        self.metrics.status(status);
         if let Some(serving) = &mut self.serving {
             serving.answered(status);
         }
     }
 
-    /// What ties the client to the instance that answers it.
+    /// Returns the sticky session cookie for the instance that answers.
     fn sticky_cookie(&self) -> Option<String> {
         self.app.sticky_cookie(self.serving.as_ref()?.instance(), &self.affinity, self.secure)
     }
 
-    /// The response may stay open for hours: what it tells about the app is told now.
+    /// Counts the exchange as succeeded at the head: the response may stay open for hours.
     fn is_long_lived(&mut self) {
-        self.tally.is_long_lived();
+        self.metrics.is_long_lived();
         if let Some(serving) = &mut self.serving {
             serving.succeeded();
         }
     }
 
-    /// Turns a failure into what the client gets to see.
-    fn fail(&mut self, failure: &Failure) -> Ended {
+    /// Maps a failure to the outcome that the client gets.
+    fn fail(&mut self, failure: &Failure) -> ExchangeOutcome {
         if let Failure::Reset(code) = failure
             && self.grpc
         {
-            self.tally.cut();
-            return Ended::Reset(*code);
+            self.metrics.cut();
+            return ExchangeOutcome::Reset(*code);
         }
-        if self.tally.has_status() {
+        if self.metrics.has_status() {
             if !failure.is_the_clients() {
-                self.tally.cut();
+                self.metrics.cut();
             }
-            return Ended::Broken;
+            return ExchangeOutcome::Broken;
         }
         match failure {
-            Failure::Client(ClientError::Gone) => Ended::Broken,
+            Failure::Client(ClientError::Gone) => ExchangeOutcome::Broken,
             Failure::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
             Failure::BodyStalled => self.answer(Reply::request_timeout()),
             Failure::BodyTooLarge => {
@@ -424,9 +428,9 @@ impl Exchange {
         }
     }
 
-    fn answer(&mut self, reply: Reply) -> Ended {
-        self.tally.status(reply.status);
-        Ended::Answer(match &self.policy {
+    fn answer(&mut self, reply: Reply) -> ExchangeOutcome {
+        self.metrics.status(reply.status);
+        ExchangeOutcome::Answer(match &self.policy {
             None => reply,
             Some(policy) => policy.dress(reply),
         })
@@ -437,19 +441,19 @@ impl Exchange {
     }
 }
 
-/// What a call's `grpc-timeout` says; zero for none that can be used.
+/// Parses `grpc-timeout` in milliseconds; returns zero if it is missing or invalid.
 fn call_timeout_ms<'a>(mut headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> u32 {
     let said = headers.find(|(name, _)| name.eq_ignore_ascii_case(b"grpc-timeout"));
     said.and_then(|(_, value)| grpc_timeout_ms(value)).unwrap_or(0)
 }
 
-/// The Cookie fields among a request's headers.
+/// Returns the Cookie fields of a request.
 fn cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> impl Iterator<Item = &'a [u8]> {
     headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie")).map(|(_, value)| value)
 }
 
-/// Waits for `connecting` for as long as the client does: a place in line is nobody's once its client is gone.
-/// While a body is due the client's next bytes are not ours to look at, so it is asked only then, and gets its deadlines later.
+/// Waits for `connecting` until the client leaves, so that a closed client gives up its queue entry. While a body is
+/// due, reading from the client would consume the body: the check starts only without one.
 async fn while_there<D: Downstream, T>(
     downstream: &mut D,
     body: RequestBody,
@@ -458,12 +462,12 @@ async fn while_there<D: Downstream, T>(
     let mut connecting = pin!(connecting);
     let mut look = D::SEES_LEAVING_IN_BODY || matches!(body, RequestBody::None | RequestBody::Length(0));
     poll_fn(|cx| {
-        // Most find an idle connection at once, and need not ask the client anything.
+        // Most requests find an idle connection at once and need no check of the client.
         if let Poll::Ready(connected) = connecting.as_mut().poll(cx) {
             return Poll::Ready(Ok(connected));
         }
         if look && let Poll::Ready(gone) = downstream.poll_gone(cx) {
-            // One that only sends nothing more still waits for its response.
+            // A client that only closed its sending side still waits for the response.
             gone?;
             look = false;
         }

@@ -1,4 +1,4 @@
-//! HTTP/1.1: the client's side as a server, the app's side as a client. Codecs only translate; `exchange` decides.
+//! HTTP/1.1 codecs: server side for clients, client side for apps. Codecs only translate; `exchange` decides.
 
 mod body;
 mod chunked;
@@ -11,4 +11,4 @@ pub(crate) use body::Body;
 pub(crate) use chunked::{encode_chunk, encode_end};
 pub(crate) use connection::{or_alarm, serve};
 pub(crate) use head::{fields, header_slots, parse_response};
-pub(crate) use upstream::Reading;
+pub(crate) use upstream::ResponseReader;

@@ -1,5 +1,5 @@
-//! HTTP/2 clients on the `h2` crate, which owns framing, flow control and the defences against floods. Each stream is an
-//! exchange in a task of its own; the connection's task only moves frames. Streams towards apps are in `upstream`.
+//! HTTP/2 server on the `h2` crate, which implements framing, flow control and flood defences. Each stream is an
+//! exchange in its own task; the connection task only moves frames.
 
 mod io;
 mod payload;
@@ -23,20 +23,20 @@ use crate::flood::Flood;
 use crate::limits::STREAMS_MAX;
 use crate::transport::Transport;
 use io::Io;
-use payload::{Held, Payload};
+use payload::{StreamBacklog, Payload};
 pub(crate) use request::{as_tunnel, request};
 pub(crate) use upstream::Http2Upstream;
 
-/// Body bytes a client may send ahead, for one stream and for the whole connection.
+/// Flow control windows in bytes, for one stream and for the whole connection.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// Heads up to this multiple of the bound are read to their end and refused with 431; beyond, `h2` ends the connection.
+/// Heads up to this multiple of the limit are read and refused with 431; for larger ones, `h2` ends the connection.
 const HEAD_BYTES_FACTOR: u32 = 4;
-/// From the last GOAWAY to the end of a connection that has no streams.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time from the last GOAWAY to the close of a connection without streams.
+const GOAWAY_LINGER: Duration = Duration::from_secs(5);
 
-/// Serves a client until its connection ends. `input` is what was read with the handshake.
+/// Serves a client until its connection ends. `input` holds bytes that were read with the handshake.
 pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
     let head_bytes_max = u32::try_from(core.limits.head_bytes_max).unwrap_or(u32::MAX);
     let mut builder = Builder::new();
@@ -58,7 +58,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
     drop(silence);
     let Some(Ok(connection)) = shaken else { return };
     alarm.clear();
-    let mut served = Served {
+    let mut serving = H2Connection {
         backlog: core.backlog(origin.client.ip()),
         stuck: core.alarms.alarm(),
         core,
@@ -67,34 +67,34 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         streams: Rc::default(),
         alarm,
         idle: false,
-        farewell: None,
-        leaving: false,
+        drain_alarm: None,
+        goaway_sent: false,
     };
-    poll_fn(|cx| served.poll(cx)).await;
+    poll_fn(|cx| serving.poll(cx)).await;
 }
 
-struct Served {
+struct H2Connection {
     core: Rc<Core>,
     origin: Rc<Origin>,
     connection: Connection<Io, Payload>,
     backlog: Rc<Backlog>,
-    /// Rings when the client has taken nothing for too long.
+    /// Fires when the client has taken nothing for too long.
     stuck: Alarm,
     streams: Rc<Streams>,
     alarm: Alarm,
-    /// No stream was open when last looked.
+    /// True if no stream was open at the last poll.
     idle: bool,
-    /// Set in a drain, for GOAWAY.
-    farewell: Option<Alarm>,
-    /// GOAWAY was sent.
-    leaving: bool,
+    /// Time of GOAWAY; set in a drain.
+    drain_alarm: Option<Alarm>,
+    /// True if GOAWAY was sent.
+    goaway_sent: bool,
 }
 
-impl Served {
+impl H2Connection {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            if !self.leaving && self.core.is_draining() && self.poll_farewell(cx).is_ready() {
-                self.leave();
+            if !self.goaway_sent && self.core.is_draining() && self.poll_drain_alarm(cx).is_ready() {
+                self.send_goaway();
             }
             if self.streams.flood.is_flood() || self.backlog.is_cut() {
                 self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
@@ -114,7 +114,7 @@ impl Served {
                         request,
                         respond,
                         open,
-                        Held::new(&self.backlog),
+                        StreamBacklog::new(&self.backlog),
                     ));
                     continue;
                 }
@@ -129,7 +129,7 @@ impl Served {
                 self.idle = idle;
                 if idle {
                     let limits = &self.core.limits;
-                    self.alarm.set(if self.leaving { FAREWELL } else { limits.idle_timeout });
+                    self.alarm.set(if self.goaway_sent { GOAWAY_LINGER } else { limits.idle_timeout });
                     self.alarm.idles();
                 } else {
                     self.alarm.works();
@@ -139,18 +139,18 @@ impl Served {
             if self.alarm.poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            if self.leaving {
+            if self.goaway_sent {
                 return Poll::Ready(());
             }
-            self.leave();
+            self.send_goaway();
             if self.alarm.is_wanted() && self.backlog.stuck_since().is_none() {
-                // The alarm rings as soon as GOAWAY is sent.
+                // Fires the alarm as soon as GOAWAY is sent.
                 self.alarm.set(Duration::ZERO);
             }
         }
     }
 
-    /// Completes when the client takes nothing of what waits, or too little for a core that holds too much.
+    /// Completes if the client takes none of the pending bytes, or too few for a core that holds too many.
     fn poll_stuck(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.backlog.is_cut() {
             return Poll::Ready(());
@@ -160,9 +160,9 @@ impl Served {
         self.stuck.poll(cx)
     }
 
-    /// Ready when it is this connection's turn in a drain.
-    fn poll_farewell(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let alarm = self.farewell.get_or_insert_with(|| {
+    /// Ready when the drain schedule reaches this connection.
+    fn poll_drain_alarm(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let alarm = self.drain_alarm.get_or_insert_with(|| {
             let alarm = self.core.alarms.alarm();
             alarm.set_at(self.core.close_idle_at());
             alarm
@@ -170,24 +170,24 @@ impl Served {
         alarm.poll(cx)
     }
 
-    /// Takes no new streams; those that are open go on.
-    fn leave(&mut self) {
-        self.leaving = true;
+    /// Sends GOAWAY: refuses new streams, while open ones complete.
+    fn send_goaway(&mut self) {
+        self.goaway_sent = true;
         self.connection.graceful_shutdown();
         if self.idle {
-            self.alarm.set(FAREWELL);
+            self.alarm.set(GOAWAY_LINGER);
         }
     }
 }
 
-/// The streams of one connection, counted.
+/// Stream counters of one connection.
 #[derive(Debug, Default)]
 struct Streams {
     open: Cell<u32>,
     flood: Flood,
 }
 
-/// Counts a stream for as long as its task lives.
+/// Counts a stream until its task ends.
 pub(crate) struct OpenStream {
     streams: Rc<Streams>,
     alarms: Rc<Alarms>,
@@ -200,7 +200,7 @@ impl OpenStream {
         Self { streams: Rc::clone(streams), alarms: Rc::clone(alarms), since_ms: alarms.now_ms() }
     }
 
-    /// The client reset the stream before its response was complete.
+    /// Records that the client reset the stream before its response was complete.
     fn reset_by_client(&self) {
         self.streams.flood.canceled(self.alarms.now_ms() - self.since_ms);
     }

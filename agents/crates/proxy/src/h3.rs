@@ -1,13 +1,12 @@
-//! HTTP/3 clients, on `quinn-proto` and `quinn-udp`, which own QUIC, and on `fairlead-h3`, which owns HTTP/3's bytes. Each
-//! request stream is an exchange in a task of its own; one task a core and address moves the datagrams of all connections.
-//! Like everything else of a core it all runs on the core's thread, without locks.
+//! HTTP/3 server: `quinn-proto` and `quinn-udp` implement QUIC, `fairlead-h3` the HTTP/3 frames. Invariant: each
+//! request stream is an exchange in its own task, all on one core thread and without locks.
 
-mod cid;
+mod routing_id;
 mod connection;
 mod endpoint;
-mod mail;
-mod neighbour;
-mod opening;
+mod cross_core_datagrams;
+mod process_handover;
+mod request_head;
 mod settings;
 mod socket;
 mod stream;
@@ -22,38 +21,39 @@ use quinn_udp::UdpSocketState;
 
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::Core;
-use cid::{Generation, Place};
-use mail::{Mail, boxes};
-use neighbour::{NeighbourSockets, Neighbours};
+use routing_id::{Generation, QuicRoutingId};
+use cross_core_datagrams::{CrossCoreDatagrams, channels};
+use process_handover::{HandoverSockets, ProcessHandover};
 use socket::Socket;
 
-pub(crate) use neighbour::forget_neighbours;
+pub(crate) use process_handover::remove_stale_sockets;
 pub(crate) use settings::QuicSettings;
 
-/// From the last GOAWAY to the end of a connection that has no streams.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time from the last GOAWAY to the close of a connection without streams.
+const GOAWAY_LINGER: Duration = Duration::from_secs(5);
 
-/// Sockets for datagrams into a core's endpoint and out of it, for one address. Opened before the process is confined.
-pub(crate) struct Ways {
-    mail: Mail,
-    neighbours: NeighbourSockets,
-    /// Features of the socket. Probes find them with sockets that a confined process can't bind.
+/// Channels and sockets that carry datagrams to and from the endpoint of one core, for one address. RequestHeadResult before the
+/// process is confined.
+pub(crate) struct EndpointSockets {
+    cross_core: CrossCoreDatagrams,
+    handover: HandoverSockets,
+    /// Features of the UDP socket. Detecting them needs test sockets that a confined process can't bind.
     state: io::Result<UdpSocketState>,
 }
 
-impl Ways {
-    /// Opens the sockets of every core, one for each of its QUIC listeners, in their order. Sockets for neighbours lie beside
-    /// `base`.
+impl EndpointSockets {
+    /// Opens the sockets of every core, one for each of its QUIC listeners, in their order. Hand-over sockets are
+    /// created beside `base`.
     pub(crate) fn of_cores(listeners: &[Vec<OwnedListener>], generation: Generation, base: &Path) -> Vec<Vec<Self>> {
         let is_quic = |listener: &&OwnedListener| listener.kind == ListenerKind::Quic;
         let addresses = listeners.iter().map(|of_core| of_core.iter().filter(is_quic).count()).max().unwrap_or(0);
-        let mut boxes: Vec<_> = (0..addresses).map(|_| boxes(listeners.len()).into_iter()).collect();
+        let mut channels: Vec<_> = (0..addresses).map(|_| channels(listeners.len()).into_iter()).collect();
         let ways = |(core, of_core): (usize, &Vec<OwnedListener>)| {
-            let place = Place { generation, core: u8::try_from(core % 256).unwrap_or_default() };
-            let of_core = of_core.iter().filter(is_quic).zip(&mut boxes).enumerate();
-            let ways = of_core.filter_map(|(number, (listener, boxes))| {
-                let neighbours = NeighbourSockets::open(base, place, number);
-                Some(Self { mail: boxes.next()?, neighbours, state: UdpSocketState::new(listener.into()) })
+            let routing_id = QuicRoutingId { generation, core: u8::try_from(core % 256).unwrap_or_default() };
+            let of_core = of_core.iter().filter(is_quic).zip(&mut channels).enumerate();
+            let ways = of_core.filter_map(|(number, (listener, channels))| {
+                let handover = HandoverSockets::open(base, routing_id, number);
+                Some(Self { cross_core: channels.next()?, handover, state: UdpSocketState::new(listener.into()) })
             });
             ways.collect()
         };
@@ -61,19 +61,19 @@ impl Ways {
     }
 }
 
-/// Serves HTTP/3 on a core's socket. Before there is something to serve, clients wait in the kernel's queue.
-pub(crate) async fn serve(core: Rc<Core>, listener: OwnedListener, settings: QuicSettings, ways: Ways) {
-    let Ways { mail, neighbours, state } = ways;
-    let (address, place) = (listener.address, neighbours.place());
+/// Serves HTTP/3 on the socket of a core. Until routes arrive, clients wait in the kernel queue.
+pub(crate) async fn serve(core: Rc<Core>, listener: OwnedListener, settings: QuicSettings, ways: EndpointSockets) {
+    let EndpointSockets { cross_core, handover, state } = ways;
+    let (address, routing_id) = (listener.address, handover.routing_id());
     let socket = match state.and_then(|state| Socket::new(listener.into_udp()?, state)) {
         Ok(socket) => socket,
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
     };
     core.wait_for_routes().await;
-    // This process serves now, so the one that served before leaves new connections to it.
-    let neighbours = match Neighbours::begin(neighbours) {
-        Ok(neighbours) => neighbours,
+    // This process is ready, so the previous one leaves new connections to it.
+    let handover = match ProcessHandover::begin(handover) {
+        Ok(handover) => handover,
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
     };
-    endpoint::serve(core, socket, settings, mail, neighbours, place).await;
+    endpoint::serve(core, socket, settings, cross_core, handover, routing_id).await;
 }

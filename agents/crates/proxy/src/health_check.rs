@@ -33,7 +33,7 @@ pub(crate) struct HealthChecks {
 #[derive(Debug, Clone)]
 struct CheckedInstance {
     connector: Arc<Connector>,
-    probe: ActiveHealthCheck,
+    settings: ActiveHealthCheck,
 }
 
 /// Command to the health check thread.
@@ -53,13 +53,14 @@ impl HealthChecks {
     pub(crate) fn set(&mut self, snapshot: &Snapshot) {
         let mut before = std::mem::take(&mut self.checked);
         for app in &snapshot.apps {
-            let Some(probe) = &app.traffic.health else { continue };
+            let Some(settings) = &app.traffic.health else { continue };
             for upstream in app.upstreams.iter().filter(|upstream| !upstream.draining) {
-                let same =
-                    |checked: &CheckedInstance| checked.probe == *probe && checked.connector == upstream.connector;
+                let same = |checked: &CheckedInstance| {
+                    checked.settings == *settings && checked.connector == upstream.connector
+                };
                 let checked = match before.remove(&upstream.instance) {
                     Some(checked) if same(&checked) => Some(checked),
-                    _ => self.start(&upstream.instance, &upstream.connector, probe),
+                    _ => self.start(&upstream.instance, &upstream.connector, settings),
                 };
                 self.checked.extend(checked.map(|checked| (upstream.instance.clone(), checked)));
             }
@@ -74,9 +75,9 @@ impl HealthChecks {
         &mut self,
         instance: &str,
         connector: &Arc<Connector>,
-        probe: &ActiveHealthCheck,
+        settings: &ActiveHealthCheck,
     ) -> Option<CheckedInstance> {
-        let checked = CheckedInstance { connector: Arc::clone(connector), probe: probe.clone() };
+        let checked = CheckedInstance { connector: Arc::clone(connector), settings: settings.clone() };
         self.command(CheckCommand::Start(instance.into(), checked.clone())).then_some(checked)
     }
 
@@ -133,16 +134,16 @@ async fn run_checks(mut commands: UnboundedReceiver<CheckCommand>, cores: Cores)
 }
 
 /// Checks one instance while it is in the table.
-async fn check_instance(instance: Box<str>, CheckedInstance { connector, probe }: CheckedInstance, cores: Cores) {
-    let interval = Duration::from_millis(u64::from(probe.interval_ms));
+async fn check_instance(instance: Box<str>, CheckedInstance { connector, settings }: CheckedInstance, cores: Cores) {
+    let interval = Duration::from_millis(u64::from(settings.interval_ms));
     // Offsets spread the checks of a thousand instances over the interval.
-    let offset = Duration::from_millis(instance_key(&instance) % u64::from(probe.interval_ms.max(1)));
+    let offset = Duration::from_millis(instance_key(&instance) % u64::from(settings.interval_ms.max(1)));
     let mut next = Instant::now() + offset;
     let mut health = HealthState::default();
     loop {
         sleep_until(next).await;
-        let answer = request::send(&connector, &probe).await;
-        if health.count(answer.is_ok(), &probe) {
+        let answer = request::send(&connector, &settings).await;
+        if health.count(answer.is_ok(), &settings) {
             match answer {
                 Ok(()) => tracing::info!(%instance, "an instance is healthy again"),
                 Err(error) => tracing::warn!(%instance, %error, "an instance is unhealthy"),

@@ -1,5 +1,5 @@
-//! A client's connection: plain or TLS. Turns bytes of the socket into plaintext and back, nothing else.
-//! All work is done in the core's buffers, so an idle connection owns none and a response leaves in one system call.
+//! Transport of a client connection, plain TCP or TLS: converts socket bytes to plaintext and back. All work uses the
+//! buffers of the core, so idle connections own none and a response needs one system call.
 
 mod records;
 
@@ -13,12 +13,12 @@ use rustls::ServerConfig;
 use crate::core::{Core, Outbox};
 use records::Records;
 
-/// What one read brought.
+/// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// Plaintext was appended, or the handshake advanced.
     Some,
-    /// The client sends nothing more.
+    /// The client closed its sending side.
     End,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Received {
 #[derive(Debug)]
 pub(crate) struct Transport {
     socket: Stream,
-    /// `None`: plain HTTP.
+    /// `None` for plain HTTP.
     records: Option<Box<Records>>,
     outbox: Outbox,
 }
@@ -40,17 +40,17 @@ impl Transport {
         Ok(Self { socket, records: Some(Box::new(Records::new(config)?)), outbox: Outbox::default() })
     }
 
-    /// Whether the TLS handshake is still under way.
+    /// True until the TLS handshake completes.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.records.as_ref().is_some_and(|records| records.is_handshaking())
     }
 
-    /// Whether the client chose HTTP/2 in the handshake.
+    /// True if the client negotiated HTTP/2 by ALPN.
     pub(crate) fn is_http2(&self) -> bool {
         self.records.as_ref().is_some_and(|records| records.is_http2())
     }
 
-    /// Ready when there is something to read, as far as the loop knows. Before it waits, it sends what is due.
+    /// Ready if the socket is readable, as far as the event loop knows. Before it waits, it flushes pending output.
     pub(crate) fn poll_arrival(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
         let arrived = self.socket.poll_readable(cx);
         if arrived.is_pending()
@@ -61,7 +61,7 @@ impl Transport {
         arrived.map(Ok)
     }
 
-    /// Reads once and appends what it means to `plaintext`. Before it waits, it sends what is due.
+    /// Reads once and appends the plaintext. Before it waits, it flushes pending output.
     pub(crate) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -69,7 +69,8 @@ impl Transport {
         plaintext: &mut Vec<u8>,
     ) -> Poll<io::Result<Received>> {
         loop {
-            // It may have come in one piece with data, which was handed over first; the socket may stay open after it.
+            // close_notify may have arrived together with data, which was returned first. The socket may stay open
+            // after it.
             if self.records.as_ref().is_some_and(|records| records.is_peer_closed()) {
                 return Poll::Ready(Ok(Received::End));
             }
@@ -97,7 +98,7 @@ impl Transport {
                 records.open(&mut scratch[..filled], plaintext, self.outbox.buffer(&core.buffers), &core.buffers);
             drop(scratch);
             if let Err(error) = opened {
-                // The alert that says why; whether it still arrives is the network's business.
+                // Sends the TLS alert; the network may still lose it.
                 return match self.poll_flush(cx, core) {
                     Poll::Ready(Err(io_error)) => Poll::Ready(Err(io_error)),
                     _ => Poll::Ready(Err(error)),
@@ -109,7 +110,7 @@ impl Transport {
         }
     }
 
-    /// Sends plaintext, sealed if it is TLS: now as far as the socket takes it, the rest with `poll_flush`.
+    /// Sends plaintext, encrypted for TLS: as much as the socket takes now, the rest with `poll_flush`.
     pub(crate) fn push(&mut self, core: &Core, plaintext: &[u8]) -> io::Result<()> {
         match &mut self.records {
             None => self.outbox.push(&self.socket, plaintext, &core.buffers),
@@ -128,7 +129,7 @@ impl Transport {
         }
     }
 
-    /// Bytes that the socket has not taken yet.
+    /// Returns the number of bytes that the socket has not taken yet.
     pub(crate) fn backlog(&self) -> usize {
         self.outbox.len()
     }
@@ -138,7 +139,7 @@ impl Transport {
         self.outbox.poll_flush(&mut self.socket, cx, &core.buffers)
     }
 
-    /// Says that nothing more comes: close_notify, then the end of the stream.
+    /// Sends close_notify, then closes the sending side.
     pub(crate) fn poll_close(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
         if let Some(records) = &mut self.records {
             records.close(self.outbox.buffer(&core.buffers));

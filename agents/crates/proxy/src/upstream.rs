@@ -1,5 +1,5 @@
-//! One instance of an app as one core sees it: its connections, how it stands, and what is in flight. Who gets to use it is the
-//! app's to say.
+//! Instance of an app on one core: its connections, its state and its in-flight requests. The load balancer of the app
+//! selects instances.
 
 mod connections;
 mod connector;
@@ -22,26 +22,26 @@ pub(crate) use connector::{AppTls, Connector, ConnectorError};
 pub(crate) use http2::Http2Lease;
 pub(crate) use socket::UpstreamSocket;
 
-/// An instance and this core's connections to it.
+/// Instance with the connections of this core.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: Box<str>,
-    /// What clients are led to it by.
+    /// Hash of the id, for affinity.
     pub(crate) key: u64,
     pub(crate) state: InstanceState,
     in_flight: Cell<u32>,
-    /// Of those in flight, the ones that it is at work on.
+    /// Number of in-flight requests that hold a concurrency permit.
     busy: Cell<u32>,
-    /// Requests that it has finished since the core began; wraps around.
+    /// Requests completed since the core started; wraps around.
     completed: Cell<u32>,
-    /// Maximum number of requests that it works on.
+    /// Maximum number of concurrency permits.
     permits: Cell<u32>,
     concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
-    /// When it drains: when its WebSockets are told.
+    /// Time window for closing its WebSockets; set in a drain.
     tunnel_close: Cell<Option<DrainWindow>>,
     connections: Connections,
-    /// Of a canary: what its requests are counted in.
+    /// Metrics of the canary side, for a canary instance.
     side: RefCell<Option<Rc<RouteMetrics>>>,
 }
 
@@ -67,12 +67,12 @@ impl Instance {
         self.in_flight.get()
     }
 
-    /// Counts a new exchange; `end` must follow.
+    /// Counts a new in-flight exchange; `end` must follow.
     pub(crate) fn begin(&self) {
         self.in_flight.set(self.in_flight.get() + 1);
     }
 
-    /// An exchange is over.
+    /// Ends the count of an exchange.
     pub(crate) fn end(&self) {
         self.in_flight.set(self.in_flight.get() - 1);
     }
@@ -82,33 +82,33 @@ impl Instance {
         self.busy.get()
     }
 
-    /// Counts a request to work on; `return_permit` must follow.
+    /// Takes a concurrency permit; `return_permit` must follow.
     pub(crate) fn take_permit(&self) {
         self.busy.set(self.busy.get() + 1);
     }
 
-    /// It works on one less.
+    /// Returns a concurrency permit.
     pub(crate) fn return_permit(&self) {
         self.busy.set(self.busy.get() - 1);
         self.completed.set(self.completed.get().wrapping_add(1));
     }
 
-    /// Returns the maximum number of requests that it works on.
+    /// Returns the maximum number of concurrency permits.
     pub(crate) fn permits(&self) -> u32 {
         self.permits.get()
     }
 
-    /// Reports whether it may get another request.
+    /// True if a concurrency permit is free.
     pub(crate) fn has_permit(&self) -> bool {
         self.busy.get() < self.permits.get()
     }
 
-    /// Bounds its concurrent requests to `most`, and further to what it has shown to handle if it `adapts_concurrency`.
+    /// Sets the concurrency limit to `most`; if it `adapts`, to at most the adaptive limit.
     pub(crate) fn set_permits(&self, most: u32, adapts_concurrency: bool) {
         self.permits.set(if adapts_concurrency { most.min(self.concurrency.get().get()) } else { most });
     }
 
-    /// Advances the time: an adaptive limit may change.
+    /// Updates the adaptive concurrency limit.
     pub(crate) fn adapt(&self, now_ms: u64, most: u32, queued: bool) {
         let mut concurrency = self.concurrency.get();
         concurrency.step(now_ms, InstanceLoad { busy: self.busy.get(), completed: self.completed.get(), queued });
@@ -116,7 +116,7 @@ impl Instance {
         self.set_permits(most, true);
     }
 
-    /// A draining instance gets nothing new and keeps nothing idle.
+    /// Starts or ends a drain: a draining instance gets no requests and closes idle connections.
     pub(crate) fn set_draining(&self, draining: bool) {
         self.draining.set(draining);
         if draining {
@@ -124,7 +124,7 @@ impl Instance {
         }
     }
 
-    /// From now on its requests are counted there too.
+    /// Sets the canary side that also counts its requests.
     pub(crate) fn set_side(&self, side: Option<Rc<RouteMetrics>>) {
         self.side.replace(side);
     }
@@ -133,30 +133,30 @@ impl Instance {
         self.side.borrow().clone()
     }
 
-    /// In a drain: when the WebSocket that drew `jitter` is to be told.
+    /// Returns when the WebSocket with slot `lot` must be closed; `None` without a drain.
     pub(crate) fn close_tunnel_at(&self, jitter: u16) -> Option<u64> {
         self.tunnel_close.get().map(|window| window.moment(jitter))
     }
 
-    /// Has its WebSockets told within `window`, of which the first one counts; `None`: it does not drain. Tells whether they have
-    /// to be woken for it.
+    /// Schedules the close of its WebSockets within `window`; the first window stays. `None` cancels the drain.
+    /// Returns true if the WebSockets must be woken.
     pub(crate) fn close_tunnels_within(&self, window: Option<DrainWindow>) -> bool {
         let before = self.tunnel_close.get();
         self.tunnel_close.set(window.and(before).or(window));
         before.is_none() && window.is_some() && self.in_flight() > 0
     }
 
-    /// A connection for one exchange. With `fresh` never one that may be as dead as the last.
+    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
     pub(crate) async fn connect(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<Link> {
         self.connections.link(fresh, now_ms, limits).await
     }
 
-    /// Whether it is reached over TLS.
+    /// True if it is reached over TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.connections.are_secure()
     }
 
-    /// Keeps a connection whose response has ended cleanly.
+    /// Returns a clean connection to the idle pool.
     pub(crate) fn keep(&self, connection: UpstreamConnection, until_ms: u64) {
         if !self.draining.get() {
             self.connections.keep(connection, until_ms);
@@ -168,7 +168,7 @@ impl Instance {
         self.connections.sweep(now_ms, limits);
     }
 
-    /// Whether it is reached by `connector`, so that its connections are still right.
+    /// True if `connector` reaches the same instance, so that its connections stay valid.
     pub(crate) fn is_reached_by(&self, connector: &Connector) -> bool {
         self.connections.lead_as(connector)
     }

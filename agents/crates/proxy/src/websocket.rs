@@ -1,13 +1,13 @@
-//! The handshake of WebSocket (RFC 6455, 4) where one side speaks HTTP/2, which has no keys to prove it by (RFC 8441).
+//! WebSocket handshake keys (RFC 6455, 4), for exchanges where one side speaks HTTP/2, which has no keys (RFC 8441).
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// RFC 6455, 1.3: what only a server that knows the protocol appends.
+/// GUID that only a server with WebSocket support appends (RFC 6455, 1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A key for a handshake of our own, of 16 random bytes. It proves that an answer is to this request; it guards no secret.
+/// Returns a handshake key of 16 random bytes. It ties a response to this request; it is no secret.
 pub(crate) fn key(random: [u64; 2]) -> String {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&random[0].to_ne_bytes());
@@ -15,7 +15,7 @@ pub(crate) fn key(random: [u64; 2]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// What Sec-WebSocket-Accept must be for a key.
+/// Computes Sec-WebSocket-Accept for a key.
 pub(crate) fn accept(key: &[u8]) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID].concat());
     STANDARD.encode(hash)

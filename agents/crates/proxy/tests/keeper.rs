@@ -79,7 +79,7 @@ fn options(folder: &Path) -> SupervisorOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
-        retirement: DrainOptions::default(),
+        upgrade_drain: DrainOptions::default(),
     }
 }
 

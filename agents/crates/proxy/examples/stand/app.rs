@@ -1,5 +1,5 @@
-//! The app behind every proxy under measurement: one thread on epoll that answers each request alike, at next to no cost.
-//! Understands no more than a load generator needs: requests without a body.
+//! Backend app for proxy benchmarks: one epoll thread sends the same response to every request, at minimal cost.
+//! Supports only requests without a body.
 
 use std::io::{Error, Result};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,12 +16,12 @@ const EVENTS_MAX: usize = 256;
 const READ_BYTES: usize = 64 * 1024;
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A connection from a proxy.
+/// Connection from a proxy.
 struct Peer {
     socket: OwnedFd,
-    /// The start of a request whose end has not come.
+    /// Start of an incomplete request.
     partial: Vec<u8>,
-    /// What the socket would not take yet.
+    /// Bytes that the socket has not taken yet.
     owed: Vec<u8>,
 }
 
@@ -137,7 +137,7 @@ impl Peer {
     }
 }
 
-/// How many heads `input` holds whole, and where the last of them ends.
+/// Returns the number of complete heads in `input`, and the end of the last one.
 fn heads(input: &[u8]) -> (usize, usize) {
     memmem::find_iter(input, END_OF_HEAD).fold((0, 0), |(count, _), at| (count + 1, at + END_OF_HEAD.len()))
 }

@@ -1,6 +1,6 @@
-//! What a side-by-side measurement (e2e/perf/proxy.ts) needs beside the proxies: `stand certificate FOLDER` makes the certificate
-//! that all of them share; `stand app BYTES [SOCKET]` answers every request with so many bytes, prints one JSON line once it
-//! serves and ends with its standard input.
+//! Certificate and backend app for side-by-side proxy benchmarks (e2e/perf/proxy.ts). `stand certificate FOLDER`
+//! creates their shared certificate; `stand app BYTES [SOCKET]` answers with bodies of this size until its standard
+//! input ends.
 
 mod app;
 
@@ -14,7 +14,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 const USAGE: &str = "stand certificate FOLDER | stand app BYTES [SOCKET]";
-/// As many proxies connect at once as clients come at once.
+/// The listen backlog must fit the simultaneous connections of a proxy.
 const BACKLOG: i32 = 4096;
 const HOST: &str = "bench.localhost";
 
@@ -45,7 +45,7 @@ fn app(body_bytes: usize, path: Option<&Path>) -> Result<(), Fault> {
     println!("{{\"address\":\"{address}\"}}");
     let listener = listener.into();
     std::thread::spawn(move || {
-        // It ends only when it can't go on, and nothing can be measured then.
+        // It ends only after a fatal error, and nothing can be measured then.
         if let Err(error) = app::serve(&listener, body_bytes) {
             eprintln!("the app can't go on: {error}");
             std::process::exit(1);

@@ -16,15 +16,15 @@ use tokio::process::Child;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::draining_proxies::{DrainingEvent, DrainingProxies, EXIT_TIMEOUT, RetiredProxy};
 use super::link::{self, AdoptedProxy, Channel};
 use super::log_file::LogFile;
 use super::process::Process;
 use super::replace::{is_wanted, others, replace};
-use super::retiring::{DrainingEvent, DrainingProxies, EXIT_TIMEOUT, RetiredProxy};
 use super::spawn::spawn;
 use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
 use crate::core::DrainOptions;
-use crate::h3::forget_neighbours;
+use crate::h3::remove_stale_sockets;
 use crate::worker::reply;
 
 /// Maximum number of statistics frames (about a minute) that wait for a slow reader; more are dropped.
@@ -58,7 +58,7 @@ pub struct SupervisorOptions {
     /// Number of worker threads.
     pub workers: usize,
     /// Drain of the old proxy after an upgrade.
-    pub retirement: DrainOptions,
+    pub upgrade_drain: DrainOptions,
 }
 
 /// Receives the generation in use, or the reason of a refusal.
@@ -171,7 +171,7 @@ struct SupervisorTask {
     /// Time of the last event from the proxy.
     last_event_at: Instant,
     reconnected: Option<Instant>,
-    retiring: DrainingProxies,
+    draining_proxies: DrainingProxies,
     /// Time of the next upgrade attempt.
     upgrade_at: Option<Instant>,
     upgrades: Vec<oneshot::Sender<Result<(), String>>>,
@@ -245,7 +245,7 @@ impl SupervisorTask {
             started: Instant::now(),
             last_event_at: Instant::now(),
             reconnected: None,
-            retiring: DrainingProxies::new(),
+            draining_proxies: DrainingProxies::new(),
             upgrade_at: None,
             upgrades: Vec::new(),
             wakes: broadcast::channel(WAKES_WAITING_MAX).0,
@@ -274,11 +274,11 @@ impl SupervisorTask {
                     }
                     Ok(None) | Err(_) => true,
                 },
-                heard = self.retiring.next_event() => {
-                    if let DrainingEvent::Wake(app) = &heard {
+                event = self.draining_proxies.next_event() => {
+                    if let DrainingEvent::Wake(app) = &event {
                         self.forward_wake(app.clone());
                     }
-                    self.retiring.record(heard);
+                    self.draining_proxies.record(event);
                     false
                 }
                 request = requests.recv() => match request {
@@ -298,7 +298,7 @@ impl SupervisorTask {
                     self.try_upgrade(stats).await;
                     false
                 }
-                () = sleep(self.keys.due_in()) => self.turn_keys().await.is_err(),
+                () = sleep(self.keys.due_in()) => self.rotate_keys().await.is_err(),
                 () = sleep_until(self.last_event_at + SILENT_AFTER) => {
                     tracing::error!(pid = self.process.pid, "the proxy has been silent for too long");
                     true
@@ -315,7 +315,7 @@ impl SupervisorTask {
 
     /// Rotates the keys and sends them to the proxy. A proxy that misses them gets them with the next rotation or at
     /// its start.
-    async fn turn_keys(&mut self) -> Result<(), ProxyError> {
+    async fn rotate_keys(&mut self) -> Result<(), ProxyError> {
         self.keys.rotate()?;
         link::command(&self.channel, proxy_command::Body::Keys(self.keys.message())).await
     }
@@ -333,7 +333,7 @@ impl SupervisorTask {
     /// Opens and rotates the access log, and passes a new file to every process that writes to it.
     async fn update_log(&mut self) -> Result<(), ProxyError> {
         let Some(file) = self.log.check().await else { return Ok(()) };
-        self.retiring.pass_log(&file);
+        self.draining_proxies.pass_log(&file);
         link::pass_log(&self.channel, &file).await
     }
 
@@ -353,7 +353,7 @@ impl SupervisorTask {
     }
 
     fn pass_on(&mut self, mut frame: ProxyStats, stats: &mpsc::Sender<ProxyStats>) {
-        self.retiring.add_to(&mut frame);
+        self.draining_proxies.add_to(&mut frame);
         let sent = stats.try_send(frame);
         if sent.is_err() {
             tracing::warn!("a second of statistics was dropped: nobody reads them");
@@ -405,7 +405,7 @@ impl SupervisorTask {
             child: self.child.replace(child),
             process: std::mem::replace(&mut self.process, process),
         };
-        self.retiring.add(old, self.options.retirement);
+        self.draining_proxies.add(old, self.options.upgrade_drain);
         self.pid.store(self.process.pid, Ordering::Relaxed);
         self.started = Instant::now();
         (self.last_event_at, self.reconnected) = (self.started, None);
@@ -420,7 +420,7 @@ impl SupervisorTask {
             return;
         };
         let result = if applied.error.is_empty() {
-            self.retiring.send_all(&proxy_command::Body::Snapshot(snapshot.clone()));
+            self.draining_proxies.send_all(&proxy_command::Body::Snapshot(snapshot.clone()));
             (self.applied, self.refused) = (Some(snapshot), None);
             Ok(applied.generation)
         } else {
@@ -516,7 +516,7 @@ impl SupervisorTask {
     }
 
     async fn stop(&mut self, patience: Duration) {
-        self.retiring.send_all(&drain(at_once(patience)));
+        self.draining_proxies.send_all(&drain(at_once(patience)));
         let asked = link::command(&self.channel, drain(at_once(patience))).await;
         let channel = &mut self.channel;
         // The proxy closes the channel when it exits.
@@ -525,14 +525,14 @@ impl SupervisorTask {
         if asked.is_err() || ended.is_err() {
             tracing::warn!("the proxy did not end as asked");
         }
-        if timeout(patience + 2 * EXIT_TIMEOUT, self.retiring.ended()).await.is_err() {
+        if timeout(patience + 2 * EXIT_TIMEOUT, self.draining_proxies.ended()).await.is_err() {
             tracing::warn!("a draining proxy did not end as asked");
         }
         if let Err(error) = self.end_process(DEATH_TIMEOUT).await {
             tracing::error!(%error, "an old proxy can't be ended");
         }
         let removed = std::fs::remove_file(&self.options.control_path)
-            .and_then(|()| forget_neighbours(&self.options.control_path));
+            .and_then(|()| remove_stale_sockets(&self.options.control_path));
         if let Err(error) = removed {
             tracing::warn!(%error, "the proxy's sockets stay behind");
         }

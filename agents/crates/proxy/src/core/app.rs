@@ -64,7 +64,7 @@ pub(crate) struct InstanceRequest {
     pub(crate) priority: Priority,
     pub(crate) affinity: Affinity,
     /// Instance that just failed the request; avoided if another one is available.
-    pub(crate) not: Option<Rc<Instance>>,
+    pub(crate) avoid: Option<Rc<Instance>>,
 }
 
 /// Result of a request for an instance.

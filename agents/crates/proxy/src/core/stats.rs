@@ -20,7 +20,7 @@ pub(crate) struct AppNumbers {
     pub(crate) queue_timeouts: u64,
     /// Requests refused because the queue was full.
     pub(crate) queue_full: u64,
-    /// Requests that load shedding refused, because requests of a higher priority wait.
+    /// Requests refused in favor of others with a higher priority (load shedding).
     pub(crate) shed: u64,
     /// Requests sent to an app again after a failure.
     pub(crate) retries: u64,

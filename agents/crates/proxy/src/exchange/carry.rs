@@ -1,20 +1,20 @@
-//! One attempt of an exchange, by whatever protocol its instance speaks.
+//! One attempt of an exchange, over the protocol of its instance.
 
 use std::future::poll_fn;
 use std::time::Duration;
 
-use super::relay::{Relay, Relayed};
+use super::relay::{Relay, RelayResult};
 use super::{Downstream, Exchange, Failure, Upstream};
 use crate::core::{Alarm, Permit};
 use crate::h2::{self, Http2Upstream};
 use crate::upstream::{Http2Lease, Instance, Link};
 
-/// Why an attempt failed, and whether nothing of the request's body was used up and nothing came back.
-type Failed = (Failure, bool);
+/// Failure of an attempt, and true if no request body was consumed and no response arrived.
+type AttemptFailure = (Failure, bool);
 
 impl Exchange {
-    /// Carries the exchange to the app and back; tells how long the connection may wait for its next one. It is borrowed: a
-    /// future that is handed it by value has room for it twice.
+    /// Sends the request and relays the response; returns the keep-alive time of the connection. `link` is borrowed: a
+    /// future that takes it by value reserves its space twice.
     pub(super) async fn carry<D: Downstream>(
         &mut self,
         downstream: &mut D,
@@ -22,13 +22,13 @@ impl Exchange {
         link: &mut Link,
         permit: Permit,
         instance: &Instance,
-    ) -> Result<Option<Duration>, Failed> {
+    ) -> Result<Option<Duration>, AttemptFailure> {
         match link {
             Link::Http1(connection) => {
                 connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
                 self.relay(downstream, alarm, connection, permit, instance).await
             }
-            // Its state is larger, and must not widen the task of every exchange.
+            // Boxed: its larger state must not enlarge the task of every exchange.
             Link::Http2(lease) => Box::pin(self.carry_by_http2(downstream, alarm, lease, permit, instance)).await,
         }
     }
@@ -40,7 +40,7 @@ impl Exchange {
         lease: &Http2Lease,
         permit: Permit,
         instance: &Instance,
-    ) -> Result<Option<Duration>, Failed> {
+    ) -> Result<Option<Duration>, AttemptFailure> {
         let request = h2::request(&self.head, instance.is_secure());
         let request = request.ok_or((Failure::Unspeakable, true))?;
         let stream = if self.offers_upgrade {
@@ -52,7 +52,7 @@ impl Exchange {
         self.relay(downstream, alarm, &mut stream, permit, instance).await
     }
 
-    /// Moves everything both ways; tells how long the connection may wait for its next exchange.
+    /// Relays both directions; returns the keep-alive time of the connection.
     async fn relay<D: Downstream, U: Upstream>(
         &mut self,
         downstream: &mut D,
@@ -60,10 +60,10 @@ impl Exchange {
         upstream: &mut U,
         permit: Permit,
         instance: &Instance,
-    ) -> Result<Option<Duration>, Failed> {
+    ) -> Result<Option<Duration>, AttemptFailure> {
         let mut relay = Relay::new(self, downstream, instance, alarm, upstream, permit);
         match poll_fn(|cx| relay.poll(cx)).await {
-            Ok(Relayed { keep_for }) => Ok(keep_for),
+            Ok(RelayResult { keep_for }) => Ok(keep_for),
             Err(failure) => Err((failure, relay.is_untouched())),
         }
     }

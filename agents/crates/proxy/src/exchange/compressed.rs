@@ -1,4 +1,4 @@
-//! The head of a response whose route wants compression: whether it is, and what that changes of its fields.
+//! Response compression: negotiates the coding and rewrites the fields of the head.
 
 use fairlead_route::{Coding, ResponseBody, has_token, is_compressible, negotiate};
 
@@ -7,13 +7,13 @@ use super::{Downstream, Edit, Exchange, Failure, ResponseView};
 use crate::compress::Compressor;
 use crate::h1::fields;
 
-/// Sends the head; tells what its body has to go through, if anything.
+/// Sends the head; returns the compressor for its body, if any.
 pub(super) fn head<D: Downstream>(
     exchange: &Exchange,
     downstream: &mut D,
     view: &ResponseView<'_>,
 ) -> Result<Option<Compressor>, Failure> {
-    // A rule that speaks of the coding knows it better.
+    // A header rule for content-encoding takes precedence.
     let is_ruled = view.edit.rules.is_some_and(|rules| rules.names(b"content-encoding"));
     if exchange.is_head || is_ruled || !is_compressible(view.status, view.facts.body, fields(view.headers)) {
         downstream.head(view)?;
@@ -38,7 +38,7 @@ pub(super) fn head<D: Downstream>(
     Ok(compressor.map(|(_, compressor)| compressor))
 }
 
-/// The coding that the request asks for, by its head as it is sent to the app.
+/// Negotiates the coding from the Accept-Encoding fields of the forwarded head.
 fn accepted(head: &[u8]) -> Option<Coding> {
     let lines = head.split(|byte| *byte == b'\n');
     negotiate(lines.filter_map(|line| {

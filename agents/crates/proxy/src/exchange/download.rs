@@ -1,5 +1,5 @@
-//! A response on its way from the app to the client: what its head allows, interim responses, and how it is counted.
-//! Whatever protocol the app speaks, its codec ends here; whatever the client speaks, its codec begins here.
+//! Response from the app to the client: interim responses, header edits, compression and byte counts. It connects an
+//! upstream codec to a downstream codec, whatever protocols they translate.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairlead_route::{BadResponse, ResponseBody, ResponseFacts};
 
 use super::compressed;
-use super::farewell::Farewell;
+use super::websocket_close::WebSocketClose;
 use super::relay::Failure;
 use super::{Downstream, Edit, Exchange, ResponseView};
 use crate::compress::Compressor;
@@ -16,14 +16,14 @@ use crate::limits::INTERIMS_MAX;
 use crate::policy::{Page, Policy};
 use crate::upstream::Instance;
 
-/// What a head begins.
+/// Content that follows a response head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeadKind {
-    /// Another head follows.
+    /// 1xx: another head follows.
     Interim,
-    /// The body follows.
+    /// Final head: the body follows.
     Response,
-    /// Bytes of another protocol follow.
+    /// 101: bytes of another protocol follow.
     Tunnel,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Download<'a, D> {
     received_any: bool,
     tunnel: bool,
     long_lived: bool,
-    /// The client has the whole response, which is not the app's.
+    /// True while the body of the app is discarded because the client got a page in its place.
     dropping: bool,
     keep_for: Option<Duration>,
-    /// For a WebSocket.
-    farewell: Option<Box<Farewell>>,
+    /// Set for a WebSocket only.
+    websocket_close: Option<Box<WebSocketClose>>,
     compressor: Option<Compressor>,
 }
 
@@ -65,12 +65,12 @@ impl<'a, D: Downstream> Download<'a, D> {
             long_lived: false,
             dropping: false,
             keep_for: None,
-            farewell: None,
+            websocket_close: None,
             compressor: None,
         }
     }
 
-    /// Most bytes of the response to read at once.
+    /// Returns the maximum number of response bytes to read at once.
     pub(crate) fn piece(&self) -> usize {
         match self.downstream.connection_backlog() {
             Some(backlog) => backlog.piece(),
@@ -78,12 +78,12 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
     }
 
-    /// The request was HEAD: no body follows whatever the head says.
+    /// True if the request was HEAD: no body follows the head.
     pub(crate) fn is_head(&self) -> bool {
         self.exchange.is_head
     }
 
-    /// Something came from the app: it has seen the request.
+    /// Records that bytes arrived from the app: it has seen the request.
     pub(crate) fn received(&mut self) {
         self.received_any = true;
     }
@@ -96,7 +96,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         self.interims > 0
     }
 
-    /// The final head is still due.
+    /// True until the final head arrives.
     pub(crate) fn is_before_head(&self) -> bool {
         self.stage == Stage::Head
     }
@@ -109,33 +109,33 @@ impl<'a, D: Downstream> Download<'a, D> {
         self.tunnel
     }
 
-    /// It may stay open for hours, of which the app works for moments.
+    /// True if the response may stay open for hours while the app works for moments.
     pub(crate) fn is_long_lived(&self) -> bool {
         self.long_lived
     }
 
-    /// Either side may be silent for long: nobody is slow. A call of gRPC that holds a connection of its own is one only once the
-    /// app has answered: else any client could hold one by calling its request a call.
+    /// True if both sides may be silent for long without a timeout. A gRPC call on its own connection counts only
+    /// after the app has answered: otherwise any client could claim one.
     pub(crate) fn is_conversation(&self) -> bool {
         let may_be_a_call = || self.stage != Stage::Head || self.exchange.app.bounds().shares_connections;
         self.tunnel || self.exchange.grpc && may_be_a_call()
     }
 
-    /// How long the app's connection may wait for its next exchange, as far as the response tells.
+    /// Returns how long the connection may stay idle before its next exchange, from the response head.
     pub(crate) fn keep_for(&self) -> Option<Duration> {
         self.keep_for
     }
 
-    /// Takes a head, interim or final.
+    /// Processes an interim or final head.
     pub(crate) fn head(&mut self, view: &ResponseView<'_>) -> Result<HeadKind, Failure> {
         match view.status {
             101 if !self.exchange.offers_upgrade || view.facts.upgrade.is_none() => Err(BadResponse::Upgrade.into()),
-            // A success that is none would be a tunnel for the client.
+            // A success without this proof would open a tunnel for the client.
             101 | 200..300 if !self.proves_websocket(view) => Err(BadResponse::Upgrade.into()),
-            // A 100 that nobody waits for is noise.
+            // Drops a 100 (Continue) that the client did not ask for.
             100 if !self.exchange.expects_continue => Ok(HeadKind::Interim),
             100 | 102..200 => {
-                // They pass by the client's backlog, which only the response itself respects.
+                // Interim responses ignore the backlog of the client; only the final response respects it.
                 self.interims += 1;
                 if self.interims > INTERIMS_MAX {
                     return Err(BadResponse::Interims.into());
@@ -147,7 +147,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
     }
 
-    /// Whether it is the WebSocket that was asked for, when this side has to judge that.
+    /// True if the response proves the WebSocket handshake, or if this proxy does not have to verify it.
     fn proves_websocket(&self, view: &ResponseView<'_>) -> bool {
         let Some(accept) = &self.exchange.websocket_accept else { return true };
         let mut proofs = fields(view.headers).filter(|(name, _)| name.eq_ignore_ascii_case(b"sec-websocket-accept"));
@@ -178,7 +178,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
         self.tunnel = view.status == 101;
         if self.tunnel && view.facts.upgrade.is_some_and(|to| to.eq_ignore_ascii_case(b"websocket")) {
-            self.farewell = Some(Box::new(Farewell::new(&self.exchange.core)));
+            self.websocket_close = Some(Box::new(WebSocketClose::new(&self.exchange.core)));
         }
         if !self.tunnel && view.facts.reusable {
             self.keep_for = keep_for(view.facts, self.exchange.core.limits.upstream_idle_timeout);
@@ -190,14 +190,14 @@ impl<'a, D: Downstream> Download<'a, D> {
         Ok(if self.tunnel { HeadKind::Tunnel } else { HeadKind::Response })
     }
 
-    /// Sends a page in place of the app's body, which is dropped.
+    /// Sends a page and discards the body of the app.
     fn answer_with(&mut self, page: &Page, view: &ResponseView<'_>) -> Result<(), Failure> {
         let length = page.body.len() as u64;
         let body = if self.exchange.is_head { ResponseBody::None } else { ResponseBody::Length(length) };
         let facts = view.facts.with_body(body, length);
         self.downstream.head(&ResponseView { facts: &facts, ..*view })?;
         if !self.exchange.is_head {
-            self.exchange.tally.bytes_sent += length;
+            self.exchange.metrics.bytes_sent += length;
             self.downstream.body(&page.body)?;
         }
         self.downstream.end(&[])?;
@@ -205,7 +205,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         Ok(())
     }
 
-    /// What has arrived of a body that nobody gets was read; the rest is not waited for, and its connection not used again.
+    /// Stops reading a discarded body: the rest is not awaited and the connection not reused.
     pub(crate) fn drop_rest(&mut self) {
         if self.dropping && self.stage == Stage::Body {
             self.stage = Stage::Done;
@@ -213,46 +213,46 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
     }
 
-    /// Takes some of the body.
+    /// Forwards a part of the body.
     pub(crate) fn body(&mut self, data: &[u8]) -> Result<(), Failure> {
         if self.dropping {
             return Ok(());
         }
         #[cfg(test)]
         assert_ne!(data, crate::worker::tests::FAULT);
-        let (tally, downstream) = (&mut self.exchange.tally, &mut *self.downstream);
+        let (metrics, downstream) = (&mut self.exchange.metrics, &mut *self.downstream);
         if let Some(compressor) = &mut self.compressor {
             return compressor.write(data, |bytes| {
-                tally.bytes_sent += bytes.len() as u64;
+                metrics.bytes_sent += bytes.len() as u64;
                 Ok(downstream.body(bytes)?)
             });
         }
-        tally.bytes_sent += data.len() as u64;
-        match &mut self.farewell {
+        metrics.bytes_sent += data.len() as u64;
+        match &mut self.websocket_close {
             None => Ok(downstream.body(data)?),
             Some(_) => self.frames(data),
         }
     }
 
-    /// Nothing more has come for now: what there is goes out.
+    /// Flushes the compressor when no more input is available.
     pub(crate) fn settle(&mut self) -> Result<(), Failure> {
         let Some(compressor) = &mut self.compressor else { return Ok(()) };
-        let (tally, downstream) = (&mut self.exchange.tally, &mut *self.downstream);
+        let (metrics, downstream) = (&mut self.exchange.metrics, &mut *self.downstream);
         compressor.flush(|bytes| {
-            tally.bytes_sent += bytes.len() as u64;
+            metrics.bytes_sent += bytes.len() as u64;
             Ok(downstream.body(bytes)?)
         })
     }
 
-    /// Others of the core are to have their turn.
+    /// True if the task must yield to others of its core.
     pub(crate) fn ends_turn(&mut self) -> bool {
         self.compressor.as_mut().is_some_and(Compressor::ends_turn)
     }
 
-    /// Passes a WebSocket's bytes on, and a Close of ours between two frames when it is due.
+    /// Forwards WebSocket bytes, and the proxy's Close frame at a frame boundary when it is due.
     fn frames(&mut self, data: &[u8]) -> Result<(), Failure> {
-        let Some(farewell) = &mut self.farewell else { return Ok(()) };
-        let (data, close) = farewell.pass(data);
+        let Some(websocket_close) = &mut self.websocket_close else { return Ok(()) };
+        let (data, close) = websocket_close.pass(data);
         self.downstream.body(data)?;
         if let Some(close) = close {
             self.downstream.body(close)?;
@@ -260,24 +260,24 @@ impl<'a, D: Downstream> Download<'a, D> {
         Ok(())
     }
 
-    /// When a WebSocket is to be told that it ends.
-    pub(crate) fn farewell_at(&self) -> Option<u64> {
-        self.farewell.as_ref()?.due_at(&self.exchange.core, self.instance)
+    /// Returns the time at which the WebSocket must be closed in a drain.
+    pub(crate) fn close_at(&self) -> Option<u64> {
+        self.websocket_close.as_ref()?.due_at(&self.exchange.core, self.instance)
     }
 
-    /// Tells it, now or at the next border.
-    pub(crate) fn bid_farewell(&mut self) -> Result<(), Failure> {
-        if let Some(farewell) = &mut self.farewell {
-            farewell.is_due();
+    /// Sends the Close frame, now or at the next frame boundary.
+    pub(crate) fn close_websocket(&mut self) -> Result<(), Failure> {
+        if let Some(websocket_close) = &mut self.websocket_close {
+            websocket_close.mark_due();
         }
         self.frames(&[])
     }
 
-    /// Takes the end; `trailers` are lines with CRLF.
+    /// Ends the response; `trailers` are lines with CRLF.
     pub(crate) fn end(&mut self, trailers: &[u8]) -> Result<(), Failure> {
         if let Some(compressor) = self.compressor.take() {
             let rest = compressor.end().map_err(Failure::Compression)?;
-            self.exchange.tally.bytes_sent += rest.len() as u64;
+            self.exchange.metrics.bytes_sent += rest.len() as u64;
             self.downstream.body(&rest)?;
         }
         if !self.dropping {
@@ -292,7 +292,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 }
 
-/// How long an idle connection is of use: less than the app said, so that we never send into its closing.
+/// Returns the idle time of the connection: one second less than the app offers, so that no request races its close.
 fn keep_for(facts: &ResponseFacts<'_>, most: Duration) -> Option<Duration> {
     match facts.keep_alive_seconds {
         None => Some(most),

@@ -1,4 +1,4 @@
-//! What an exchange needs of a client's codec. A codec translates: it knows its protocol's bytes and decides nothing.
+//! Client side of an exchange. Invariant: a codec only translates its protocol; it makes no policy decisions.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -11,50 +11,50 @@ use crate::core::Backlog;
 use crate::h1::fields;
 use crate::policy::Page;
 
-/// Why nothing more can come from, or go to, the client.
+/// Failure on the client side: nothing more can be received or sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ClientError {
-    /// It reset, closed in the middle of its request, or failed on the network.
+    /// The client reset, closed within its request, or failed on the network.
     #[error("the client is gone")]
     Gone,
-    /// Its body broke its own framing.
+    /// The request body violates its framing.
     #[error("the request's body is not valid")]
     BadBody,
 }
 
-/// A response's head on its way to the client.
+/// Response head for the client.
 pub(crate) struct ResponseView<'r> {
     pub(crate) status: u16,
     pub(crate) reason: &'r [u8],
     pub(crate) facts: &'r ResponseFacts<'r>,
     pub(crate) headers: &'r [Header<'r>],
-    /// What is changed of them on the way; an app's codec says nothing here.
+    /// Edits of the header fields; an upstream codec leaves them empty.
     pub(crate) edit: Edit<'r>,
 }
 
-/// What is changed of a response's fields.
+/// Edits of the fields of a response.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Edit<'r> {
-    /// Sent in place of the app's body.
+    /// Page that replaces the body of the app.
     pub(crate) page: Option<&'r Page>,
-    /// The route's rules: they have the last word.
+    /// Header rules of the route. They are applied last.
     pub(crate) rules: Option<&'r HeaderRules>,
-    /// A cookie of the proxy's own.
+    /// Set-Cookie value of a sticky session.
     pub(crate) set_cookie: Option<&'r [u8]>,
-    /// Where HTTP/3 is spoken.
+    /// Value of Alt-Svc, which advertises HTTP/3.
     pub(crate) alt_svc: Option<&'r [u8]>,
-    /// The body is one that may be compressed.
+    /// Set if the body is compressible.
     pub(crate) recoding: Option<Recoding<'r>>,
 }
 
-/// What compression, or that it would depend on the client, changes of the fields.
+/// Edits of the fields for a compressible body, compressed or not.
 #[derive(Clone, Copy)]
 pub(crate) struct Recoding<'r> {
-    /// `None`: the client takes none.
+    /// `None` if the client accepts no coding.
     pub(crate) coding: Option<Coding>,
-    /// The app's Vary does not say yet that it depends on the client.
+    /// True if Vary needs `accept-encoding` added.
     pub(crate) varies: bool,
-    /// The app's ETag if it was strong, made weak: it stands for other bytes now.
+    /// Strong ETag of the app as a weak one: it now identifies other bytes.
     pub(crate) weak_etag: Option<&'r [u8]>,
 }
 
@@ -73,7 +73,7 @@ impl<'r> Recoding<'r> {
     }
 }
 
-/// Fields that describe an app's body, and are wrong of another.
+/// Fields that describe the body of the app and are wrong for a page.
 const OF_CONTENT: [&[u8]; 9] = [
     b"accept-ranges",
     b"content-disposition",
@@ -87,7 +87,7 @@ const OF_CONTENT: [&[u8]; 9] = [
 ];
 
 impl<'r> ResponseView<'r> {
-    /// What is sent on, framing apart, with everything done that the route wants done. A codec sends these as they are.
+    /// Returns the fields to send, without framing, with all edits of the route applied. Codecs send them unchanged.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> {
         let (facts, edit) = (self.facts, self.edit);
         let of_app = fields(self.headers).filter(move |(name, _)| facts.forwards(name) && edit.keeps(name));
@@ -102,10 +102,10 @@ impl<'r> ResponseView<'r> {
         of_app.chain(of_page).chain(of_proxy).chain(edit.rules.into_iter().flat_map(HeaderRules::added))
     }
 
-    /// The value of Content-Length, where HTTP/2 and HTTP/3 have it; RFC 9110, 8.6 forbids it in 1xx and 204.
+    /// Returns Content-Length for HTTP/2 and HTTP/3; RFC 9110, 8.6 forbids it in 1xx and 204.
     pub(crate) fn content_length(&self) -> Option<u64> {
         match self.facts.body {
-            // None for a stream that ended with its head: a gRPC error, for one, is to stay as it is.
+            // `None` for a stream that ended with its head, so that a gRPC error for example stays unchanged.
             ResponseBody::Length(_) => self.facts.content_length,
             ResponseBody::None if self.status >= 200 && self.status != 204 => self.facts.content_length,
             _ => None,
@@ -114,7 +114,7 @@ impl<'r> ResponseView<'r> {
 }
 
 impl Edit<'_> {
-    /// Whether one of the app's fields is sent on.
+    /// True if a field of the app is forwarded.
     fn keeps(&self, name: &[u8]) -> bool {
         let described = self.page.is_some() && OF_CONTENT.iter().any(|other| name.eq_ignore_ascii_case(other));
         let recoded = self.recoding.is_some_and(|recoding| recoding.drops(name));
@@ -132,10 +132,11 @@ pub(crate) fn trailer_fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8]
 
 /// The client's side of one exchange.
 pub(crate) trait Downstream {
-    /// Whether `poll_gone` may be asked while the request's body is still due: the protocol tells of leaving apart from it.
+    /// True if `poll_gone` may be called while the request body is due: the protocol signals a reset separately from
+    /// it.
     const SEES_LEAVING_IN_BODY: bool;
 
-    /// Moves some of the request's body into `upload`, which frames it into `out`. Ready means progress.
+    /// Reads a part of the request body into `upload`, which frames it into `out`. Ready means progress.
     fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -143,19 +144,19 @@ pub(crate) trait Downstream {
         out: &mut Vec<u8>,
     ) -> Poll<Result<(), ClientError>>;
 
-    /// Sends an interim response, if the client's protocol has them.
+    /// Sends an interim response if the protocol has them.
     fn interim(&mut self, head: &ResponseView<'_>) -> Result<(), ClientError>;
 
-    /// Begins the response. After a 101 the client's bytes are passed on as they are.
+    /// Sends the response head. After a 101, client bytes are forwarded unchanged.
     fn head(&mut self, head: &ResponseView<'_>) -> Result<(), ClientError>;
 
-    /// Sends some of its body.
+    /// Sends a part of the response body.
     fn body(&mut self, data: &[u8]) -> Result<(), ClientError>;
 
-    /// Ends it; `trailers` are lines with CRLF.
+    /// Ends the response; `trailers` are lines with CRLF.
     fn end(&mut self, trailers: &[u8]) -> Result<(), ClientError>;
 
-    /// Bytes that the client has not taken yet.
+    /// Returns the number of bytes that the client has not taken yet.
     fn backlog(&self) -> usize;
 
     /// Bytes held for the client in total: the backlog, and its part of a shared queue. If more than the backlog is held under
@@ -167,9 +168,10 @@ pub(crate) trait Downstream {
     /// Backlog of the client's connection; `None` before anything was held.
     fn connection_backlog(&self) -> Option<&Rc<Backlog>>;
 
-    /// Ready when the codec has handed everything on.
+    /// Ready when the codec has written everything.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>>;
 
-    /// Ready when the client ends while a response is due: `Ok` when it only sends nothing more, an error when it is gone.
+    /// Ready if the client closes while a response is due: `Ok` if it only closed its sending side, an error if it
+    /// left.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>>;
 }

@@ -1,5 +1,5 @@
-//! Bytes of one exchange, both ways at once: the request's body up, the response down, each held back when the other side
-//! does not keep up. One poll moves all it can; deadlines are set by what it then waits for.
+//! Relays one exchange in both directions with back-pressure and deadlines. Each poll moves all it can, then sets the
+//! alarm for the side it waits for.
 
 use std::io;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::core::{Alarm, Permit, StalledStream};
 use crate::limits::BACKLOG_BYTES_MAX;
 use crate::upstream::Instance;
 
-/// Why an exchange did not come to its end.
+/// Failure that ends an exchange early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -46,42 +46,42 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// How far the attempt came, if another may mend it.
+    /// Returns the stage of the failed attempt for the retry decision; `None` if a retry can't help.
     pub(crate) fn attempt(&self, reused: bool) -> Option<Attempt> {
         match self {
             Self::Refused => Some(Attempt::Unsent),
-            // As happens to a connection that idled.
+            // Common for a reused idle connection.
             Self::Closed | Self::Io(_) if reused => Some(Attempt::SentOnReused),
             Self::Closed | Self::Io(_) => Some(Attempt::Processed),
             _ => None,
         }
     }
 
-    /// It tells something about the instance: another may do better.
+    /// True if the failure counts against the instance, for outlier ejection.
     pub(crate) fn is_the_instances(&self) -> bool {
         !self.is_the_clients() && !matches!(self, Self::Unspeakable | Self::Compression(_))
     }
 
-    /// The client ended it: nothing is wrong with the app.
+    /// True if the client caused the failure.
     pub(crate) fn is_the_clients(&self) -> bool {
         matches!(self, Self::Client(_) | Self::ClientStalled | Self::BodyStalled | Self::BodyTooLarge)
     }
 }
 
-/// The end of a whole exchange.
-pub(crate) struct Relayed {
-    /// How long the connection to the app may wait for its next exchange; `None` when it can't have one.
+/// Result of a completed exchange.
+pub(crate) struct RelayResult {
+    /// Time that the upstream connection may stay idle; `None` if it can't be reused.
     pub(crate) keep_for: Option<Duration>,
 }
 
-/// What is waited for, and so how long.
+/// Party that the relay waits for, which selects the timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// The rest of a response, which may take as long as it likes.
+    /// The rest of a response, without a time limit.
     Nothing,
     Client,
     Body,
-    /// The app, to take what there is of the body.
+    /// The app, to accept more of the request body.
     App,
     Response,
     Tunnel,
@@ -89,31 +89,31 @@ enum Wait {
 }
 
 impl Wait {
-    /// The app is at work, or is to be: what its places are for.
+    /// True while the app processes the request, which needs a concurrency permit.
     fn is_for_the_app(self) -> bool {
         matches!(self, Self::App | Self::Response)
     }
 }
 
-/// Since when what is waited for, in milliseconds of the core's clock.
-struct Waiting {
+/// Timestamps of the current wait, in milliseconds of the core clock.
+struct WaitState {
     wait: Wait,
     since_ms: u64,
-    /// Something moved last.
+    /// Time of the last progress.
     moved_ms: u64,
-    /// The app was no longer what is waited for.
+    /// Time at which the relay stopped waiting for the app.
     idle_app_ms: u64,
-    /// When the present measurement of the upload's rate began, and with how many bytes.
+    /// Start of the current upload rate measurement, and the byte count then.
     upload_from: (u64, u64),
-    /// Time for which the client was behind in the present measurement of its rate, and the bytes that it took.
+    /// Time for which the client was behind during the current response rate measurement, and the bytes that it took.
     behind_ms: u64,
     taken: u64,
-    /// Bytes that were held for the client when last looked: what a shared queue has of them leaves between two polls.
+    /// Bytes held for the client at the last poll: a shared queue drains them between two polls.
     held: usize,
     seen_ms: u64,
 }
 
-impl Waiting {
+impl WaitState {
     fn new(now_ms: u64) -> Self {
         Self {
             wait: Wait::Nothing,
@@ -153,19 +153,19 @@ impl Waiting {
 pub(crate) struct Relay<'a, D, U> {
     alarm: &'a Alarm,
     upstream: &'a mut U,
-    /// Given back when the app is no longer what is waited for: streams and slow clients must not starve others.
+    /// Concurrency permit, returned when the app no longer works: streams and slow clients must not block others.
     permit: Option<Permit>,
     upload: Upload,
     download: Download<'a, D>,
-    /// The app takes nothing more: it failed to, or our half of an upgraded connection is closed.
+    /// True if the app accepts no more bytes: a write failed, or the proxy closed its half of a tunnel.
     upstream_shut: bool,
     client_half_closed: bool,
-    /// Set while the client has been behind for more than a moment.
+    /// Set while the client stays behind for longer than a moment.
     stalled: Option<StalledStream>,
-    /// Whether the client leaves is asked only after this: most exchanges have ended by then, and it costs each of them as much
-    /// as a read.
+    /// Time after which client disconnects are polled. Most exchanges end earlier, and each poll costs as much as a
+    /// read.
     watch_after_ms: u64,
-    waiting: Waiting,
+    waiting: WaitState,
 }
 
 impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
@@ -180,7 +180,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         let now_ms = exchange.core.alarms.now_ms();
         Self {
             upload: upstream.upload(exchange.body()).under(&exchange.policy),
-            waiting: Waiting::new(now_ms),
+            waiting: WaitState::new(now_ms),
             watch_after_ms: now_ms,
             download: Download::new(exchange, downstream, instance),
             alarm,
@@ -192,27 +192,27 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         }
     }
 
-    /// Nothing of the request's body was taken, not even its end, and none of a response came: another attempt sees the same request.
+    /// True if no request body and no response byte was consumed, so that a retry sends the same request.
     pub(crate) fn is_untouched(&self) -> bool {
         !self.download.has_received() && self.upload.is_untouched()
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, Failure>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<RelayResult, Failure>> {
         let taken = self.waiting.held.saturating_sub(self.download.downstream.held());
         self.waiting.taken += taken as u64;
         let mut progressed = taken > 0;
         if self.download.downstream.connection_backlog().is_some_and(|backlog| backlog.is_cut()) {
             return Poll::Ready(Err(Failure::ClientStalled));
         }
-        if self.download.farewell_at().is_some_and(|at| at <= self.download.exchange.core.alarms.now_ms()) {
-            self.download.bid_farewell()?;
+        if self.download.close_at().is_some_and(|at| at <= self.download.exchange.core.alarms.now_ms()) {
+            self.download.close_websocket()?;
         }
         loop {
             let blocked = self.is_behind();
             let sent = self.poll_upload(cx)?;
             let received = self.poll_download(cx)?;
             progressed |= sent | received;
-            // When all was sent, the app was asked after it.
+            // After everything was sent, the app was already polled.
             let moved = received || sent && (!self.upload.is_done() || self.upstream.owes(&self.upload));
             let done = self.download.is_done();
             if done {
@@ -236,7 +236,8 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             if done && flushed {
                 return Poll::Ready(Ok(self.finish()));
             }
-            // Nobody was asked for more while the client was behind; now somebody must be, or nobody would wake us.
+            // No side was polled for input while the client was behind. One must be polled now, or nothing would wake
+            // this task.
             if !done && self.is_behind() {
                 self.permit = None;
                 break;
@@ -263,7 +264,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             || downstream.held() > 0 && downstream.connection_backlog().is_some_and(|backlog| backlog.is_short())
     }
 
-    /// Moves the request's body; tells whether anything moved.
+    /// Relays the request body; returns true if anything moved.
     fn poll_upload(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         let buffers = &self.download.exchange.core.buffers;
         let mut moved = false;
@@ -272,7 +273,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             if let Poll::Ready(progress) = self.download.downstream.poll_body(cx, &mut self.upload, out) {
                 progress?;
                 moved = true;
-                // Before it goes on: the app never sees the end of a body that is refused. A tunnel has no body.
+                // Refuses the body before the data is forwarded: the app never sees its end. A tunnel has no body.
                 let most = self.download.exchange.body_bytes_max();
                 if self.upload.bytes() > most && !self.download.is_tunnel() {
                     return Err(Failure::BodyTooLarge);
@@ -284,7 +285,8 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             match self.upstream.poll_flush(cx, buffers, &self.upload) {
                 Poll::Ready(Ok(())) | Poll::Pending => moved |= self.upstream.backlog() < waiting,
                 Poll::Ready(Err(_)) => {
-                    // The app takes no more, but may have answered already (413, for one): its answer decides.
+                    // The app accepts no more bytes, but may have answered already (with 413, for example): its
+                    // response decides.
                     self.upload.abandon();
                     self.upstream.discard(buffers);
                     self.upstream_shut = true;
@@ -304,7 +306,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         Ok(moved)
     }
 
-    /// Moves the response; tells whether anything moved.
+    /// Relays the response; returns true if anything moved.
     fn poll_download(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         if self.download.is_done() || self.is_behind() {
             return Ok(false);
@@ -325,14 +327,14 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         Ok(true)
     }
 
-    fn finish(&mut self) -> Relayed {
-        self.download.exchange.tally.bytes_received += self.upload.bytes();
-        // A connection with a half-sent request or with bytes nobody asked for must not serve another exchange.
+    fn finish(&mut self) -> RelayResult {
+        self.download.exchange.metrics.bytes_received += self.upload.bytes();
+        // A connection with a partly sent request or with unsolicited bytes must not be reused.
         let clean = self.upload.is_done() && !self.upstream_shut && self.upstream.is_clean();
-        Relayed { keep_for: self.download.keep_for().filter(|_| clean) }
+        RelayResult { keep_for: self.download.keep_for().filter(|_| clean) }
     }
 
-    /// What cannot go on by itself, by what the codecs and buffers hold.
+    /// Returns the party that blocks progress, from the state of the codecs and buffers.
     fn wait(&self) -> Wait {
         if self.download.downstream.backlog() > 0 || self.is_behind() {
             Wait::Client
@@ -341,7 +343,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         } else if self.upstream.backlog() >= BACKLOG_BYTES_MAX {
             Wait::App
         } else if !self.upload.is_done() {
-            // The next message of a call comes when there is one.
+            // The next message of a gRPC call has no deadline.
             if self.download.is_conversation() { Wait::Tunnel } else { Wait::Body }
         } else if self.download.is_before_head() {
             Wait::Response
@@ -352,7 +354,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         }
     }
 
-    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<Relayed, Failure>> {
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<RelayResult, Failure>> {
         let now = self.download.exchange.core.alarms.now_ms();
         self.waiting.held = self.download.downstream.held();
         let wait = self.wait();
@@ -367,15 +369,15 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 Wait::Nothing => None,
                 Wait::Client => Some(after(moved, limits.write_stall_timeout)),
                 Wait::Body | Wait::App => Some(after(moved, limits.body_stall_timeout)),
-                // Counted from its beginning, whatever comes before the response.
+                // Starts with the wait, whatever interim responses arrive.
                 Wait::Response => Some(after(since, self.download.exchange.response_timeout())),
                 Wait::Tunnel => Some(after(moved, limits.tunnel_idle_timeout)),
                 Wait::HalfClosed => Some(after(moved, limits.half_closed_timeout)),
             };
             let patience = self.permit.is_some() && !wait.is_for_the_app();
             let slot_until = patience.then(|| after(self.waiting.idle_app_ms, limits.slot_patience));
-            // A response that has begun makes it a conversation, which may be slow.
-            // One that waits for the app's 100 does as it should.
+            // No rate limit once the response has started, or while the client waits for a 100 (Continue) from the
+            // app.
             let invited =
                 !self.download.exchange.expects_continue || self.download.had_interims() || !self.upload.is_untouched();
             let measured = wait == Wait::Body && invited && self.download.is_before_head();
@@ -385,9 +387,9 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let rate_at = is_behind.then(|| behind_for(limits.response_rate_interval));
             let is_counted = self.stalled.is_some() || self.download.downstream.connection_backlog().is_none();
             let stalled_from = (is_behind && !is_counted).then(|| after(since, limits.slot_patience));
-            let farewell_at = self.download.farewell_at();
+            let close_at = self.download.close_at();
             let watch_at = (self.watch_after_ms >= now).then_some(self.watch_after_ms + 1);
-            let due = [stalled_at, slot_until, measure_at, rate_at, stalled_from, farewell_at, watch_at];
+            let due = [stalled_at, slot_until, measure_at, rate_at, stalled_from, close_at, watch_at];
             let due = due.into_iter().flatten().min();
             self.alarm.set_at(due);
             ready!(self.alarm.poll(cx));
@@ -400,8 +402,8 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                     Wait::Nothing | Wait::Client | Wait::Tunnel | Wait::HalfClosed => Failure::ClientStalled,
                 }));
             }
-            if passed(farewell_at) {
-                // Told at the beginning of the next poll, which also sends it.
+            if passed(close_at) {
+                // The next poll sends the Close frame first.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -431,7 +433,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
     }
 }
 
-/// That much later on the core's clock.
+/// Adds a delay to a time of the core clock, in milliseconds.
 pub(super) fn after(from_ms: u64, delay: Duration) -> u64 {
     from_ms.saturating_add(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
 }

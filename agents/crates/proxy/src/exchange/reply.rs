@@ -1,4 +1,4 @@
-//! Answers of the proxy itself: short, plain, and never about its insides.
+//! Replies that the proxy sends by itself: short, plain text, without internal details.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use fairlead_route::{HeaderRules, Malformed};
 
 use crate::policy::Page;
 
-/// An answer that no app gave.
+/// Response of the proxy itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) reason: &'static str,
-    /// Not sent to HEAD, though its length is told.
+    /// Body that HEAD omits; HEAD still gets its Content-Length.
     pub(crate) body: Bytes,
-    /// What is sent, framing apart; names in lower case.
+    /// Header fields without framing; names in lower case.
     fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     has_page: bool,
 }
@@ -25,7 +25,7 @@ impl Reply {
         Self {
             status,
             reason,
-            // A sentence for people, with its line end.
+            // Human-readable sentence with a line end.
             body: format!("{status} {reason}: {sentence}\n").into(),
             fields: fields.map(|(name, value)| (name.into(), value.into())).into(),
             has_page: false,
@@ -58,7 +58,7 @@ impl Reply {
         Self::new(404, "Not Found", "nothing is served at this address.")
     }
 
-    /// For a path that a route's policy could be passed by with.
+    /// Rejects a path that could bypass the policy of a route.
     pub(crate) fn ambiguous() -> Self {
         Self::new(400, "Bad Request", "the path can be read in two ways; write it without escapes, `//` and dots.")
     }
@@ -89,7 +89,7 @@ impl Reply {
         Self::new(308, "Permanent Redirect", "this address is served over HTTPS.").with("location", location)
     }
 
-    /// Somewhere else, as a route says.
+    /// Redirects as a route configures.
     pub(crate) fn redirect(status: u16, location: String) -> Self {
         let reason = match status {
             301 => "Moved Permanently",
@@ -119,7 +119,7 @@ impl Reply {
         Self::new(503, "Service Unavailable", "this is being worked on.")
     }
 
-    /// Shows a page in place of the sentence.
+    /// Replaces the sentence with a page.
     pub(crate) fn with_page(mut self, page: &Page) -> Self {
         self.has_page = true;
         self.body = page.body.clone();
@@ -134,7 +134,7 @@ impl Reply {
         self.has_page
     }
 
-    /// Carries a route's rules for responses out.
+    /// Applies the response header rules of a route.
     pub(crate) fn under(mut self, rules: &HeaderRules) -> Self {
         self.fields.retain(|(name, _)| !rules.drops(name.as_bytes()));
         let text = |bytes: &[u8]| Cow::Owned(String::from_utf8_lossy(bytes).into_owned());
@@ -142,7 +142,7 @@ impl Reply {
         self
     }
 
-    /// The fields to send, framing apart; names in lower case.
+    /// Returns the fields to send, without framing; names in lower case.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.fields.iter().map(|(name, value)| (&**name, &**value))
     }

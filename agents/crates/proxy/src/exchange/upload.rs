@@ -1,4 +1,4 @@
-//! A request's body on its way to the app, framed by us whatever framing it came in.
+//! Request body for the app, reframed for the upstream protocol.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use fairlead_route::RequestBody;
 use crate::h1::{encode_chunk, encode_end};
 use crate::policy::Policy;
 
-/// What has been sent on, and whether there is more.
+/// State of a request body that is being forwarded.
 #[derive(Debug)]
 pub(crate) struct Upload {
     chunked: bool,
     done: bool,
     bytes: u64,
-    /// Nothing was taken from the client, not even the end of an empty body.
+    /// True if nothing was read from the client, not even the end of an empty body.
     untouched: bool,
-    /// Of a body that its protocol frames; a chunked one has them in its end.
+    /// Trailers of a body that the protocol frames; a chunked body ends with them.
     trailers: Vec<u8>,
     /// Header rules of the route, which apply to trailers too.
     policy: Option<Arc<Policy>>,
@@ -29,12 +29,12 @@ impl Upload {
         Self { chunked, done, bytes: 0, untouched: true, trailers: Vec::new(), policy: None }
     }
 
-    /// For an app whose protocol has its own frames: only the data, and the trailers apart.
+    /// Creates a body without framing for protocols with frames: data only, trailers separate.
     pub(crate) fn unframed(body: RequestBody) -> Self {
         Self { chunked: false, ..Self::new(body) }
     }
 
-    /// An upgraded connection: bytes as they are, until the client ends.
+    /// Creates the client direction of a tunnel: raw bytes until the client closes.
     pub(crate) fn tunnel(bytes: u64) -> Self {
         Self { chunked: false, done: false, bytes, untouched: false, trailers: Vec::new(), policy: None }
     }
@@ -47,7 +47,7 @@ impl Upload {
         self.untouched
     }
 
-    /// Bytes of the body taken from the client.
+    /// Returns the number of body bytes read from the client.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -82,12 +82,12 @@ impl Upload {
         self.untouched = false;
     }
 
-    /// Trailer lines that follow an unframed body.
+    /// Returns the trailer lines of an unframed body.
     pub(crate) fn trailers(&self) -> &[u8] {
         &self.trailers
     }
 
-    /// The app takes no more; what it answered still counts.
+    /// Stops the upload: the app accepts no more bytes, but its response still counts.
     pub(crate) fn abandon(&mut self) {
         self.done = true;
     }

@@ -1,4 +1,4 @@
-//! What an exchange needs of an app's codec. A codec translates: it knows its protocol's bytes and decides nothing.
+//! App side of an exchange. Invariant: a codec only translates its protocol; it makes no policy decisions.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -12,28 +12,29 @@ use crate::core::{Buffers, Core};
 
 /// The app's side of one exchange.
 pub(crate) trait Upstream {
-    /// The request's body, framed as this protocol wants it.
+    /// Returns the request body, framed for this protocol.
     fn upload(&self, body: RequestBody) -> Upload;
 
-    /// Where the request goes on; nothing is sent before `poll_flush`.
+    /// Returns the send buffer for the request; `poll_flush` sends it.
     fn buffer(&mut self, buffers: &Buffers) -> &mut Vec<u8>;
 
-    /// Bytes that the app has not taken yet.
+    /// Returns the number of bytes that the app has not taken yet.
     fn backlog(&self) -> usize;
 
-    /// Whether `poll_flush` has anything to do.
+    /// True if `poll_flush` has something to send.
     fn owes(&self, upload: &Upload) -> bool;
 
-    /// Sends what waits, and the end once `upload` is at it. Ready when all is sent; an error when the app takes no more.
+    /// Sends the buffer, and the end of the body when `upload` is done. Ready when all is sent; an error if the app
+    /// accepts no more.
     fn poll_flush(&mut self, cx: &mut Context<'_>, buffers: &Buffers, upload: &Upload) -> Poll<io::Result<()>>;
 
-    /// Forgets what is unsent.
+    /// Discards bytes that were not sent.
     fn discard(&mut self, buffers: &Buffers);
 
-    /// Closes our half of a tunnel; the app's half goes on.
+    /// Closes the proxy's half of a tunnel; the half of the app stays open.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Hands some of the response to `download`. Ready means progress.
+    /// Passes a part of the response to `download`. Ready means progress.
     fn poll_response<D: Downstream>(
         &mut self,
         cx: &mut Context<'_>,
@@ -41,6 +42,6 @@ pub(crate) trait Upstream {
         download: &mut Download<'_, D>,
     ) -> Poll<Result<(), Failure>>;
 
-    /// Nothing is left over on either side: another exchange may follow.
+    /// True if neither side has bytes left, so that the connection can be reused.
     fn is_clean(&self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Bodies of HTTP/1.1 messages as they are read: where they end and which bytes are data.
+//! Decoder for bodies of HTTP/1.1 messages: finds their data and their end.
 
 use fairlead_route::{RequestBody, ResponseBody};
 
@@ -7,24 +7,24 @@ use super::chunked::{ChunkError, Chunked};
 /// A body that is being read.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// Ended, or none.
+    /// The body has ended, or there is none.
     Ended,
-    /// This many bytes to come.
+    /// Number of bytes left.
     Length(u64),
-    /// Chunks to come.
+    /// Chunked coding, not at its end.
     Chunked(Box<Chunked>),
-    /// Everything until the peer closes; also an upgraded connection.
+    /// Body that ends when the peer closes; also an upgraded connection.
     UntilClose,
 }
 
-/// One step of reading.
+/// Result of one decoding step.
 #[derive(Debug)]
-pub(crate) struct Decoded<'a> {
-    /// Bytes of the input that are done with.
+pub(crate) struct DecodedPart<'a> {
+    /// Number of input bytes consumed.
     pub(crate) consumed: usize,
-    /// Data among them.
+    /// Body data in the consumed bytes.
     pub(crate) data: &'a [u8],
-    /// Set when the body ends here: its trailer lines.
+    /// Trailer lines; set if the body ends here.
     pub(crate) end: Option<Vec<u8>>,
 }
 
@@ -50,11 +50,11 @@ impl Body {
         matches!(self, Self::Ended)
     }
 
-    /// Takes what it can of `input`. Nothing of what follows the body is consumed.
-    pub(crate) fn decode<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, ChunkError> {
+    /// Decodes as much of `input` as possible. Bytes after the body are not consumed.
+    pub(crate) fn decode<'a>(&mut self, input: &'a [u8]) -> Result<DecodedPart<'a>, ChunkError> {
         match self {
-            Self::Ended => Ok(Decoded { consumed: 0, data: &[], end: None }),
-            Self::UntilClose => Ok(Decoded { consumed: input.len(), data: input, end: None }),
+            Self::Ended => Ok(DecodedPart { consumed: 0, data: &[], end: None }),
+            Self::UntilClose => Ok(DecodedPart { consumed: input.len(), data: input, end: None }),
             Self::Length(remaining) => {
                 let length = usize::try_from(*remaining).unwrap_or(usize::MAX).min(input.len());
                 *remaining -= length as u64;
@@ -62,7 +62,7 @@ impl Body {
                 if ended {
                     *self = Self::Ended;
                 }
-                Ok(Decoded { consumed: length, data: &input[..length], end: ended.then(Vec::new) })
+                Ok(DecodedPart { consumed: length, data: &input[..length], end: ended.then(Vec::new) })
             }
             Self::Chunked(chunked) => {
                 let (consumed, data, done) = chunked.decode(input)?;
@@ -70,7 +70,7 @@ impl Body {
                 if done {
                     *self = Self::Ended;
                 }
-                Ok(Decoded { consumed, data, end })
+                Ok(DecodedPart { consumed, data, end })
             }
         }
     }

@@ -1,21 +1,22 @@
-//! The chunked coding (RFC 9112, 7.1), strictly: CRLF only, hexadecimal only, and bounds on everything that is not data.
+//! Strict decoder and encoder of the chunked coding (RFC 9112, 7.1): CRLF and hexadecimal only, with limits on
+//! everything except data.
 
 use fairlead_route::trailer_forwards;
 
 use crate::limits::HEADERS_MAX;
 
-/// Chunk extensions of one whole body; beyond, somebody makes us count for nothing.
+/// Maximum size of all chunk extensions in one body: they cost parsing time and carry no data.
 const EXTENSION_BYTES_MAX: usize = 4096;
 const TRAILER_BYTES_MAX: usize = 8192;
 
-/// The coding was broken.
+/// Violation of the chunked coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the chunked body is not valid")]
 pub(crate) struct ChunkError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before or within the digits of a size; counts them.
+    /// Before or within the size; counts its digits.
     Size(u32),
     Extension,
     SizeEnd,
@@ -26,7 +27,7 @@ enum State {
     Done,
 }
 
-/// Decodes one chunked body, whatever pieces it comes in.
+/// Decodes one chunked body from pieces of any size.
 #[derive(Debug)]
 pub(crate) struct Chunked {
     state: State,

@@ -1,4 +1,4 @@
-//! The life of an HTTP/1 connection: read a head, have it exchanged, and again, until one side wants no more.
+//! HTTP/1 connection loop: reads a request head, runs its exchange, and repeats until one side closes.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -9,20 +9,20 @@ use fairlead_route::{Malformed, Version};
 use super::downstream::H1Client;
 use super::head::{fields, header_slots, may_have_ended, parse_request};
 use crate::core::{Alarm, Core};
-use crate::exchange::{self, Begun, Downstream, Ended, Origin, Reply};
+use crate::exchange::{self, RequestDispatch, Downstream, ExchangeOutcome, Origin, Reply};
 use crate::limits::Limits;
 use crate::transport::{Received, Transport};
 
-/// Bytes of a refused request that are read away.
+/// Maximum number of bytes of a refused request that are read and discarded before the close.
 const LINGER_BYTES_MAX: usize = 256 * 1024;
 
-/// Why a connection ends before another request.
+/// Reason to end a connection between two requests.
 enum Stop {
-    /// In order, or without anybody to tell.
+    /// The connection ended in order, or no client is left to answer.
     Quiet,
-    /// Nothing came in time.
+    /// The idle timeout passed.
     Idle,
-    /// The client is told why.
+    /// The client gets this reply first.
     Tell(Reply),
 }
 
@@ -32,36 +32,36 @@ impl From<Malformed> for Stop {
     }
 }
 
-/// Serves a client until its connection ends. `input` is what was read with the handshake.
+/// Serves a client until its connection ends. `input` holds bytes that were read with the handshake.
 pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
     let mut client = H1Client::new(core, transport, input, origin.client.ip());
     loop {
         if !client.input.is_empty() {
-            // Requests that came in one piece need no operation that would end the turn.
+            // Pipelined requests need no I/O operation that would end the turn, so the budget is checked here.
             poll_fn(|_| fairlead_reactor::poll_turn()).await;
         }
         let mut parsed_bytes = 0;
         alarm.set(client.core.limits.idle_timeout);
         alarm.idles();
         let (mut in_head, mut leaves) = (false, false);
-        let begun =
+        let dispatch =
             poll_fn(|cx| poll_begin(&mut client, &origin, &alarm, &mut parsed_bytes, (&mut in_head, &mut leaves), cx))
                 .await;
-        let ended = match begun {
-            // Its state is several times an idle connection's, which would have to keep room for it.
-            Ok(Begun::Forward(exchange)) => Box::pin(exchange.run(&mut client, &alarm)).await,
-            Ok(Begun::Answer(reply)) => Ended::Answer(reply),
+        let ended = match dispatch {
+            // Boxed: its state is several times as large as that of an idle connection.
+            Ok(RequestDispatch::Forward(exchange)) => Box::pin(exchange.run(&mut client, &alarm)).await,
+            Ok(RequestDispatch::Answer(reply)) => ExchangeOutcome::Answer(reply),
             Err(Stop::Quiet | Stop::Idle) => break,
             Err(Stop::Tell(reply)) => {
                 let malformed = &client.core.malformed_requests;
                 malformed.set(malformed.get() + 1);
                 client.closing = true;
-                Ended::Answer(reply)
+                ExchangeOutcome::Answer(reply)
             }
         };
         match ended {
-            Ended::Complete => {}
-            Ended::Answer(reply) => {
+            ExchangeOutcome::Complete => {}
+            ExchangeOutcome::Answer(reply) => {
                 client.answer(&reply);
                 alarm.set(client.core.limits.write_stall_timeout);
                 if poll_fn(|cx| or_alarm(client.poll_flush(cx), &alarm, cx))
@@ -71,7 +71,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
                     return;
                 }
             }
-            Ended::Broken | Ended::Reset(_) => return,
+            ExchangeOutcome::Broken | ExchangeOutcome::Reset(_) => return,
         }
         if client.closing || !client.request_has_ended() {
             break;
@@ -88,7 +88,7 @@ fn poll_begin(
     parsed_bytes: &mut usize,
     (in_head, leaves): (&mut bool, &mut bool),
     cx: &mut Context<'_>,
-) -> Poll<Result<Begun, Stop>> {
+) -> Poll<Result<RequestDispatch, Stop>> {
     loop {
         if !client.input.is_empty() {
             if !std::mem::replace(in_head, true) {
@@ -96,9 +96,9 @@ fn poll_begin(
                 alarm.set(client.core.limits.head_timeout);
             }
             if is_worth_parsing(&client.input, *parsed_bytes, &client.core.limits)
-                && let Some(begun) = begin(client, origin)?
+                && let Some(dispatch) = begin(client, origin)?
             {
-                return Poll::Ready(Ok(begun));
+                return Poll::Ready(Ok(dispatch));
             }
             *parsed_bytes = client.input.len();
         } else if client.core.is_draining() && !std::mem::replace(leaves, true) {
@@ -120,9 +120,9 @@ fn poll_begin(
     }
 }
 
-/// Whether a head that was looked at up to `parsed` may be decided by what has come since: each look is at all of it, so a client
-/// that sends byte by byte must not get one for each. The first piece is always looked at, later ones when they may end the head
-/// or it outgrows a bound.
+/// True if a head that was parsed up to `parsed` may have changed its result. Each parse reads the whole head, so a
+/// client that sends single bytes must not cause one for each. The first piece is always parsed, later ones when they
+/// may end the head or exceed a limit.
 fn is_worth_parsing(input: &[u8], parsed: usize, limits: &Limits) -> bool {
     let outgrew = |bound: usize| (parsed..input.len()).contains(&bound);
     parsed == 0
@@ -131,11 +131,11 @@ fn is_worth_parsing(input: &[u8], parsed: usize, limits: &Limits) -> bool {
         || input.len() > limits.head_bytes_max
 }
 
-/// Takes a whole head off the input, if there is one.
-fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<Begun>, Malformed> {
+/// Parses and removes a whole head from the input, if there is one.
+fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<RequestDispatch>, Malformed> {
     let mut slots = header_slots();
     let Some(head) = parse_request(&client.input, &mut slots, &client.core.limits)? else { return Ok(None) };
-    let (begun, framing) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
+    let (dispatch, framing) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
     let (is_http_1_0, is_head) = (head.line.version == Version::Http10, head.line.method == b"HEAD");
     let length = head.length;
     client.begin(framing.body, is_http_1_0, is_head, framing.close);
@@ -145,7 +145,7 @@ fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<Begun>, Malfor
         client.input.drain(..length);
     }
     client.core.buffers.reclaim(&mut client.input);
-    Ok(Some(begun))
+    Ok(Some(dispatch))
 }
 
 /// Ends a connection so that the client gets to read everything: an end with unread bytes is a reset (RFC 9112, 9.6).

@@ -1,4 +1,4 @@
-//! An HTTP/1 client as an exchange sees it: body bytes in, a framed response out, one send for head and body.
+//! HTTP/1 client side of an exchange: decodes the request body, frames the response, and sends head and body together.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -13,29 +13,28 @@ use crate::exchange::{ClientError, Downstream, Reply, ResponseView, Upload};
 use crate::limits::BACKLOG_BYTES_MAX;
 use crate::transport::{Received, Transport};
 
-/// Plaintext that is gathered before it is sealed: one TLS record.
+/// Maximum plaintext that is buffered before it is sealed: one TLS record.
 const GATHER_BYTES_MAX: usize = 16 * 1024;
 
-/// A client's connection and the request it is in.
+/// Connection of a client, with its current request.
 #[derive(Debug)]
 pub(crate) struct H1Client {
     pub(crate) core: Rc<Core>,
     pub(crate) transport: Transport,
-    /// Plaintext that was read and not used: a head in the making, a body, the next request.
+    /// Unread plaintext: a partial head, a body, or the next request.
     pub(crate) input: Vec<u8>,
-    /// Plaintext that waits to be sent.
     plain: Vec<u8>,
-    /// The request's body, as far as it is still to come.
+    /// Rest of the request body.
     body: Body,
     is_http_1_0: bool,
     is_head: bool,
     chunked: bool,
-    /// Nothing follows this response.
+    /// True if the connection closes after this response.
     pub(crate) closing: bool,
-    /// The client sends nothing more.
+    /// True if the client closed its sending side.
     pub(crate) ended: bool,
     peer: IpAddr,
-    /// Created when something first waits for the client.
+    /// Backlog of the connection; `None` until bytes first wait for the client.
     backlog: Option<(Rc<Backlog>, usize)>,
 }
 
@@ -57,7 +56,7 @@ impl H1Client {
         }
     }
 
-    /// Begins a request whose head has just been read.
+    /// Starts a request after its head was read.
     pub(crate) fn begin(&mut self, body: RequestBody, is_http_1_0: bool, is_head: bool, close: bool) {
         self.body = Body::of_request(body);
         self.is_http_1_0 = is_http_1_0;
@@ -66,12 +65,12 @@ impl H1Client {
         self.chunked = false;
     }
 
-    /// Whether the whole request was read, so that what follows is the next one.
+    /// True if the whole request was read, so that the next request follows.
     pub(crate) fn request_has_ended(&self) -> bool {
         self.body.has_ended()
     }
 
-    /// Writes an answer of our own.
+    /// Writes a reply of the proxy.
     pub(crate) fn answer(&mut self, reply: &Reply) {
         self.closing |= !self.request_has_ended() || self.core.is_draining();
         self.core.buffers.lend(&mut self.plain);

@@ -1,4 +1,4 @@
-//! Heads of requests and responses: httparse finds the fields, and what it is lenient about is refused here.
+//! Parser for heads of requests and responses: httparse finds the fields, and this module rejects its lenient cases.
 
 use std::mem::MaybeUninit;
 
@@ -7,21 +7,19 @@ use httparse::{Header, ParserConfig, Request, Response, Status};
 
 use crate::limits::{HEADERS_MAX, Limits};
 
-/// Room for a head's fields; lives on the stack of one parse.
+/// Space for the fields of a head; on the stack of one parse.
 pub(crate) type HeaderSlots<'b> = [MaybeUninit<Header<'b>>; HEADERS_MAX];
 
 pub(crate) const fn header_slots<'b>() -> HeaderSlots<'b> {
     [const { MaybeUninit::uninit() }; HEADERS_MAX]
 }
 
-/// A request's head.
 pub(crate) struct RequestHead<'h, 'b> {
     pub(crate) length: usize,
     pub(crate) line: RequestLine<'b>,
     pub(crate) headers: &'h [Header<'b>],
 }
 
-/// A response's head.
 pub(crate) struct ResponseHead<'h, 'b> {
     pub(crate) length: usize,
     pub(crate) status: u16,
@@ -30,14 +28,14 @@ pub(crate) struct ResponseHead<'h, 'b> {
     pub(crate) headers: &'h [Header<'b>],
 }
 
-/// (name, value) without blanks around values.
+/// Returns (name, value) pairs without whitespace around values.
 pub(crate) fn fields<'h, 'b>(
     headers: &'h [Header<'b>],
 ) -> impl Iterator<Item = (&'b [u8], &'b [u8])> + Clone + use<'h, 'b> {
     headers.iter().map(|header| (header.name.as_bytes(), header.value.trim_ascii()))
 }
 
-/// Reads a request's head at the start of `input`; `None` when more of it has to come.
+/// Parses a request head at the start of `input`; returns `None` if it is incomplete.
 pub(crate) fn parse_request<'h, 'b>(
     input: &'b [u8],
     slots: &'h mut HeaderSlots<'b>,
@@ -119,13 +117,13 @@ pub(crate) fn parse_response<'h, 'b>(
 /// Every line ends with CR LF, and neither stands alone: other parsers see another message there (RFC 9112, 2.2).
 pub(crate) fn lines_are_strict(head: &[u8]) -> bool {
     let [first, rest @ ..] = head else { return true };
-    // Looks at every pair of neighbours: that takes no branch.
+    // Compares every pair of adjacent bytes: this needs no branch.
     let paired =
         head.iter().zip(rest).fold(true, |paired, (byte, next)| paired & ((*byte == b'\r') == (*next == b'\n')));
     paired && *first != b'\n' && head.last() != Some(&b'\r')
 }
 
-/// Whether a head may end at or after `from`; spares parsing the same beginning again for every byte that trickles in.
+/// True if a head may end at or after `from`; avoids a new parse for every byte that arrives.
 pub(crate) fn may_have_ended(input: &[u8], from: usize) -> bool {
     let from = from.saturating_sub(3);
     memchr::memchr_iter(b'\n', &input[from..]).any(|position| {

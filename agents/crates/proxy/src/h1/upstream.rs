@@ -1,4 +1,4 @@
-//! The response of an app that speaks HTTP/1.1: heads and body out of the bytes of one connection.
+//! HTTP/1.1 app side of an exchange: reads response heads and bodies from one connection.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -10,17 +10,17 @@ use crate::core::{Buffers, Core};
 use crate::exchange::{Download, Downstream, Edit, Failure, HeadKind, ResponseView, Upload, Upstream};
 use crate::upstream::UpstreamConnection;
 
-/// What was read of a response.
+/// Decoding state of a response.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ResponseReader {
     /// Set once the final head was read.
     body: Option<Body>,
-    /// The part of a head that has arrived, or what came after the response.
+    /// Partial head, or bytes after the response.
     unread: Vec<u8>,
 }
 
-impl Reading {
-    /// Reads heads and body out of `input`; tells how much it is done with.
+impl ResponseReader {
+    /// Decodes heads and body from `input`; returns the number of bytes consumed.
     fn consume<D: Downstream>(
         &mut self,
         input: &[u8],

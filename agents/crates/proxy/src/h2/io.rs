@@ -1,4 +1,4 @@
-//! A client's connection as the byte stream that the `h2` crate wants. Frames are gathered and sealed at a flush.
+//! Adapter from a client transport to the byte stream of the `h2` crate. Collects frames and seals them at a flush.
 
 use std::io;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! Response bytes on their way through the `h2` crate, which keeps them until the client's windows and its socket take them. They
-//! count as held for the client until they have left.
+//! Response bytes that the `h2` crate buffers until flow control and socket accept them. They count in the client's
+//! backlog until they are sent.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -9,15 +9,15 @@ use bytes::{Buf, Bytes};
 
 use crate::core::Backlog;
 
-/// The bytes that one stream holds.
+/// Buffered bytes of one stream.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct StreamBacklog {
     connection: Rc<Backlog>,
     bytes: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Held {
+impl StreamBacklog {
     pub(super) fn new(connection: &Rc<Backlog>) -> Rc<Self> {
         Rc::new(Self { connection: Rc::clone(connection), bytes: Cell::new(0), waker: RefCell::default() })
     }
@@ -57,11 +57,11 @@ impl Held {
 #[derive(Debug)]
 pub(crate) struct Payload {
     bytes: Bytes,
-    held: Rc<Held>,
+    held: Rc<StreamBacklog>,
 }
 
 impl Payload {
-    pub(super) fn new(bytes: Bytes, held: &Rc<Held>) -> Self {
+    pub(super) fn new(bytes: Bytes, held: &Rc<StreamBacklog>) -> Self {
         Self { bytes, held: Rc::clone(held) }
     }
 }

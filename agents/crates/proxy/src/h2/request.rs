@@ -1,5 +1,5 @@
-//! A request's head for an app that speaks HTTP/2, out of the HTTP/1.1 head that every exchange has: the rules of what is sent
-//! on were applied to that once, for every protocol.
+//! HTTP/2 request head, converted from the HTTP/1.1 head that every exchange has. The header rules were already
+//! applied to that head.
 
 use h2::ext::Protocol;
 use http::header::{CONNECTION, HOST, SEC_WEBSOCKET_KEY, TRANSFER_ENCODING, UPGRADE};
@@ -10,10 +10,10 @@ use httparse::EMPTY_HEADER;
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
 
-/// Fields that the proxy adds to those of the client.
+/// Maximum number of fields that the proxy adds to those of the client.
 const ADDED_MAX: usize = 64;
 
-/// Reads `head`; `None` for one that is not ours, which can't be.
+/// Converts `head`; `None` if it is invalid, which a head of this proxy never is.
 pub(crate) fn request(head: &[u8], secure: bool) -> Option<Request<()>> {
     let mut slots = [EMPTY_HEADER; HEADERS_MAX + ADDED_MAX];
     let mut parsed = httparse::Request::new(&mut slots);
@@ -28,7 +28,7 @@ pub(crate) fn request(head: &[u8], secure: bool) -> Option<Request<()>> {
         let value = HeaderValue::from_bytes(field.value.trim_ascii()).ok()?;
         match name {
             HOST => authority = Some(Authority::try_from(value.as_bytes()).ok()?),
-            // Of HTTP/1.1's framing (RFC 9113, 8.2.2).
+            // Connection-specific fields of HTTP/1.1 (RFC 9113, 8.2.2).
             CONNECTION | TRANSFER_ENCODING | UPGRADE => {}
             name => {
                 headers.append(name, value);
@@ -43,7 +43,8 @@ pub(crate) fn request(head: &[u8], secure: bool) -> Option<Request<()>> {
     Some(request)
 }
 
-/// Makes the request for a WebSocket one of HTTP/2 (RFC 8441); tells the answer that its key asks for, `None` without a key.
+/// Converts a WebSocket request to extended CONNECT (RFC 8441); returns the accept value for its key, or `None`
+/// without a key.
 pub(crate) fn as_tunnel(request: &mut Request<()>) -> Option<String> {
     let key = request.headers_mut().remove(SEC_WEBSOCKET_KEY)?;
     *request.method_mut() = Method::CONNECT;

@@ -1,4 +1,4 @@
-//! One HTTP/2 stream: its headers as a request line and fields, its frames as body, and the response back into frames.
+//! HTTP/2 client side of an exchange: converts headers and frames of one stream in both directions.
 
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -12,24 +12,23 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::OpenStream;
-use super::payload::{Held, Payload};
+use super::payload::{StreamBacklog, Payload};
 use super::trailers::{trailer_lines, trailer_map};
 use crate::core::{Backlog, Core};
-use crate::exchange::{self, Begun, ClientError, Downstream, Ended, Origin, Reply, ResponseView, Upload};
+use crate::exchange::{self, RequestDispatch, ClientError, Downstream, ExchangeOutcome, Origin, Reply, ResponseView, Upload};
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
 
-/// Overhead that counts for each field beside its name and value (RFC 9113, 6.5.2).
+/// Overhead in bytes that counts for each field beside its name and value (RFC 9113, 6.5.2).
 const FIELD_BYTES: usize = 32;
 
-/// Serves one request.
 pub(crate) async fn serve(
     core: Rc<Core>,
     origin: Rc<Origin>,
     request: Request<RecvStream>,
     respond: SendResponse<Payload>,
     open: OpenStream,
-    held: Rc<Held>,
+    held: Rc<StreamBacklog>,
 ) {
     let (parts, body) = request.into_parts();
     let mut client = H2Client {
@@ -45,15 +44,15 @@ pub(crate) async fn serve(
         gone: false,
     };
     let ended = match begin(&core, &origin, &parts, !client.body.is_end_stream()) {
-        Ok(Begun::Forward(exchange)) => {
+        Ok(RequestDispatch::Forward(exchange)) => {
             drop(parts);
             let alarm = core.alarms.alarm();
             exchange.run(&mut client, &alarm).await
         }
-        Ok(Begun::Answer(reply)) => Ended::Answer(reply),
+        Ok(RequestDispatch::Answer(reply)) => ExchangeOutcome::Answer(reply),
         Err(error) => {
             core.malformed_requests.set(core.malformed_requests.get() + 1);
-            Ended::Answer(Reply::malformed(error))
+            ExchangeOutcome::Answer(Reply::malformed(error))
         }
     };
     client.finish(&ended);
@@ -62,7 +61,7 @@ pub(crate) async fn serve(
     }
 }
 
-fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_body: bool) -> Result<Begun, Malformed> {
+fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_body: bool) -> Result<RequestDispatch, Malformed> {
     if parts.headers.len() > HEADERS_MAX || head_bytes(&parts.headers) > core.limits.head_bytes_max {
         return Err(Malformed::HeadTooLarge);
     }
@@ -78,9 +77,9 @@ fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_bod
             let method = parts.method.as_str().as_bytes();
             let target = Target::parse(method, path.as_bytes())?;
             let line = RequestLine { method, target, version: Version::Http2, authority, unsized_body: has_body };
-            exchange::begin(core, origin, &line, headers).map(|(begun, _)| begun)
+            exchange::begin(core, origin, &line, headers).map(|(dispatch, _)| dispatch)
         }
-        // Extended CONNECT (RFC 8441) is to everything behind this codec the upgrade that it stands for.
+        // Converts extended CONNECT (RFC 8441) to the HTTP/1.1 upgrade that it stands for.
         Some(protocol) if parts.method == Method::CONNECT && protocol.as_str() == "websocket" => {
             let target = Target::parse(b"GET", path.as_bytes())?;
             let line = RequestLine { method: b"GET", target, version: Version::Http11, authority, unsized_body: false };
@@ -88,17 +87,17 @@ fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_bod
             let handshake: [(&[u8], &[u8]); 3] =
                 [(b"upgrade", b"websocket"), (b"connection", b"upgrade"), (b"sec-websocket-key", key.as_bytes())];
             let headers = || headers().filter(|(name, _)| *name != b"sec-websocket-key").chain(handshake);
-            let (mut begun, _) = exchange::begin(core, origin, &line, headers)?;
-            if let Begun::Forward(exchange) = &mut begun {
+            let (mut dispatch, _) = exchange::begin(core, origin, &line, headers)?;
+            if let RequestDispatch::Forward(exchange) = &mut dispatch {
                 exchange.require_websocket(websocket::accept(key.as_bytes()));
             }
-            Ok(begun)
+            Ok(dispatch)
         }
         Some(_) => Err(Malformed::Method),
     }
 }
 
-/// Size of the fields (RFC 9113, 6.5.2).
+/// Returns the size of the fields (RFC 9113, 6.5.2).
 fn head_bytes(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES).sum()
 }
@@ -107,35 +106,35 @@ struct H2Client {
     body: RecvStream,
     respond: SendResponse<Payload>,
     is_head: bool,
-    /// The outcome is told in trailers.
+    /// True for a gRPC call, which reports its status in trailers.
     is_grpc: bool,
-    /// Once the response has begun and has a body.
+    /// Set once the head of a response with a body was sent.
     send: Option<SendStream<Payload>>,
     pending: BytesMut,
-    /// Sum of `pending` and of what `h2` keeps of this stream.
-    held: Rc<Held>,
-    /// Set when nothing follows `pending` but these trailers.
+    /// Sum of `pending` and of the bytes that `h2` buffers for this stream.
+    held: Rc<StreamBacklog>,
+    /// Trailers; set when nothing else follows `pending`.
     end: Option<HeaderMap>,
-    /// END_STREAM was sent.
+    /// True if END_STREAM was sent.
     ended: bool,
-    /// The client reset the stream, or broke its rules and was reset for it.
+    /// True if the client reset the stream, or violated the protocol and was reset.
     gone: bool,
 }
 
 impl H2Client {
-    /// Ends the stream. What is left of a body that nobody wants is refused by `h2` itself, after all that was sent: a reset
-    /// of ours would overtake the response.
-    fn finish(&mut self, ended: &Ended) {
+    /// Ends the stream. `h2` itself refuses the rest of an unread request body after all data was sent: an explicit
+    /// reset would overtake the response.
+    fn finish(&mut self, ended: &ExchangeOutcome) {
         match ended {
-            Ended::Complete => {}
-            Ended::Answer(reply) => {
+            ExchangeOutcome::Complete => {}
+            ExchangeOutcome::Answer(reply) => {
                 if let Err(error) = self.answer(reply) {
                     tracing::debug!(%error, "a client left before its answer");
                 }
             }
-            Ended::Broken if self.gone => {}
-            Ended::Broken => self.reset(Reason::INTERNAL_ERROR),
-            Ended::Reset(code) => self.reset(Reason::from(*code)),
+            ExchangeOutcome::Broken if self.gone => {}
+            ExchangeOutcome::Broken => self.reset(Reason::INTERNAL_ERROR),
+            ExchangeOutcome::Reset(code) => self.reset(Reason::from(*code)),
         }
     }
 
@@ -146,7 +145,7 @@ impl H2Client {
         }
     }
 
-    /// An answer to a call is trailers only, which are a head that ends (gRPC over HTTP/2, Responses).
+    /// Answers a gRPC call with trailers only, which are a head that ends the stream (gRPC over HTTP/2, Responses).
     fn answer_call(&mut self, reply: &Reply) -> Result<(), h2::Error> {
         let mut response = Response::new(());
         let headers = response.headers_mut();

@@ -1,11 +1,11 @@
-//! Trailers between HTTP/2's fields and the lines that an exchange passes on.
+//! Converts trailers between HTTP/2 fields and the lines that an exchange forwards.
 
 use fairlead_route::trailer_forwards;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::exchange::trailer_fields;
 
-/// The lines, each with its CRLF, of the trailers that may be sent on.
+/// Returns the forwardable trailers as lines with CRLF.
 pub(crate) fn trailer_lines(trailers: &HeaderMap) -> Vec<u8> {
     let mut lines = Vec::new();
     for (name, value) in trailers.iter().filter(|(name, _)| trailer_forwards(name.as_str().as_bytes())) {
@@ -16,7 +16,7 @@ pub(crate) fn trailer_lines(trailers: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// The fields of such lines.
+/// Parses trailer lines into fields.
 pub(crate) fn trailer_map(lines: &[u8]) -> HeaderMap {
     let mut map = HeaderMap::new();
     for (name, value) in trailer_fields(lines) {

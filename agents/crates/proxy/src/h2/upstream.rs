@@ -1,5 +1,5 @@
-//! One exchange with an app that speaks HTTP/2: a stream of a shared connection, with the body both ways held back by its
-//! windows, and trailers both ways.
+//! HTTP/2 app side of an exchange: one stream of a shared connection, with flow control and trailers in both
+//! directions.
 
 use std::future::Future;
 use std::io;
@@ -22,29 +22,29 @@ use crate::h1::fields;
 use crate::limits::HEADERS_MAX;
 use crate::upstream::Http2Lease;
 
-/// One stream. Dropped before its end, it is reset.
+/// One stream. Dropping it before its end resets it.
 pub(crate) struct Http2Upstream {
     send: SendStream<Bytes>,
     response: ResponseFuture,
     /// Set once the final head was read.
     body: Option<RecvStream>,
-    /// Bytes that the head promised and that have not come.
+    /// Content-Length bytes that have not arrived yet.
     due: Option<u64>,
     out: Vec<u8>,
-    /// END_STREAM was sent, or is of no more use.
+    /// True if END_STREAM was sent or the stream is not writable any more.
     ended: bool,
-    /// The stream is to become a tunnel: what the client is told that its key asked for. Taken when it is decided.
+    /// Accept value for the client's WebSocket key while a tunnel is requested. Taken when the response decides it.
     tunnel: Option<String>,
 }
 
 impl Http2Upstream {
-    /// Sends the request's head; the lease is to outlive the stream. An error means that nothing was sent.
+    /// Sends the request head; the lease must outlive the stream. An error means that nothing was sent.
     pub(crate) fn open(lease: &Http2Lease, request: Request<()>, body: RequestBody) -> Result<Self, Failure> {
         let ends = matches!(body, RequestBody::None | RequestBody::Length(0));
         Self::send(lease, request, ends, None)
     }
 
-    /// Asks for a WebSocket. An error means that nothing was sent, because the app's HTTP/2 has none for one.
+    /// Requests a WebSocket. An error means that nothing was sent, because the app has no extended CONNECT.
     pub(crate) fn open_tunnel(lease: &Http2Lease, mut request: Request<()>) -> Result<Self, Failure> {
         if !lease.send().is_extended_connect_protocol_enabled() {
             return Err(Failure::Unspeakable);
@@ -88,7 +88,7 @@ impl Http2Upstream {
     }
 }
 
-/// Hands a head on as every exchange takes it; tells what kind of body follows.
+/// Passes a head to the exchange; returns the kind of body that follows.
 fn hand_on<D: Downstream>(
     status: u16,
     map: &HeaderMap,
@@ -101,7 +101,7 @@ fn hand_on<D: Downstream>(
     let headers: Vec<Header<'_>> =
         map.iter().map(|(name, value)| Header { name: name.as_str(), value: value.as_bytes() }).collect();
     let mut facts = ResponseFacts::gather(status, true, download.is_head(), fields(&headers))?;
-    // Its end is the stream's, whatever is told of its length.
+    // The stream end is the end of the body, whatever Content-Length says.
     facts.body = match facts.body {
         ResponseBody::UntilClose if ends => ResponseBody::Length(0),
         ResponseBody::UntilClose => ResponseBody::Chunked,
@@ -112,11 +112,11 @@ fn hand_on<D: Downstream>(
     Ok(facts.body)
 }
 
-/// What a broken stream means for the exchange.
+/// Maps an error of the stream to a failure of the exchange.
 fn failure(error: h2::Error) -> Failure {
     let reason = error.reason();
     if error.is_remote() && (error.is_go_away() || reason == Some(Reason::REFUSED_STREAM)) {
-        // The app says that it has not looked at it (RFC 9113, 8.7).
+        // The app reports that it did not process the request (RFC 9113, 8.7).
         return Failure::Refused;
     }
     match reason {
@@ -180,12 +180,12 @@ impl Upstream for Http2Upstream {
     fn discard(&mut self, buffers: &Buffers) {
         self.out.clear();
         buffers.reclaim(&mut self.out);
-        // What was sent is not the whole: it must not look so.
+        // The body is incomplete, so END_STREAM must not be sent.
         self.ended = true;
     }
 
     fn poll_shutdown(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // END_STREAM went with the last bytes.
+        // END_STREAM was sent with the last bytes.
         Poll::Ready(Ok(()))
     }
 

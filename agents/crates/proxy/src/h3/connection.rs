@@ -1,5 +1,5 @@
-//! One client's connection: its streams as they open, its control streams, and its end. What QUIC itself needs done is the
-//! endpoint's; what a request means is the exchange's.
+//! HTTP/3 connection of one client: request streams, control streams and shutdown. The endpoint drives QUIC; exchanges
+//! handle the requests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -9,43 +9,43 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use fairlead_h3::{Code, UniKind, UniReader, goaway, settings};
+use fairlead_h3::{ErrorCode, UniKind, UniReader, goaway, settings};
 use fairlead_route::Client;
 use foldhash::fast::RandomState;
 use quinn_proto::{Connection, ConnectionEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 use super::endpoint::Driver;
-use super::opening::{Opened, Opening};
+use super::request_head::{RequestHeadResult, RequestHeadReader};
 use super::stream;
 use crate::client::OpenConnection;
 use crate::core::{Backlog, Core};
 use crate::exchange::Origin;
 use crate::flood::Flood;
 
-/// Most bytes taken from a stream at once.
+/// Maximum number of bytes read from a stream at once.
 const READ_BYTES_MAX: usize = 64 * 1024;
-/// Heads of one connection that are not whole: no client has so much under way that does not come at once.
+/// Maximum buffered bytes of incomplete heads on one connection: an honest client sends each head at once.
 const OPENING_BYTES_MAX: usize = 512 * 1024;
-/// Silence after which a client with requests under way is asked whether it still lives, before QUIC takes it for gone.
+/// Silence after which a client with open requests gets a PING, before QUIC treats it as gone.
 const PING_AFTER: Duration = Duration::from_secs(10);
 
-/// What a stream has to say.
-pub(crate) enum Read {
+/// Result of reading a stream.
+pub(crate) enum ReadResult {
     Some(Bytes),
-    /// It ended in order.
+    /// The stream ended in order.
     End,
-    /// Nothing yet.
+    /// No data is available yet.
     Blocked,
-    /// It was reset, or its connection is gone.
+    /// The stream was reset, or its connection is gone.
     Gone,
 }
 
-/// What became of a write.
-pub(crate) enum Wrote {
+/// Result of a write.
+pub(crate) enum WriteResult {
     All,
-    /// The rest has to wait.
+    /// A part was written; the rest is blocked.
     Some,
-    /// Nobody wants it any more.
+    /// The client stopped the stream, or the connection is closed.
     Gone,
 }
 
@@ -53,33 +53,33 @@ pub(crate) enum Wrote {
 pub(crate) struct H3Connection {
     pub(crate) core: Rc<Core>,
     driver: Rc<Driver>,
-    /// Its place among the endpoint's connections.
+    /// Index among the connections of the endpoint.
     pub(crate) key: usize,
     pub(crate) state: RefCell<State>,
     pub(crate) backlog: Rc<Backlog>,
-    /// It waits for the endpoint to send what there is.
+    /// True while the connection is queued for sending.
     pub(crate) touched: Cell<bool>,
-    /// The endpoint counts it among the handshakes under way.
+    /// True while the endpoint counts it as a half-open handshake.
     pub(crate) half_open: Cell<bool>,
 }
 
-/// What changes with every datagram.
+/// Mutable state of a connection.
 pub(crate) struct State {
     pub(crate) quic: Connection,
-    /// The moment for which the endpoint has an entry.
+    /// Time of its entry in the timers of the endpoint.
     pub(crate) timer: Option<Instant>,
     streams: HashMap<StreamId, Stream, RandomState>,
     uni: HashMap<StreamId, (UniReader, Vec<u8>), RandomState>,
     control: Option<StreamId>,
-    /// Bytes of the control stream that the client's windows had no room for yet.
-    unsaid: Bytes,
-    /// Client of every request: the address that the handshake has proved.
+    /// Control stream bytes that flow control has blocked.
+    control_unsent: Bytes,
+    /// Client of every request: the address validated by the handshake.
     remote: IpAddr,
     origin: Rc<Origin>,
     phase: Phase,
-    /// The first request stream that was not looked at.
+    /// Index of the first request stream that was not opened yet.
     next_stream: u64,
-    /// The phase began, or the last stream ended, or something arrived; by the core's clock.
+    /// Time of the last phase change or of the end of the last stream, on the core clock.
     since_ms: u64,
     heard_ms: u64,
     pinged_ms: u64,
@@ -91,16 +91,16 @@ pub(crate) struct State {
 enum Phase {
     Handshake,
     Open,
-    /// GOAWAY was sent.
+    /// GOAWAY was sent; open streams complete.
     Leaving,
-    /// Nothing more is read or written.
+    /// No more reads or writes.
     Closed,
 }
 
 enum Stream {
-    /// Its head has not all come.
-    Opening(Box<Opening>),
-    /// A task has it.
+    /// The head is incomplete.
+    Opening(Box<RequestHeadReader>),
+    /// A task serves the stream.
     Served { waker: Option<Waker>, stopped: bool, since_ms: u64 },
 }
 
@@ -121,7 +121,7 @@ impl H3Connection {
             streams: HashMap::default(),
             uni: HashMap::default(),
             control: None,
-            unsaid: Bytes::new(),
+            control_unsent: Bytes::new(),
             phase: Phase::Handshake,
             next_stream: 0,
             since_ms: now_ms,
@@ -143,26 +143,26 @@ impl H3Connection {
         })
     }
 
-    /// Has the endpoint send what there is.
+    /// Queues the connection for sending.
     pub(crate) fn touch(&self) {
         if !self.touched.replace(true) {
             self.driver.touch(self.key);
         }
     }
 
-    /// Ends the whole connection, and with it every stream.
-    pub(crate) fn close(&self, code: Code) {
+    /// Closes the connection and all of its streams.
+    pub(crate) fn close(&self, code: ErrorCode) {
         let mut state = self.state.borrow_mut();
         state.close(code);
         drop(state);
         self.touch();
     }
 
-    /// Reads some of a stream. When there is nothing yet, `waker` is woken once there is.
-    pub(crate) fn read(&self, id: StreamId, waker: &Waker) -> Read {
+    /// Reads from a stream. If no data is available, `waker` is woken once there is.
+    pub(crate) fn read(&self, id: StreamId, waker: &Waker) -> ReadResult {
         let mut state = self.state.borrow_mut();
         let (read, transmit) = state.read(id);
-        if matches!(read, Read::Blocked) {
+        if matches!(read, ReadResult::Blocked) {
             state.wait(id, waker);
         }
         drop(state);
@@ -172,22 +172,22 @@ impl H3Connection {
         read
     }
 
-    /// Writes as much of `bytes` as QUIC takes, and takes it off them; `waker` is woken when it takes more.
-    pub(crate) fn write(&self, id: StreamId, bytes: &mut Bytes, waker: &Waker) -> Wrote {
+    /// Writes as much of `bytes` as QUIC accepts and removes it; `waker` is woken when QUIC accepts more.
+    pub(crate) fn write(&self, id: StreamId, bytes: &mut Bytes, waker: &Waker) -> WriteResult {
         let mut state = self.state.borrow_mut();
         if state.phase == Phase::Closed {
-            return Wrote::Gone;
+            return WriteResult::Gone;
         }
         let wrote = loop {
             match state.quic.send_stream(id).write_chunks(std::slice::from_mut(bytes)) {
-                Ok(_) if bytes.is_empty() => break Wrote::All,
-                // QUIC reports room again only to a stream whose last write it blocked.
+                Ok(_) if bytes.is_empty() => break WriteResult::All,
+                // QUIC reports new capacity only after a write was blocked.
                 Ok(_) => {}
                 Err(WriteError::Blocked) => {
                     state.wait(id, waker);
-                    break Wrote::Some;
+                    break WriteResult::Some;
                 }
-                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break Wrote::Gone,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break WriteResult::Gone,
             }
         };
         drop(state);
@@ -195,14 +195,14 @@ impl H3Connection {
         wrote
     }
 
-    /// Nothing more is written. `false` when the client has given the stream up.
+    /// Ends the response. Returns `false` if the client has stopped the stream.
     pub(crate) fn finish(&self, id: StreamId) -> bool {
         let finished = self.state.borrow_mut().quic.send_stream(id).finish().is_ok();
         self.touch();
         finished
     }
 
-    /// Whether the client wants no response any more; else `waker` is woken when that changes.
+    /// True if the client has stopped the stream; otherwise `waker` is woken when that changes.
     pub(crate) fn is_stopped(&self, id: StreamId, waker: &Waker) -> bool {
         let mut state = self.state.borrow_mut();
         let stopped = match state.streams.get(&id) {
@@ -213,9 +213,9 @@ impl H3Connection {
         stopped || state.phase == Phase::Closed
     }
 
-    /// A task is done with its stream. `reset`: what was sent of the response is to be forgotten. `stop`: what is still to
-    /// come of the request is not wanted. `canceled`: it was the client that did not want the response.
-    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<Code>, stop: Option<Code>, canceled: bool) {
+    /// Releases a stream. `reset`: code that discards the response. `stop`: code that refuses the rest of the request.
+    /// `taken_back`: the client cancelled the response.
+    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<ErrorCode>, stop: Option<ErrorCode>, canceled: bool) {
         let mut state = self.state.borrow_mut();
         let now_ms = self.core.alarms.now_ms();
         state.end_stream(id, reset, stop);
@@ -226,7 +226,7 @@ impl H3Connection {
             }
         }
         if state.flood.is_flood() {
-            state.close(Code::ExcessiveLoad);
+            state.close(ErrorCode::ExcessiveLoad);
         }
         if state.streams.is_empty() {
             state.since_ms = now_ms;
@@ -239,13 +239,13 @@ impl H3Connection {
         &self.driver
     }
 
-    /// Whether the handshake goes on.
+    /// True until the handshake completes.
     pub(crate) fn is_half_open(&self) -> bool {
         self.state.borrow().phase == Phase::Handshake
     }
 
-    /// Takes a datagram in.
-    pub(crate) fn hear(&self, event: ConnectionEvent) {
+    /// Handles a received datagram.
+    pub(crate) fn receive(&self, event: ConnectionEvent) {
         let mut state = self.state.borrow_mut();
         state.heard_ms = self.core.alarms.now_ms();
         state.quic.handle_event(event);
@@ -253,7 +253,7 @@ impl H3Connection {
         self.touch();
     }
 
-    /// Does what QUIC has found in the datagrams that came.
+    /// Processes the QUIC events of received datagrams.
     pub(crate) fn process(self: &Rc<Self>) {
         let mut state = self.state.borrow_mut();
         while let Some(event) = state.quic.poll() {
@@ -267,14 +267,14 @@ impl H3Connection {
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {}
             }
         }
-        // QUIC follows a client to a new address before that is proved, and a client can forge it. So requests stay with the proved
-        // address, and the client has to prove the new one on a new connection.
+        // QUIC migrates to a new client address before it is validated, and a client can forge it. So requests keep
+        // the validated address, and the client must open a new connection from the new one.
         if state.phase == Phase::Open && state.quic.remote_address().ip() != state.remote {
             state.leave(self.core.alarms.now_ms());
         }
-        // Responses that the client has not confirmed would be lost with the connection.
+        // Closing earlier would lose responses that the client has not acknowledged.
         if state.phase == Phase::Leaving && state.is_done() {
-            state.close(Code::NoError);
+            state.close(ErrorCode::NoError);
         }
     }
 
@@ -289,23 +289,23 @@ impl H3Connection {
         let late = |stream: &Stream| matches!(stream, Stream::Opening(opening) if passed(opening.since_ms, limits.head_timeout));
         let late: Vec<StreamId> = state.streams.iter().filter(|(_, stream)| late(stream)).map(|(id, _)| *id).collect();
         for id in &late {
-            state.end_stream(*id, Some(Code::RequestCancelled), Some(Code::RequestCancelled));
+            state.end_stream(*id, Some(ErrorCode::RequestCancelled), Some(ErrorCode::RequestCancelled));
             state.streams.remove(id);
         }
         let before = state.phase;
         let handshake_timeout = if crowded { limits.crowded_handshake_timeout } else { limits.handshake_timeout };
         match state.phase {
-            _ if self.backlog.is_cut() => state.close(Code::ExcessiveLoad),
-            // It was never accepted, so there is nobody to be polite to.
-            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => state.close(Code::NoError),
+            _ if self.backlog.is_cut() => state.close(ErrorCode::ExcessiveLoad),
+            // The connection was never accepted, so it needs no GOAWAY.
+            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => state.close(ErrorCode::NoError),
             Phase::Open if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) => {
                 state.leave(now_ms);
             }
             Phase::Open if state.streams.is_empty() && self.core.wants_place_of(state.since_ms) => {
-                state.close(Code::NoError);
+                state.close(ErrorCode::NoError);
             }
-            Phase::Leaving if state.streams.is_empty() && passed(state.since_ms, super::FAREWELL) => {
-                state.close(Code::NoError);
+            Phase::Leaving if state.streams.is_empty() && passed(state.since_ms, super::GOAWAY_LINGER) => {
+                state.close(ErrorCode::NoError);
             }
             _ => {}
         }
@@ -324,17 +324,17 @@ impl H3Connection {
 }
 
 impl State {
-    fn read(&mut self, id: StreamId) -> (Read, bool) {
+    fn read(&mut self, id: StreamId) -> (ReadResult, bool) {
         if self.phase == Phase::Closed {
-            return (Read::Gone, false);
+            return (ReadResult::Gone, false);
         }
         let mut recv = self.quic.recv_stream(id);
-        let Ok(mut chunks) = recv.read(true) else { return (Read::Gone, false) };
+        let Ok(mut chunks) = recv.read(true) else { return (ReadResult::Gone, false) };
         let read = match chunks.next(READ_BYTES_MAX) {
-            Ok(Some(chunk)) => Read::Some(chunk.bytes),
-            Ok(None) => Read::End,
-            Err(ReadError::Blocked) => Read::Blocked,
-            Err(ReadError::Reset(_)) => Read::Gone,
+            Ok(Some(chunk)) => ReadResult::Some(chunk.bytes),
+            Ok(None) => ReadResult::End,
+            Err(ReadError::Blocked) => ReadResult::Blocked,
+            Err(ReadError::Reset(_)) => ReadResult::Gone,
         };
         let transmit = chunks.finalize().should_transmit();
         (read, transmit)
@@ -354,43 +354,43 @@ impl State {
         }
     }
 
-    /// Opens our control stream. QPACK's would carry nothing: no table is used either way.
+    /// Opens the control stream. QPACK streams would carry nothing: neither side uses a dynamic table.
     fn connected(&mut self, core: &Core) {
         self.phase = Phase::Open;
         self.since_ms = core.alarms.now_ms();
         let head_bytes_max = u64::try_from(core.limits.head_bytes_max).unwrap_or(u64::MAX);
         self.control = self.quic.streams().open(Dir::Uni);
-        self.say(&settings(head_bytes_max, false));
+        self.write_control(&settings(head_bytes_max, false));
     }
 
-    /// Writes on the control stream, behind bytes that its windows had no room for.
-    fn say(&mut self, bytes: &[u8]) {
-        self.unsaid = [&self.unsaid, bytes].concat().into();
-        self.say_rest();
+    /// Writes on the control stream, after blocked bytes.
+    fn write_control(&mut self, bytes: &[u8]) {
+        self.control_unsent = [&self.control_unsent, bytes].concat().into();
+        self.flush_control();
     }
 
-    /// Responses in flight may have used up the client's connection window, so the rest waits for `Writable`.
-    fn say_rest(&mut self) {
-        let Some(control) = self.control else { return self.close(Code::GeneralProtocol) };
-        while !self.unsaid.is_empty() {
-            match self.quic.send_stream(control).write_chunks(std::slice::from_mut(&mut self.unsaid)) {
+    /// Responses in flight may fill the connection window; the rest is then sent at `Writable`.
+    fn flush_control(&mut self) {
+        let Some(control) = self.control else { return self.close(ErrorCode::GeneralProtocol) };
+        while !self.control_unsent.is_empty() {
+            match self.quic.send_stream(control).write_chunks(std::slice::from_mut(&mut self.control_unsent)) {
                 Ok(_) => {}
                 Err(WriteError::Blocked) => return,
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
-                    return self.close(Code::ClosedCriticalStream);
+                    return self.close(ErrorCode::ClosedCriticalStream);
                 }
             }
         }
     }
 
-    fn close(&mut self, code: Code) {
+    fn close(&mut self, code: ErrorCode) {
         if self.phase != Phase::Closed {
             self.quic.close(Instant::now(), VarInt::from_u32(code.number()), Bytes::new());
             self.end();
         }
     }
 
-    /// The connection is of no more use to anybody.
+    /// Marks the connection as closed and wakes its streams.
     fn end(&mut self) {
         self.phase = Phase::Closed;
         for stream in self.streams.values() {
@@ -402,31 +402,31 @@ impl State {
         self.uni.clear();
     }
 
-    /// The count of open connections lets it go once its last datagram was sent.
+    /// Releases the connection count after the last datagram was sent.
     pub(crate) fn release(&mut self) {
         if self.phase == Phase::Closed {
             self.open = None;
         }
     }
 
-    /// Tells the client to ask elsewhere; what it has asked already is served.
+    /// Sends GOAWAY: the client opens a new connection; requests in flight complete.
     fn leave(&mut self, now_ms: u64) {
         self.phase = Phase::Leaving;
         self.since_ms = now_ms;
-        self.say(&goaway(self.next_stream * 4));
+        self.write_control(&goaway(self.next_stream * 4));
     }
 
-    /// Nothing is under way, and the client has confirmed all that was sent but on our control stream.
+    /// True if no stream is open and the client has acknowledged everything except the control stream.
     fn is_done(&mut self) -> bool {
         self.streams.is_empty() && self.quic.streams().send_streams() <= 1
     }
 
-    fn end_stream(&mut self, id: StreamId, reset: Option<Code>, stop: Option<Code>) {
+    fn end_stream(&mut self, id: StreamId, reset: Option<ErrorCode>, stop: Option<ErrorCode>) {
         if self.phase == Phase::Closed {
             return;
         }
-        let number = |code: Code| VarInt::from_u32(code.number());
-        // Both fail only for a stream that has ended by itself.
+        let number = |code: ErrorCode| VarInt::from_u32(code.number());
+        // Both fail only for a stream that has already ended.
         let reset = reset.map(|code| self.quic.send_stream(id).reset(number(code)));
         let stop = stop.map(|code| self.quic.recv_stream(id).stop(number(code)));
         tracing::trace!(stream = %id, ?reset, ?stop, "a stream is left");
@@ -453,7 +453,7 @@ impl State {
                 Some(Stream::Opening(_)) => self.read_head(connection, id),
                 _ => self.wake(id),
             },
-            StreamEvent::Writable { id } if self.control == Some(id) => self.say_rest(),
+            StreamEvent::Writable { id } if self.control == Some(id) => self.flush_control(),
             StreamEvent::Writable { id } => self.wake(id),
             StreamEvent::Stopped { id, .. } => self.stopped(id),
             StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}
@@ -462,17 +462,17 @@ impl State {
 
     fn stopped(&mut self, id: StreamId) {
         if self.control == Some(id) {
-            return self.close(Code::ClosedCriticalStream);
+            return self.close(ErrorCode::ClosedCriticalStream);
         }
         match self.streams.get_mut(&id) {
             Some(Stream::Served { stopped, .. }) => {
                 *stopped = true;
                 self.wake(id);
             }
-            // Nobody would read the answer.
+            // The client would not read the response.
             Some(Stream::Opening(_)) => {
                 self.flood.ended();
-                self.end_stream(id, Some(Code::RequestCancelled), Some(Code::RequestCancelled));
+                self.end_stream(id, Some(ErrorCode::RequestCancelled), Some(ErrorCode::RequestCancelled));
                 self.streams.remove(&id);
             }
             None => {}
@@ -481,59 +481,59 @@ impl State {
 
     fn open(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
         if self.phase == Phase::Leaving || !connection.backlog.may_open() {
-            // The client may send it again on another connection, or later: the request was not processed.
-            return self.end_stream(id, Some(Code::RequestRejected), Some(Code::RequestRejected));
+            // The client may retry it on another connection: the request was not processed.
+            return self.end_stream(id, Some(ErrorCode::RequestRejected), Some(ErrorCode::RequestRejected));
         }
         self.next_stream = self.next_stream.max(id.index() + 1);
-        let opening = Opening::new(&connection.core);
+        let opening = RequestHeadReader::new(&connection.core);
         self.streams.insert(id, Stream::Opening(Box::new(opening)));
         self.read_head(connection, id);
     }
 
-    /// Reads on in a head; once it is whole, a task takes the stream.
+    /// Continues to read a head; when it is complete, spawns a task for the stream.
     fn read_head(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
         let Some(Stream::Opening(mut opening)) = self.streams.remove(&id) else { return };
         let opened = loop {
             match self.read(id).0 {
-                Read::Some(bytes) => {
+                ReadResult::Some(bytes) => {
                     opening.push(bytes);
-                    // One more look tells whether the request ends here, as most do.
+                    // One more read shows whether the request ends here, as most do.
                     if opening.is_enough() && !opening.has_head_only() {
                         break opening.finish(false);
                     }
                 }
-                Read::End => break opening.finish(true),
-                Read::Blocked if opening.has_head_only() && !opening.awaits_end() => break opening.finish(false),
-                Read::Blocked => {
+                ReadResult::End => break opening.finish(true),
+                ReadResult::Blocked if opening.has_head_only() && !opening.awaits_end() => break opening.finish(false),
+                ReadResult::Blocked => {
                     self.streams.insert(id, Stream::Opening(opening));
                     if self.opening_bytes() > OPENING_BYTES_MAX {
-                        self.close(Code::ExcessiveLoad);
+                        self.close(ErrorCode::ExcessiveLoad);
                     }
                     return;
                 }
-                Read::Gone => {
-                    return self.end_stream(id, Some(Code::RequestCancelled), None);
+                ReadResult::Gone => {
+                    return self.end_stream(id, Some(ErrorCode::RequestCancelled), None);
                 }
             }
         };
         match opened {
-            Opened::Fault(code) => self.close(code),
-            Opened::Reset(code) => {
+            RequestHeadResult::Fault(code) => self.close(code),
+            RequestHeadResult::Reset(code) => {
                 connection.core.malformed_requests.set(connection.core.malformed_requests.get() + 1);
                 self.end_stream(id, Some(code), Some(code));
             }
-            Opened::Head(head) => match head.begin(&connection.core, &self.origin, &connection.driver) {
-                Ok(begun) => {
+            RequestHeadResult::Head(head) => match head.begin(&connection.core, &self.origin, &connection.driver) {
+                Ok(dispatch) => {
                     let since_ms = connection.core.alarms.now_ms();
                     self.streams.insert(id, Stream::Served { waker: None, stopped: false, since_ms });
-                    stream::spawn(connection, id, begun);
+                    stream::spawn(connection, id, dispatch);
                 }
                 Err(code) => self.close(code),
             },
         }
     }
 
-    /// Bytes of heads that are not whole.
+    /// Returns the number of buffered bytes of incomplete heads.
     fn opening_bytes(&self) -> usize {
         let held = |stream: &Stream| if let Stream::Opening(opening) = stream { opening.held_bytes() } else { 0 };
         self.streams.values().map(held).sum()
@@ -547,7 +547,7 @@ impl State {
                 connection.touch();
             }
             match read {
-                Read::Some(bytes) => {
+                ReadResult::Some(bytes) => {
                     unread.extend_from_slice(&bytes);
                     match reader.advance(&unread) {
                         Ok(consumed) => drop(unread.drain(..consumed)),
@@ -557,18 +557,18 @@ impl State {
                         kind != UniKind::Unknown && self.uni.values().any(|(other, _)| other.kind() == Some(kind))
                     };
                     match reader.kind() {
-                        Some(UniKind::Unknown) => return self.end_stream(id, None, Some(Code::StreamCreation)),
-                        Some(kind) if twice(kind) => return self.close(Code::StreamCreation),
+                        Some(UniKind::Unknown) => return self.end_stream(id, None, Some(ErrorCode::StreamCreation)),
+                        Some(kind) if twice(kind) => return self.close(ErrorCode::StreamCreation),
                         _ => {}
                     }
                 }
-                Read::Blocked => {
+                ReadResult::Blocked => {
                     self.uni.insert(id, (reader, unread));
                     return;
                 }
-                Read::End | Read::Gone => {
+                ReadResult::End | ReadResult::Gone => {
                     if reader.kind().is_some() {
-                        self.close(Code::ClosedCriticalStream);
+                        self.close(ErrorCode::ClosedCriticalStream);
                     }
                     return;
                 }

@@ -1,5 +1,5 @@
-//! A core's QUIC endpoint on one address: datagrams in, connections woken, datagrams out. One task does it for all of the
-//! core's connections, so that what many streams have to say leaves together.
+//! QUIC endpoint of a core on one address: one task receives datagrams, drives all connections and sends their
+//! datagrams in batches.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,41 +15,41 @@ use fairlead_h3::Fields;
 use fairlead_reactor::Sleep;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
 
-use super::cid::Place;
+use super::routing_id::QuicRoutingId;
 use super::connection::H3Connection;
-use super::mail::Mail;
-use super::neighbour::Neighbours;
+use super::cross_core_datagrams::CrossCoreDatagrams;
+use super::process_handover::ProcessHandover;
 use super::settings::{QuicSettings, SEND_WINDOW_BYTES};
 use super::socket::{Datagram, Socket};
 use super::timers::Timers;
 use crate::client::OpenConnection;
 use crate::core::{Alarm, Core};
 
-/// Rounds of reading and sending before the core's other tasks have their turn.
+/// Maximum rounds of receiving and sending before other tasks of the core run.
 const ROUNDS_MAX: usize = 4;
-/// Sends of one connection before the others have their turn.
+/// Maximum sends of one connection before others run.
 const SENDS_MAX: usize = 16;
-/// So many times the bound on half-open handshakes, whatever addresses were proved, and no more are begun.
+/// Multiple of the half-open limit at which new handshakes are ignored, even with validated addresses.
 const HALF_OPEN_FACTOR: u32 = 8;
-/// Bytes of responses that all clients of one endpoint together have not confirmed. They share it evenly, down to a minimum below
-/// which nothing would move.
+/// Maximum unacknowledged response bytes of all clients of one endpoint. Connections share it evenly, down to a
+/// minimum that keeps them moving.
 const SEND_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const SEND_WINDOW_BYTES_MIN: u64 = 32 * 1024;
 
 /// Result of sending what a connection had to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum SendProgress {
     All,
-    /// It used its share of the turn: the other connections, or the core's other tasks, are next.
+    /// It used its share of the turn: other connections or tasks run next.
     Share,
-    /// The socket took no more.
+    /// The socket is full.
     Blocked,
 }
 
-/// What connections and their streams' tasks ask of their endpoint, and memory that they use in turn.
+/// Handle with which connections and stream tasks request a poll of their endpoint, with shared scratch memory.
 pub(crate) struct Driver {
     touched: RefCell<Vec<usize>>,
-    /// Set while the endpoint sleeps.
+    /// Set while the endpoint task sleeps.
     waker: RefCell<Option<Waker>>,
     pub(crate) fields: RefCell<Fields>,
     pub(crate) block: RefCell<Vec<u8>>,
@@ -65,7 +65,7 @@ impl Driver {
         })
     }
 
-    /// A connection has something to send.
+    /// Marks a connection that has something to send.
     pub(crate) fn touch(&self, key: usize) {
         self.touched.borrow_mut().push(key);
         if let Some(waker) = self.waker.borrow_mut().take() {
@@ -74,23 +74,23 @@ impl Driver {
     }
 }
 
-/// Serves QUIC on one socket for as long as the core lives.
+/// Serves QUIC on one socket until the core stops.
 pub(crate) async fn serve(
     core: Rc<Core>,
     socket: Socket,
     settings: QuicSettings,
-    mail: Mail,
-    neighbours: Neighbours,
-    place: Place,
+    cross_core: CrossCoreDatagrams,
+    handover: ProcessHandover,
+    routing_id: QuicRoutingId,
 ) {
-    let config = Arc::new(settings.endpoint(place));
+    let config = Arc::new(settings.endpoint(routing_id));
     let quic = Endpoint::new(config, Some(settings.server), socket.may_probe_mtu(), None);
     let alarm = core.alarms.alarm();
     alarm.set(core.limits.tick);
-    let mut serving = Serving {
+    let mut serving = EndpointTask {
         socket,
-        mail,
-        neighbours,
+        cross_core,
+        handover,
         blocked: None,
         out: Vec::new(),
         timers: Timers::default(),
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
         table: Table {
             driver: Driver::new(),
             quic,
-            place,
+            routing_id,
             connections: Vec::new(),
             half_open: 0,
             arrivals: VecDeque::new(),
@@ -112,38 +112,38 @@ pub(crate) async fn serve(
     poll_fn(|cx| serving.poll(cx)).await;
 }
 
-struct Serving {
+struct EndpointTask {
     socket: Socket,
-    mail: Mail,
-    neighbours: Neighbours,
-    /// What the socket did not take; nothing is sent before it.
+    cross_core: CrossCoreDatagrams,
+    handover: ProcessHandover,
+    /// Datagram that the socket did not accept; it is sent before all others.
     blocked: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     alarm: Alarm,
     drained: bool,
-    /// The turn of the first that waits to be accepted.
+    /// Handshake permit of the first queued handshake.
     step: Option<Pin<Box<dyn Future<Output = ()>>>>,
     table: Table,
 }
 
-/// Connections, and who they are to QUIC.
+/// Open connections and the QUIC state that identifies them.
 struct Table {
     core: Rc<Core>,
     driver: Rc<Driver>,
     quic: Endpoint,
-    place: Place,
-    /// By the number that QUIC gave them.
+    routing_id: QuicRoutingId,
+    /// Connections by QUIC connection handle.
     connections: Vec<Option<Rc<H3Connection>>>,
     half_open: u32,
-    /// Those whose handshake waits for its turn.
+    /// Handshakes that wait for a permit.
     arrivals: VecDeque<Incoming>,
-    /// Datagrams of no connection: Retry, resets, refusals.
+    /// Datagrams without a connection: Retry, resets, refusals.
     replies: Vec<(Transmit, Vec<u8>)>,
 }
 
-impl Serving {
+impl EndpointTask {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.table.driver.waker.borrow_mut().take();
         for _ in 0..ROUNDS_MAX {
@@ -165,28 +165,28 @@ impl Serving {
         Poll::Pending
     }
 
-    /// Takes in what has come; whether there may be more.
+    /// Receives datagrams; returns true if there may be more.
     fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
-        let Self { socket, mail, neighbours, table, .. } = self;
-        let mut more = mail.poll_receive(cx, |datagram| table.datagram(now, &datagram));
-        more |= neighbours.poll_receive(cx, |datagram| table.datagram(now, &datagram));
-        if neighbours.succeeded && table.core.is_draining() {
-            // The successor reads, and passes on what belongs here.
+        let Self { socket, cross_core, handover, table, .. } = self;
+        let mut more = cross_core.poll_receive(cx, |datagram| table.datagram(now, &datagram));
+        more |= handover.poll_receive(cx, |datagram| table.datagram(now, &datagram));
+        if handover.succeeded && table.core.is_draining() {
+            // The new process reads the socket and forwards the datagrams of this one.
             return more;
         }
         match socket.poll_receive(cx, |datagram| {
-            match Place::of(datagram.bytes) {
-                // Its client has another address than it had, or the kernel shares out otherwise than it did.
-                Some(place)
-                    if place != table.place
-                        && (mail.forward(table.place, place, &datagram) || neighbours.forward(place, &datagram)) => {}
+            match QuicRoutingId::of(datagram.bytes) {
+                // The address of the client has changed, or the kernel distributes packets differently.
+                Some(routing_id)
+                    if routing_id != table.routing_id
+                        && (cross_core.forward(table.routing_id, routing_id, &datagram) || handover.forward(routing_id, &datagram)) => {}
                 _ => table.datagram(now, &datagram),
             }
         }) {
             Poll::Ready(Ok(())) => more = true,
             Poll::Ready(Err(error)) => {
                 tracing::warn!(%error, "a datagram socket failed");
-                // It was told of that one, and is not watched before it is found empty.
+                // The error consumed one event, and the socket is watched again only once it is empty.
                 more = true;
             }
             Poll::Pending => {}
@@ -194,7 +194,7 @@ impl Serving {
         more
     }
 
-    /// Begins handshakes, in turn with those of TCP and with the requests of this core: each takes as long as dozens of them.
+    /// Accepts handshakes, sharing the handshake permits with TCP: one costs as much as dozens of requests.
     fn accept(&mut self, now: Instant, cx: &mut Context<'_>) {
         while !self.table.arrivals.is_empty() {
             let core = &self.table.core;
@@ -212,7 +212,7 @@ impl Serving {
         }
     }
 
-    /// Looks after connections whose time has come.
+    /// Handles the timeouts of connections that are due.
     fn fire(&mut self, now: Instant, cx: &mut Context<'_>) {
         while let Some((at, key)) = self.timers.first() {
             if at > now {
@@ -246,13 +246,13 @@ impl Serving {
             connection.sweep(draining, crowded, send_window);
         }
         self.alarm.set(self.table.core.limits.tick * 4);
-        // Registers for the next ring.
+        // Registers for the next alarm.
         if self.alarm.poll(cx).is_ready() {
             cx.waker().wake_by_ref();
         }
     }
 
-    /// Sends what there is, as far as the socket takes it.
+    /// Sends pending datagrams until the socket is full.
     fn send(&mut self, now: Instant, cx: &mut Context<'_>) {
         if let Some((transmit, bytes)) = self.blocked.take()
             && (self.socket.poll_writable(cx).is_pending() || !self.socket.send(&transmit, &bytes))
@@ -261,16 +261,16 @@ impl Serving {
             return;
         }
         for (transmit, bytes) in self.table.replies.drain(..) {
-            // A reply that the socket does not take is lost; its client asks again.
+            // A reply that the socket does not accept is lost; its client retries.
             self.socket.send(&transmit, &bytes);
         }
         let touched = std::mem::take(&mut *self.table.driver.touched.borrow_mut());
         for (position, key) in touched.iter().enumerate() {
             let Some(connection) = self.table.connection(*key) else { continue };
             connection.touched.set(false);
-            self.table.attend(&connection);
+            self.table.process_connection(&connection);
             let sent = self.send_of(now, &connection);
-            if sent == Sent::Blocked {
+            if sent == SendProgress::Blocked {
                 touched[position..].iter().for_each(|key| self.table.touch(*key));
                 break;
             }
@@ -278,14 +278,14 @@ impl Serving {
             if is_spent {
                 touched[position + 1..].iter().for_each(|key| self.table.touch(*key));
             }
-            if sent == Sent::Share {
+            if sent == SendProgress::Share {
                 connection.touch();
             }
             if is_spent {
                 break;
             }
         }
-        // The queue's memory is used again, unless it was refilled meanwhile.
+        // Reuses the memory of the queue, unless it was refilled meanwhile.
         let mut queue = self.table.driver.touched.borrow_mut();
         if queue.is_empty() && queue.capacity() == 0 {
             *queue = touched;
@@ -297,8 +297,8 @@ impl Serving {
         }
     }
 
-    /// Sends what one connection has.
-    fn send_of(&mut self, now: Instant, connection: &Rc<H3Connection>) -> Sent {
+    /// Sends the pending datagrams of one connection.
+    fn send_of(&mut self, now: Instant, connection: &Rc<H3Connection>) -> SendProgress {
         let segments_max = self.socket.segments_max();
         let mut state = connection.state.borrow_mut();
         let mut sends = 0;
@@ -311,13 +311,13 @@ impl Serving {
             }
             sends += 1;
             if sends == SENDS_MAX || fairlead_reactor::poll_turn().is_pending() {
-                return Sent::Share;
+                return SendProgress::Share;
             }
         }
         state.release();
         let due = state.quic.poll_timeout();
         self.timers.want(connection.key, due, &mut state.timer);
-        if self.blocked.is_none() { Sent::All } else { Sent::Blocked }
+        if self.blocked.is_none() { SendProgress::All } else { SendProgress::Blocked }
     }
 }
 
@@ -339,7 +339,7 @@ impl Table {
         }
     }
 
-    /// Nothing new is accepted, and what is open is told to go.
+    /// True during a drain or with HTTP/3 off: new connections are refused, open ones get GOAWAY.
     fn is_leaving(&self) -> bool {
         self.core.is_draining() || !self.core.offers_http3()
     }
@@ -350,7 +350,7 @@ impl Table {
         match event {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 let Some(connection) = self.connection(handle.0) else { return };
-                connection.hear(event);
+                connection.receive(event);
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.arrive(incoming),
             Some(DatagramEvent::Response(transmit)) => self.replies.push((transmit, reply)),
@@ -358,7 +358,7 @@ impl Table {
         }
     }
 
-    /// Nothing dear is done before its turn: it is turned away at once, or waits.
+    /// Queues a new handshake, or refuses it at once: expensive work waits for its permit.
     fn arrive(&mut self, incoming: Incoming) {
         let waiting = u32::try_from(self.arrivals.len()).unwrap_or(u32::MAX);
         let half_open = self.half_open.saturating_add(waiting);
@@ -371,8 +371,8 @@ impl Table {
         if half_open >= limits.half_open_max.saturating_mul(HALF_OPEN_FACTOR) {
             return self.quic.ignore(incoming);
         }
-        // Under load a client has to show first that it gets what is sent to the address it claims (RFC 9000, 8.1.2): else
-        // forged addresses would have connections of others closed.
+        // Under load a client must first validate its address (RFC 9000, 8.1.2). Otherwise forged addresses could
+        // close the connections of others.
         let is_full = self.core.is_full();
         let is_busy = is_full || half_open >= limits.half_open_max;
         if is_busy && incoming.may_retry() && !incoming.remote_address_validated() {
@@ -416,8 +416,8 @@ impl Table {
         }
     }
 
-    /// Has a connection do what its datagrams ask for, and takes its part in it.
-    fn attend(&mut self, connection: &Rc<H3Connection>) {
+    /// Processes the events of a connection, and those that concern the endpoint.
+    fn process_connection(&mut self, connection: &Rc<H3Connection>) {
         connection.process();
         let handle = ConnectionHandle(connection.key);
         let mut drained = false;

@@ -1,4 +1,5 @@
-//! What QUIC is set to: TLS 1.3 with the certificates and tickets of TCP's, bounds on streams and windows, no 0-RTT.
+//! QUIC configuration: TLS 1.3 with the certificates and tickets of TCP, limits for streams and flow control, no
+//! 0-RTT.
 
 use std::sync::Arc;
 
@@ -6,19 +7,19 @@ use aws_lc_rs::{hkdf, hmac, rand};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 
-use super::cid::{Cids, Generation, Place};
+use super::routing_id::{RoutingIdGenerator, Generation, QuicRoutingId};
 use crate::control::{ProxyError, ProxyKeys};
 use crate::limits::{Limits, STREAMS_MAX};
 
-/// Body bytes a client may send ahead, for one stream and for the whole connection.
+/// Flow control windows in bytes, for one stream and for the whole connection.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
-/// Bytes of responses that a client has not confirmed, for one connection.
+/// Maximum unacknowledged response bytes of one connection.
 pub(crate) const SEND_WINDOW_BYTES: u64 = 1024 * 1024;
-/// A client has a control stream and QPACK's two; the rest is for kinds that nobody knows.
+/// A client opens a control stream and two for QPACK; the rest allows unknown types.
 const UNI_STREAMS_MAX: u32 = 8;
 
-/// What all cores share: the same keys, so that a token or a reset made by one is good on each.
+/// Configuration and keys that all cores share, so that each accepts the tokens and resets of the others.
 #[derive(Clone)]
 pub(crate) struct QuicSettings {
     pub(crate) server: Arc<ServerConfig>,
@@ -27,7 +28,7 @@ pub(crate) struct QuicSettings {
 }
 
 impl QuicSettings {
-    /// `tls` is TCP's configuration: QUIC differs in the protocol it negotiates only.
+    /// Derives the QUIC configuration from the `tls` of TCP: only ALPN and early data differ.
     pub(crate) fn new(tls: &rustls::ServerConfig, keys: &ProxyKeys, limits: &Limits) -> Result<Self, ProxyError> {
         let mut tls = tls.clone();
         tls.alpn_protocols = vec![b"h3".to_vec()];
@@ -43,10 +44,10 @@ impl QuicSettings {
         Ok(Self { server: Arc::new(server), reset_key, generation })
     }
 
-    /// The endpoint's configuration of one core.
-    pub(crate) fn endpoint(&self, place: Place) -> EndpointConfig {
+    /// Returns the endpoint configuration of one core.
+    pub(crate) fn endpoint(&self, routing_id: QuicRoutingId) -> EndpointConfig {
         let mut config = EndpointConfig::new(Arc::clone(&self.reset_key) as Arc<dyn quinn_proto::crypto::HmacKey>);
-        config.cid_generator(move || Box::new(Cids(place)));
+        config.cid_generator(move || Box::new(RoutingIdGenerator(routing_id)));
         config
     }
 }

@@ -1,4 +1,5 @@
-//! A core's UDP socket: many datagrams a system call each way, as far as the kernel can (GSO, GRO, recvmmsg).
+//! UDP socket of a core: sends and receives many datagrams for each system call, if the kernel can (GSO, GRO,
+//! recvmmsg).
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket as StdUdpSocket};
@@ -8,21 +9,21 @@ use fairlead_reactor::Source;
 use quinn_proto::EcnCodepoint;
 use quinn_udp::{RecvMeta, UdpSocketState};
 
-/// Buffers filled by one system call.
+/// Number of buffers filled by one system call.
 const BATCH: usize = 16;
-/// One buffer takes all that the kernel may have put together.
+/// Size of a buffer: the kernel may coalesce datagrams up to this size.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Datagrams sent by one call: as many as the kernel takes apart (64 KiB at 1,452 bytes each).
+/// Maximum datagrams for one send: what the kernel can split (64 KiB at 1,452 bytes each).
 const SEGMENTS_MAX: usize = 44;
 
 /// Cost of a byte in datagrams, which QUIC seals one by one, as a multiple of that of a byte over TCP.
 const DATAGRAM_COST: usize = 4;
 
-/// One datagram, wherever it arrived.
+/// Received datagram, from a socket, a core or a process.
 #[derive(Debug)]
 pub(crate) struct Datagram<'a> {
     pub(crate) remote: SocketAddr,
-    /// The address of ours that it was sent to.
+    /// Local address that it was sent to.
     pub(crate) local: Option<IpAddr>,
     pub(crate) ecn: Option<EcnCodepoint>,
     pub(crate) bytes: &'a [u8],
@@ -43,17 +44,17 @@ impl Socket {
         Ok(Self { udp, state, buffers: vec![0; BATCH * BUFFER_BYTES].into(), metas: [RecvMeta::default(); BATCH] })
     }
 
-    /// Whether no datagram is ever taken apart by a router, so that its size may be probed.
+    /// True if routers never fragment the datagrams, so that path MTU discovery works.
     pub(crate) fn may_probe_mtu(&self) -> bool {
         !self.state.may_fragment()
     }
 
-    /// Datagrams that one `send` may hold.
+    /// Returns the maximum number of datagrams in one `send`.
     pub(crate) fn segments_max(&self) -> usize {
         self.state.max_gso_segments().clamp(1, SEGMENTS_MAX)
     }
 
-    /// Hands over what has arrived, by one system call; `false` when there is nothing more for now.
+    /// Passes on the datagrams of one system call; `false` when there is nothing more for now.
     pub(crate) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,30 +1,30 @@
-//! One request stream as an exchange sees it: DATA frames in, HEADERS and DATA out, each in a task of its own.
+//! HTTP/3 client side of an exchange: converts HEADERS and DATA frames of one request stream, in its own task.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use fairlead_h3::{
-    Code, Event, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageReader, decode, encode_field, encode_prefix,
+    ErrorCode, Event, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageReader, decode, encode_field, encode_prefix,
     encode_status, header, is_regular,
 };
 use fairlead_route::{ResponseBody, grpc_status, trailer_forwards};
 use h2::Reason;
 use quinn_proto::StreamId;
 
-use super::connection::{H3Connection, Read, Wrote};
-use super::opening::{BegunStream, append};
+use super::connection::{H3Connection, ReadResult, WriteResult};
+use super::request_head::{RequestStream, append};
 use crate::core::{Backlog, Core};
-use crate::exchange::{Begun, ClientError, Downstream, Ended, Reply, ResponseView, Upload, trailer_fields};
+use crate::exchange::{RequestDispatch, ClientError, Downstream, ExchangeOutcome, Reply, ResponseView, Upload, trailer_fields};
 
-/// Serves one request in a task of its own.
-pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, begun: BegunStream) {
+/// Spawns a task that serves one request.
+pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, dispatch: RequestStream) {
     let connection = Rc::clone(connection);
-    fairlead_reactor::spawn(serve(connection, id, begun));
+    fairlead_reactor::spawn(serve(connection, id, dispatch));
 }
 
-async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) {
-    let BegunStream { begun, is_malformed, is_head, is_grpc, reader, input, ended, body_left } = stream;
+async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: RequestStream) {
+    let RequestStream { dispatch, is_malformed, is_head, is_grpc, reader, input, ended, body_left } = stream;
     let core = Rc::clone(&connection.core);
     let mut client = H3Client {
         connection,
@@ -42,39 +42,39 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) 
         framed: false,
         end: false,
         finished: false,
-        reset: Some(Code::Internal),
+        reset: Some(ErrorCode::Internal),
         canceled: false,
     };
-    let ended = match begun {
-        Ok(Begun::Forward(exchange)) => {
+    let ended = match dispatch {
+        Ok(RequestDispatch::Forward(exchange)) => {
             let alarm = core.alarms.alarm();
             exchange.run(&mut client, &alarm).await
         }
-        Ok(Begun::Answer(reply)) => Ended::Answer(reply),
+        Ok(RequestDispatch::Answer(reply)) => ExchangeOutcome::Answer(reply),
         Err(error) => {
             count_malformed(&core);
             if is_malformed {
-                client.reset = Some(Code::Message);
+                client.reset = Some(ErrorCode::Message);
                 return;
             }
-            Ended::Answer(Reply::malformed(error))
+            ExchangeOutcome::Answer(Reply::malformed(error))
         }
     };
     match ended {
-        Ended::Answer(reply) => client.answer(&reply).await,
-        Ended::Reset(code) => client.reset = Some(reset_code(code)),
-        Ended::Complete | Ended::Broken => {}
+        ExchangeOutcome::Answer(reply) => client.answer(&reply).await,
+        ExchangeOutcome::Reset(code) => client.reset = Some(reset_code(code)),
+        ExchangeOutcome::Complete | ExchangeOutcome::Broken => {}
     }
 }
 
-/// What an app's reset of HTTP/2 is called in HTTP/3 (RFC 9113, 7).
-fn reset_code(code: u32) -> Code {
+/// Maps an HTTP/2 reset code of an app to HTTP/3 (RFC 9113, 7).
+fn reset_code(code: u32) -> ErrorCode {
     match Reason::from(code) {
-        Reason::NO_ERROR => Code::NoError,
-        Reason::REFUSED_STREAM => Code::RequestRejected,
-        Reason::CANCEL => Code::RequestCancelled,
-        Reason::ENHANCE_YOUR_CALM => Code::ExcessiveLoad,
-        _ => Code::Internal,
+        Reason::NO_ERROR => ErrorCode::NoError,
+        Reason::REFUSED_STREAM => ErrorCode::RequestRejected,
+        Reason::CANCEL => ErrorCode::RequestCancelled,
+        Reason::ENHANCE_YOUR_CALM => ErrorCode::ExcessiveLoad,
+        _ => ErrorCode::Internal,
     }
 }
 
@@ -82,37 +82,36 @@ fn count_malformed(core: &Core) {
     core.malformed_requests.set(core.malformed_requests.get() + 1);
 }
 
-/// A client's stream; leaves it in order when dropped.
+/// Request stream of a client; released when dropped.
 struct H3Client {
     connection: Rc<H3Connection>,
     id: StreamId,
     is_head: bool,
-    /// The outcome is told in trailers.
+    /// True for a gRPC call, which reports its status in trailers.
     is_grpc: bool,
     reader: MessageReader,
-    /// What was read and not used.
+    /// Unread bytes of the request.
     input: Bytes,
-    /// Nothing comes after `input`.
+    /// True if nothing follows `input`.
     request_ended: bool,
-    /// What Content-Length promises of the body's rest.
+    /// Body bytes that must still follow, from Content-Length.
     body_left: Option<u64>,
-    /// Lines of trailers that have come.
     trailers: Vec<u8>,
-    /// Frames that are gathered until the next flush.
+    /// Frames buffered until the next flush.
     pending: BytesMut,
-    /// Those that QUIC did not take yet.
+    /// Frames that QUIC has not accepted yet.
     unsent: Bytes,
-    /// Bytes of both that the connection's backlog counts.
+    /// Number of bytes in both that count in the backlog of the connection.
     held: usize,
-    /// One DATA frame's header has told the length of the whole body.
+    /// True if one DATA frame header covers the whole body.
     framed: bool,
-    /// Nothing follows what is gathered.
+    /// True if nothing follows the buffered frames.
     end: bool,
-    /// The end was sent.
+    /// True if the end of the stream was sent.
     finished: bool,
-    /// The code that an unfinished response is reset with.
-    reset: Option<Code>,
-    /// The client did not want the response.
+    /// Code with which an incomplete response is reset.
+    reset: Option<ErrorCode>,
+    /// True if the client cancelled the response.
     canceled: bool,
 }
 
@@ -120,14 +119,14 @@ impl Drop for H3Client {
     fn drop(&mut self) {
         self.connection.backlog.update(&mut self.held, 0);
         let reset = self.reset.filter(|_| !self.finished);
-        // Not an error when the response is whole: the rest of the request is just not wanted (RFC 9114, 4.1).
-        let stop = (!self.request_ended).then_some(reset.unwrap_or(Code::NoError));
+        // After a complete response, stopping the rest of the request is no error (RFC 9114, 4.1).
+        let stop = (!self.request_ended).then_some(reset.unwrap_or(ErrorCode::NoError));
         self.connection.leave_stream(self.id, reset, stop, self.canceled && reset.is_some());
     }
 }
 
 impl H3Client {
-    /// The response is whole when this returns, or nobody wants it.
+    /// Sends a reply; returns when it is complete or the client has left.
     async fn answer(&mut self, reply: &Reply) {
         self.push_answer(reply);
         let alarm = self.connection.core.alarms.alarm();
@@ -173,7 +172,7 @@ impl H3Client {
 
     /// The client has taken its request back.
     fn gone<T>(&mut self) -> Poll<Result<T, ClientError>> {
-        self.reset = Some(Code::RequestCancelled);
+        self.reset = Some(ErrorCode::RequestCancelled);
         self.canceled = true;
         Poll::Ready(Err(ClientError::Gone))
     }
@@ -188,9 +187,9 @@ impl H3Client {
                 break;
             }
             match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
-                Wrote::All => {}
-                Wrote::Some => return Poll::Pending,
-                Wrote::Gone => return self.gone(),
+                WriteResult::All => {}
+                WriteResult::Some => return Poll::Pending,
+                WriteResult::Gone => return self.gone(),
             }
         }
         if self.end && !self.finished {
@@ -277,7 +276,7 @@ impl H3Client {
         decode(block, self.connection.core.limits.head_bytes_max, &mut fields).map_err(|fault| self.fault(fault))?;
         for (name, value) in fields.iter() {
             if !is_regular(name, value) {
-                self.reset = Some(Code::Message);
+                self.reset = Some(ErrorCode::Message);
                 return Err(ClientError::BadBody);
             }
             if trailer_forwards(name) {
@@ -319,10 +318,10 @@ impl Downstream for H3Client {
                 return Poll::Ready(Ok(()));
             }
             match self.connection.read(self.id, cx.waker()) {
-                Read::Some(bytes) => append(&mut self.input, bytes),
-                Read::End => self.request_ended = true,
-                Read::Blocked => return Poll::Pending,
-                Read::Gone => {
+                ReadResult::Some(bytes) => append(&mut self.input, bytes),
+                ReadResult::End => self.request_ended = true,
+                ReadResult::Blocked => return Poll::Pending,
+                ReadResult::Gone => {
                     self.request_ended = true;
                     return self.gone();
                 }

@@ -1,28 +1,28 @@
-//! When each connection wants to be looked at. A moment that is put off is not entered again: the entry that is there comes too
-//! early, costs a look, and is followed by another. So what a client sends makes no entry for each of its datagrams.
+//! Timer queue for the QUIC timeouts of all connections. A postponed timeout keeps its earlier entry and is re-armed
+//! when that fires, so datagrams add no entries.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// The moments of a core's connections, by their keys.
+/// Timeouts of connections, by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Timers(BinaryHeap<Reverse<(Instant, usize)>>);
 
 impl Timers {
-    /// A connection wants to be looked at by `due`. `entered` is the moment of its entry that counts, and is kept so.
+    /// Arms the timer of a connection for `due`. `entered` is the time of its current entry, and is updated.
     pub(super) fn want(&mut self, key: usize, due: Option<Instant>, entered: &mut Option<Instant>) {
         let Some(due) = due.filter(|due| entered.is_none_or(|entered| *due < entered)) else { return };
         *entered = Some(due);
         self.0.push(Reverse((due, key)));
     }
 
-    /// The first moment, and whose it is.
+    /// Returns the earliest timeout and its connection.
     pub(super) fn first(&self) -> Option<(Instant, usize)> {
         self.0.peek().map(|Reverse(first)| *first)
     }
 
-    /// Takes the first one out.
+    /// Removes the earliest timeout.
     pub(super) fn drop_first(&mut self) {
         self.0.pop();
     }
@@ -45,7 +45,7 @@ mod tests {
         timers.want(7, Some(at(300)), &mut entered);
         timers.want(7, None, &mut entered);
         assert_eq!((timers.0.len(), entered, timers.first()), (2, Some(at(300)), Some((at(300), 7))));
-        // It came, and with it the moment that is wanted by then.
+        // The earlier entry fired and is re-armed with the current timeout.
         timers.drop_first();
         entered = None;
         timers.want(7, Some(at(85_000)), &mut entered);

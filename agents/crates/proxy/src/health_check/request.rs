@@ -27,9 +27,9 @@ pub(super) enum HealthCheckError {
 }
 
 /// Sends one health check; `Ok` means healthy. Ends within the timeout of the check.
-pub(super) async fn send(connector: &Connector, probe: &ActiveHealthCheck) -> Result<(), HealthCheckError> {
-    let limit = Duration::from_millis(u64::from(probe.timeout_ms));
-    timeout(limit, exchange(connector, &probe.path, limit)).await.unwrap_or(Err(HealthCheckError::TimedOut))
+pub(super) async fn send(connector: &Connector, settings: &ActiveHealthCheck) -> Result<(), HealthCheckError> {
+    let limit = Duration::from_millis(u64::from(settings.timeout_ms));
+    timeout(limit, exchange(connector, &settings.path, limit)).await.unwrap_or(Err(HealthCheckError::TimedOut))
 }
 
 async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<(), HealthCheckError> {

@@ -16,11 +16,11 @@ use tokio::sync::oneshot;
 use super::shared::SharedPolicyState;
 
 /// Maximum number of queued password checks.
-const WAITING_MAX: usize = 32;
+const QUEUED_MAX: usize = 32;
 /// Maximum number of queued checks of one client, so that a guessing client does not block others.
-const WAITING_PER_CLIENT_MAX: u32 = 4;
+const QUEUED_PER_CLIENT_MAX: u32 = 4;
 /// Maximum number of entries in each half of the password cache.
-const REMEMBERED_MAX: usize = 1024;
+const CACHED_MAX: usize = 1024;
 
 /// Users of one route.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) enum AuthOutcome<'a> {
 pub(crate) struct PasswordCheck {
     hash: PasswordHash,
     credentials: Credentials,
-    answer: CredentialDigest,
+    credential_digest: CredentialDigest,
     client: u64,
     shared: Arc<SharedPolicyState>,
 }
@@ -107,36 +107,42 @@ impl Auth {
         let (Some(value), None) = (values.next(), values.next()) else {
             return AuthOutcome::Unauthenticated(&self.challenge);
         };
-        let answer = self.credential_digest(value);
-        if cache.has(&answer) {
+        let credential_digest = self.credential_digest(value);
+        if cache.has(&credential_digest) {
             return AuthOutcome::Cached;
         }
         let Some(credentials) = Credentials::parse(value) else { return AuthOutcome::Unauthenticated(&self.challenge) };
         let hash = self.users.get(credentials.user()).unwrap_or(&self.decoy).clone();
         let shared = Arc::clone(&self.shared);
-        AuthOutcome::Unverified(PasswordCheck { hash, credentials, answer, client: client_key(client), shared })
+        AuthOutcome::Unverified(PasswordCheck {
+            hash,
+            credentials,
+            credential_digest,
+            client: client_key(client),
+            shared,
+        })
     }
 
     fn credential_digest(&self, value: &[u8]) -> CredentialDigest {
         let mut context = hmac::Context::with_key(&self.shared.credential_key);
         context.update(self.digest.as_ref());
         context.update(value);
-        let mut answer = CredentialDigest::default();
-        answer.copy_from_slice(context.sign().as_ref());
-        answer
+        let mut credential_digest = CredentialDigest::default();
+        credential_digest.copy_from_slice(context.sign().as_ref());
+        credential_digest
     }
 }
 
 impl PasswordCheck {
     /// Verifies the password and caches a success.
     pub(crate) async fn run(self, cache: &PasswordCache) -> PasswordResult {
-        let answer = self.answer;
+        let credential_digest = self.credential_digest;
         let verifier = Arc::clone(&self.shared);
         match verifier.verifier().ask(self) {
             None => PasswordResult::Busy,
             Some(reply) => match reply.await {
                 Ok(true) => {
-                    cache.remember(answer);
+                    cache.remember(credential_digest);
                     PasswordResult::Right
                 }
                 Ok(false) => PasswordResult::Wrong,
@@ -155,26 +161,26 @@ pub(crate) struct PasswordCache {
 }
 
 impl PasswordCache {
-    fn has(&self, answer: &CredentialDigest) -> bool {
+    fn has(&self, credential_digest: &CredentialDigest) -> bool {
         let halves = self.halves.borrow();
-        if halves[0].contains(answer) {
+        if halves[0].contains(credential_digest) {
             return true;
         }
-        let older = halves[1].contains(answer);
+        let older = halves[1].contains(credential_digest);
         drop(halves);
         if older {
-            self.remember(*answer);
+            self.remember(*credential_digest);
         }
         older
     }
 
-    fn remember(&self, answer: CredentialDigest) {
+    fn remember(&self, credential_digest: CredentialDigest) {
         let halves = &mut *self.halves.borrow_mut();
-        if halves[0].len() >= REMEMBERED_MAX {
+        if halves[0].len() >= CACHED_MAX {
             halves.swap(0, 1);
             halves[0].clear();
         }
-        halves[0].insert(answer);
+        halves[0].insert(credential_digest);
     }
 }
 
@@ -193,7 +199,7 @@ struct Job {
 
 impl Verifier {
     pub(super) fn start() -> Self {
-        let (jobs, received) = sync_channel(WAITING_MAX);
+        let (jobs, received) = sync_channel(QUEUED_MAX);
         let waiting: Arc<Mutex<HashMap<u64, u32>>> = Arc::default();
         let shared = Arc::clone(&waiting);
         let started =
@@ -213,17 +219,17 @@ impl Verifier {
         let client = check.client;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let own = waiting.entry(client).or_default();
-        if *own >= WAITING_PER_CLIENT_MAX {
+        if *own >= QUEUED_PER_CLIENT_MAX {
             return None;
         }
-        let (reply, answer) = oneshot::channel();
+        let (reply, result) = oneshot::channel();
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job { check, reply }).is_ok());
         if sent {
             *own += 1;
         } else if *own == 0 {
             waiting.remove(&client);
         }
-        sent.then_some(answer)
+        sent.then_some(result)
     }
 }
 
@@ -289,17 +295,17 @@ mod tests {
     #[test]
     fn recently_used_entries_stay_in_the_bounded_cache() {
         let cache = PasswordCache::default();
-        let answer = |n: usize| {
-            let mut answer = CredentialDigest::default();
-            answer[..8].copy_from_slice(&n.to_le_bytes());
-            answer
+        let credential_digest = |n: usize| {
+            let mut credential_digest = CredentialDigest::default();
+            credential_digest[..8].copy_from_slice(&n.to_le_bytes());
+            credential_digest
         };
-        for n in 0..10 * REMEMBERED_MAX {
-            cache.remember(answer(n));
-            assert!(n == 0 || cache.has(&answer(0)));
+        for n in 0..10 * CACHED_MAX {
+            cache.remember(credential_digest(n));
+            assert!(n == 0 || cache.has(&credential_digest(0)));
         }
-        assert!(cache.halves.borrow().iter().all(|half| half.len() <= REMEMBERED_MAX));
-        assert!(!cache.has(&answer(1)));
+        assert!(cache.halves.borrow().iter().all(|half| half.len() <= CACHED_MAX));
+        assert!(!cache.has(&credential_digest(1)));
     }
 
     #[test]
@@ -308,7 +314,7 @@ mod tests {
         let ann = auth(&shared, "ann");
         let cache = PasswordCache::default();
         // Creates a verifier that cannot start its thread.
-        let (jobs, _received) = sync_channel(WAITING_MAX);
+        let (jobs, _received) = sync_channel(QUEUED_MAX);
         let stopped = Verifier { jobs: Some(jobs), waiting: Arc::default() };
         let ask = |client: &str| {
             let headers = [(&b"authorization"[..], &b"Basic YW5uOng="[..])].into_iter();
@@ -318,10 +324,10 @@ mod tests {
             }
         };
         let kept: Vec<_> = (0..10).filter_map(|_| ask("192.0.2.1")).collect();
-        assert_eq!(kept.len(), WAITING_PER_CLIENT_MAX as usize);
+        assert_eq!(kept.len(), QUEUED_PER_CLIENT_MAX as usize);
         assert!(ask("192.0.2.2").is_some());
         let many = (0..100u32).filter_map(|n| ask(&std::net::Ipv4Addr::from(n).to_string())).count();
-        assert_eq!(many + kept.len() + 1, WAITING_MAX);
+        assert_eq!(many + kept.len() + 1, QUEUED_MAX);
         assert!(stopped.waiting.lock().unwrap().values().all(|count| *count > 0));
     }
 }

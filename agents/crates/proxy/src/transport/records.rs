@@ -1,4 +1,4 @@
-//! TLS records by rustls' unbuffered interface: ciphertext in, plaintext out, and the other way round. Never touches a socket.
+//! TLS record layer on the unbuffered API of rustls: decrypts and encrypts. Never touches a socket.
 
 use std::io;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use rustls::unbuffered::{
 
 use crate::core::Buffers;
 
-/// Plaintext that one `seal` takes: four full records of 16 KiB (RFC 8446, 5.1).
+/// Maximum plaintext for one `seal`: four full records of 16 KiB (RFC 8446, 5.1).
 pub(crate) const SEAL_BYTES_MAX: usize = 4 * 16 * 1024;
 
-/// One connection's TLS state and the part of a record that has arrived.
+/// TLS state of one connection, with a partial record.
 pub(crate) struct Records {
     session: UnbufferedServerConnection,
-    /// Bytes at the front of the stream that make no whole record yet.
+    /// Start of an incomplete record.
     partial: Vec<u8>,
-    /// We said that nothing more comes.
+    /// True if close_notify was sent.
     closed: bool,
-    /// The peer said so: what else arrives is not its.
+    /// True if the peer sent close_notify: later bytes are ignored.
     peer_closed: bool,
 }
 
@@ -41,24 +41,24 @@ impl Records {
         self.session.is_handshaking()
     }
 
-    /// Whether the client chose HTTP/2; known once the handshake is done.
+    /// True if the client negotiated HTTP/2; known after the handshake.
     pub(crate) fn is_http2(&self) -> bool {
         self.session.alpn_protocol() == Some(b"h2")
     }
 
-    /// Whether the peer has said that it sends nothing more.
+    /// True if the peer sent close_notify.
     pub(crate) fn is_peer_closed(&self) -> bool {
         self.peer_closed
     }
 
-    /// Puts the partial record in front of what is about to be read; tells its length.
+    /// Copies the partial record to the start of the read buffer; returns its length.
     pub(crate) fn unload(&self, buffer: &mut [u8]) -> usize {
         let length = self.partial.len();
         buffer[..length].copy_from_slice(&self.partial);
         length
     }
 
-    /// Opens all whole records of `incoming`. Answers of the protocol itself go to `outgoing`.
+    /// Decrypts all complete records of `incoming`. Protocol replies go to `outgoing`.
     pub(crate) fn open(
         &mut self,
         incoming: &mut [u8],
@@ -78,7 +78,7 @@ impl Records {
         Ok(())
     }
 
-    /// Seals plaintext of at most `SEAL_BYTES_MAX` into `sealed`, behind a key update that is due; returns the length.
+    /// Encrypts at most `SEAL_BYTES_MAX` of plaintext into `sealed`, after a pending key update; returns the length.
     pub(crate) fn seal(&mut self, plaintext: &[u8], sealed: &mut [u8], outgoing: &mut Vec<u8>) -> io::Result<usize> {
         if self.closed {
             return Err(io::ErrorKind::NotConnected.into());
@@ -86,7 +86,7 @@ impl Records {
         seal_records(&mut self.session, &mut self.partial, plaintext, sealed, outgoing)
     }
 
-    /// Appends close_notify, once.
+    /// Appends close_notify to `outgoing`; further calls do nothing.
     pub(crate) fn close(&mut self, outgoing: &mut Vec<u8>) {
         if std::mem::replace(&mut self.closed, true) {
             return;
@@ -102,7 +102,7 @@ impl Records {
     }
 }
 
-/// Opens all whole records; returns how many bytes are done with, and whether the peer closed.
+/// Decrypts all complete records of `incoming`. Protocol replies go to `outgoing`.
 fn open_records(
     session: &mut UnbufferedServerConnection,
     incoming: &mut [u8],

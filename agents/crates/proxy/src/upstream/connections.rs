@@ -1,5 +1,5 @@
-//! One core's connections to one instance: those that wait for their next exchange, and the way to new ones.
-//! Never reuses a connection that has anything to say between two responses.
+//! Connection pool of one core to one instance. Invariant: a connection with unsolicited bytes between two responses
+//! is never reused.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,10 +13,9 @@ use tokio::io::AsyncWrite;
 use super::http2::{Http2Connections, Http2Lease};
 use super::{Connector, UpstreamSocket};
 use crate::core::{Buffers, Outbox};
-use crate::h1::Reading;
+use crate::h1::ResponseReader;
 use crate::limits::Limits;
 
-/// The connections of one instance.
 #[derive(Debug)]
 pub(crate) struct Connections {
     connector: Arc<Connector>,
@@ -35,7 +34,7 @@ impl Connections {
         Self { connector, idle: RefCell::default(), http2: Http2Connections::default() }
     }
 
-    /// Whether `connector` leads where these do.
+    /// True if `connector` reaches the same instance in the same way.
     pub(crate) fn lead_as(&self, connector: &Connector) -> bool {
         *self.connector == *connector
     }
@@ -44,7 +43,7 @@ impl Connections {
         self.connector.is_secure()
     }
 
-    /// A connection for one exchange. With `fresh` never one that may be as dead as the last.
+    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
     pub(crate) async fn link(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<Link> {
         if self.connector.protocol() == UpstreamProtocol::Http2 {
             return Ok(Link::Http2(Box::pin(self.http2.lease(&self.connector, limits)).await?));
@@ -56,7 +55,7 @@ impl Connections {
         Ok(Link::Http1(UpstreamConnection::new(socket, false)))
     }
 
-    /// The connection that was used last: the warmest, and the others get to expire.
+    /// Takes the most recently used idle connection: it is the warmest, and the others can expire.
     fn reuse(&self, now_ms: u64) -> Option<UpstreamConnection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop() {
@@ -67,12 +66,12 @@ impl Connections {
         None
     }
 
-    /// Keeps a connection whose response has ended cleanly.
+    /// Returns a clean connection to the idle pool.
     pub(crate) fn keep(&self, connection: UpstreamConnection, until_ms: u64) {
         self.idle.borrow_mut().push(IdleConnection { socket: connection.socket, until_ms });
     }
 
-    /// Closes what is idle.
+    /// Closes all idle connections.
     pub(crate) fn close_idle(&self) {
         self.idle.borrow_mut().clear();
         self.http2.leave();
@@ -86,17 +85,17 @@ impl Connections {
     }
 }
 
-/// What one exchange has of an instance's connections.
+/// Connection of one exchange to an instance.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// A whole connection.
+    /// HTTP/1.1 connection, exclusive to the exchange.
     Http1(UpstreamConnection),
-    /// A place on one.
+    /// Stream of a shared HTTP/2 connection.
     Http2(Http2Lease),
 }
 
 impl Link {
-    /// It served an exchange before, so the app may just be closing it.
+    /// True if the connection served an exchange before, so that the app may be closing it.
     pub(crate) fn is_reused(&self) -> bool {
         match self {
             Self::Http1(connection) => connection.reused,
@@ -105,41 +104,41 @@ impl Link {
     }
 }
 
-/// A connection of HTTP/1.1 to an instance during one exchange.
+/// HTTP/1.1 connection to an instance during one exchange.
 #[derive(Debug)]
 pub(crate) struct UpstreamConnection {
     socket: UpstreamSocket,
     pub(crate) outbox: Outbox,
-    pub(crate) reading: Reading,
-    /// It served an exchange before, so the app may just be closing it.
+    pub(crate) reading: ResponseReader,
+    /// True if the connection served an exchange before, so that the app may be closing it.
     pub(crate) reused: bool,
-    /// TLS has taken bytes that its socket has not.
+    /// True while TLS holds bytes that the socket has not taken.
     sending: bool,
 }
 
 impl UpstreamConnection {
     fn new(socket: UpstreamSocket, reused: bool) -> Self {
-        Self { socket, outbox: Outbox::default(), reading: Reading::default(), reused, sending: false }
+        Self { socket, outbox: Outbox::default(), reading: ResponseReader::default(), reused, sending: false }
     }
 
-    /// Whether `poll_send` has anything to do.
+    /// True if `poll_send` has something to send.
     pub(crate) fn owes(&self) -> bool {
         self.sending || !self.outbox.is_empty()
     }
 
-    /// Ready when the app has taken everything.
+    /// Ready when the socket has taken everything.
     pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, buffers: &Buffers) -> Poll<io::Result<()>> {
         let sent = self.outbox.poll_flush(&mut self.socket, cx, buffers);
         self.sending = sent.is_pending();
         sent
     }
 
-    /// Reads once into `buffer`; zero is the end.
+    /// Reads once into `buffer`; zero means end of stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         self.socket.poll_read_slice(cx, buffer)
     }
 
-    /// Closes our sending side; the app's half goes on.
+    /// Closes the sending side; the half of the app stays open.
     pub(crate) fn poll_close_half(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.socket).poll_shutdown(cx)
     }

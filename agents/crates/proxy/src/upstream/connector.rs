@@ -1,5 +1,5 @@
-//! How an instance is reached: its address, its protocol, and TLS if it wants that. Made once a snapshot and shared by all cores;
-//! knows no core, so that whoever asks an instance anything can connect through it.
+//! Connector of an instance: address, protocol and TLS. Created once for each snapshot and shared by all cores;
+//! independent of any core.
 
 use std::cell::OnceCell;
 use std::io;
@@ -20,12 +20,12 @@ use tokio_rustls::TlsConnector;
 use super::UpstreamSocket;
 use super::socket_pool::{self, SocketPool};
 
-/// An app whose machine has gone says nothing: the kernel asks after so long, and again, and then gives up.
+/// TCP keepalive: detects that the machine of an app is gone.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Why an app can't be connected to as it says.
+/// Error in the connection settings of an app.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectorError {
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub(crate) enum ConnectorError {
     NoServerName,
 }
 
-/// TLS of one app, the same for its instances but for the name when it is their address.
+/// TLS configuration of one app. Its instances share it, except for a server name that is their address.
 #[derive(Debug, Clone)]
 pub(crate) struct AppTls {
     settings: UpstreamTls,
@@ -44,7 +44,7 @@ pub(crate) struct AppTls {
 }
 
 impl AppTls {
-    /// What `traffic` says about TLS; `None` when it is not wanted.
+    /// Reads the TLS settings of `traffic`; returns `None` if TLS is off.
     pub(crate) fn read(traffic: &AppTraffic) -> Result<Option<Self>, ConnectorError> {
         let Some(settings) = &traffic.tls else { return Ok(None) };
         let config = client_config(&settings.ca_pem, alpn(traffic.protocol))?;
@@ -65,18 +65,18 @@ struct Tls {
     name: ServerName<'static>,
 }
 
-/// The way to one instance.
+/// Connector of one instance.
 #[derive(Debug)]
 pub(crate) struct Connector {
     address: UpstreamAddress,
     protocol: UpstreamProtocol,
     tls: Option<Tls>,
-    /// Sockets of the instance's namespace that are not connected yet.
+    /// Unconnected sockets in the network namespace of the instance.
     sockets: SocketPool,
 }
 
 impl PartialEq for Connector {
-    /// Whether both lead to the same, the same way: then connections of one serve the other.
+    /// Compares address, protocol and TLS settings: equal connectors can share connections.
     fn eq(&self, other: &Self) -> bool {
         let settings = |connector: &Self| connector.tls.as_ref().map(|tls| tls.app.settings.clone());
         self.address == other.address && self.protocol == other.protocol && settings(self) == settings(other)
@@ -101,12 +101,12 @@ impl Connector {
         self.tls.is_some()
     }
 
-    /// Closes sockets that no connection has needed.
+    /// Closes pooled sockets that no connection has needed.
     pub(crate) fn sweep(&self) {
         self.sockets.sweep();
     }
 
-    /// Connects, and shakes hands if it is TLS. Never takes longer than `limit`.
+    /// Connects, with the TLS handshake if TLS is on. Never takes longer than `limit`.
     pub(crate) async fn connect(&self, limit: Duration) -> io::Result<UpstreamSocket> {
         // Once a connection; its state is large, and must not widen the task of every exchange.
         match timeout(limit, Box::pin(self.connected())).await {

@@ -1,5 +1,5 @@
-//! One core's HTTP/2 connections to one instance: few, each carrying many exchanges. One is dialled at a time, a connection
-//! that says goodbye gets nothing new, and the last exchange of one that is no longer wanted closes it.
+//! HTTP/2 connection pool of one core to one instance: few connections, each with many streams. Invariants: one dial
+//! at a time, no new streams after GOAWAY; the last stream of a removed connection closes it.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -16,38 +16,36 @@ use tokio::sync::Mutex;
 use super::{Connector, UpstreamSocket};
 use crate::limits::Limits;
 
-/// Streams of one connection before another is made; fewer when the app allows fewer.
+/// Streams on one connection before another is opened; fewer if the app allows fewer.
 const STREAMS_PER_CONNECTION: u32 = 64;
-/// Connections to one instance from one core; beyond, streams wait for the app to allow more.
+/// Maximum connections to one instance from one core; beyond it, streams wait until the app allows more.
 const CONNECTIONS_MAX: usize = 8;
-/// Body bytes an app may send ahead on one stream. The connection's window has room for as many streams as one carries, so
-/// that clients which read slowly never hold up the others.
+/// Flow control window of one stream in bytes. The connection window fits all of its streams, so that slow clients
+/// never block others.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = STREAM_WINDOW_BYTES * STREAMS_PER_CONNECTION;
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// The connections of one instance.
 #[derive(Debug, Default)]
 pub(crate) struct Http2Connections {
     open: RefCell<Vec<Rc<Http2Connection>>>,
     dialing: Mutex<()>,
-    /// Dials that failed; whoever waited for one failed with it.
+    /// Number of failed dials; everything that waited for a failed dial fails too.
     failures: Cell<u64>,
 }
 
-/// One connection.
 #[derive(Debug)]
 struct Http2Connection {
     send: SendRequest<Bytes>,
     closed: Rc<Cell<bool>>,
     streams: Cell<u32>,
     served: Cell<bool>,
-    /// Since when it carries nothing, as far as was looked; zero while it does.
+    /// Time since which it has no streams, as of the last sweep; zero while it has some.
     idle_since_ms: Cell<u64>,
 }
 
 impl Http2Connection {
-    /// Takes new streams: neither ended nor about to.
+    /// True if it accepts new streams: it is neither closed nor closing.
     fn is_open(&self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         !self.closed.get() && !matches!(self.send.clone().poll_ready(&mut cx), std::task::Poll::Ready(Err(_)))
@@ -60,7 +58,7 @@ impl Http2Connection {
 }
 
 impl Http2Connections {
-    /// A place on a connection.
+    /// Leases a stream slot on an open or a new connection.
     pub(crate) async fn lease(&self, connector: &Connector, limits: &Limits) -> io::Result<Http2Lease> {
         if let Some(lease) = self.join() {
             return Ok(lease);
@@ -89,7 +87,7 @@ impl Http2Connections {
         }
     }
 
-    /// A place on a connection that is there; `None` when another should be made.
+    /// Leases a slot on an open connection; returns `None` if a new one should be dialled.
     fn join(&self) -> Option<Http2Lease> {
         let mut open = self.open.borrow_mut();
         open.retain(|connection| connection.is_open());
@@ -101,12 +99,12 @@ impl Http2Connections {
         found.map(|connection| Http2Lease::enter(Rc::clone(connection)))
     }
 
-    /// Lets all go: each closes with its last exchange.
+    /// Removes all connections: each closes with its last stream.
     pub(crate) fn leave(&self) {
         self.open.borrow_mut().clear();
     }
 
-    /// Lets those go that ended, or carried nothing for `idle`.
+    /// Removes connections that ended or had no streams for `idle`.
     pub(crate) fn sweep(&self, now_ms: u64, idle: Duration) {
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         self.open.borrow_mut().retain(|connection| {
@@ -121,7 +119,7 @@ impl Http2Connections {
     }
 }
 
-/// Connects and asks whether HTTP/2 is really spoken: the answer comes after the app's settings, which are then known.
+/// Connects and sends a PING, which verifies HTTP/2: its answer follows the SETTINGS of the app.
 async fn dial(connector: &Connector, limits: &Limits) -> io::Result<Rc<Http2Connection>> {
     let socket = connector.connect(limits.connect_timeout).await?;
     let (send, mut connection) = Builder::new()
@@ -136,7 +134,7 @@ async fn dial(connector: &Connector, limits: &Limits) -> io::Result<Rc<Http2Conn
     let pings = connection.ping_pong();
     let closed = Rc::new(Cell::new(false));
     let has_closed = Rc::clone(&closed);
-    // Ends with the connection, which ends with its last handle: a lease or a place in the list.
+    // Ends with the connection, which lives until its last handle is dropped: a lease or the list entry.
     spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to an app failed");
@@ -163,11 +161,11 @@ fn io_error(error: h2::Error) -> io::Error {
     }
 }
 
-/// A place on a connection, counted for as long as it lives.
+/// Stream slot on a connection, counted until dropped.
 #[derive(Debug)]
 pub(crate) struct Http2Lease {
     connection: Rc<Http2Connection>,
-    /// The connection served an exchange before, so the app may just be closing it.
+    /// True if the connection served an exchange before, so that the app may be closing it.
     pub(crate) reused: bool,
 }
 
@@ -179,7 +177,7 @@ impl Http2Lease {
         Self { connection, reused }
     }
 
-    /// For one request.
+    /// Returns a handle to send one request.
     pub(crate) fn send(&self) -> SendRequest<Bytes> {
         self.connection.send.clone()
     }

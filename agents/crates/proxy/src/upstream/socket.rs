@@ -1,4 +1,4 @@
-//! A connection to an app as a stream of bytes: a socket, or TLS over one. Two kinds cost one comparison.
+//! Byte stream of a connection to an app: a plain socket or TLS over one.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,6 @@ use fairlead_reactor::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
-/// One connection to an app.
 #[derive(Debug)]
 pub(crate) enum UpstreamSocket {
     /// TCP or a Unix socket.
@@ -17,12 +16,12 @@ pub(crate) enum UpstreamSocket {
 }
 
 impl UpstreamSocket {
-    /// Between two responses a connection must have nothing to say: an end, an error or a byte make it unusable.
-    /// Asks the kernel only when the loop has seen something happen.
+    /// True if an idle connection is reusable: no end, error or byte arrived. Makes a system call only after the event
+    /// loop reported an event.
     pub(crate) fn is_silent(&mut self) -> bool {
         let read = match self {
             Self::Plain(socket) => socket.try_read(&mut [0; 1]),
-            // What it says may be for TLS alone.
+            // The bytes may belong to TLS alone.
             Self::Tls(stream) => {
                 let mut byte = [0; 1];
                 let mut cx = Context::from_waker(Waker::noop());
@@ -32,7 +31,7 @@ impl UpstreamSocket {
         matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Reads once into `buffer`; zero is the end.
+    /// Reads once into `buffer`; zero means end of stream.
     pub(crate) fn poll_read_slice(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match self {
             Self::Plain(socket) => socket.poll_read_slice(cx, buffer),

@@ -78,7 +78,7 @@ pub fn options(folder: &Path, patience: Duration) -> SupervisorOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
-        retirement: DrainOptions { patience, spread: patience / 3 },
+        upgrade_drain: DrainOptions { patience, spread: patience / 3 },
     }
 }
 

@@ -228,15 +228,19 @@ impl LoadBalancer {
             let instance = &members.get(index)?.instance;
             instance.has_permit().then(|| instance.in_flight())
         };
-        let is_not = |index: usize| request.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
-        if let Some(home) = self.home(&request.affinity).filter(|home| !is_not(*home)) {
-            return load(home).map_or(Choice::Wait, |_| Choice::Instance(Rc::clone(&members[home].instance)));
+        let is_not =
+            |index: usize| request.avoid.as_ref().is_some_and(|avoid| Rc::ptr_eq(avoid, &members[index].instance));
+        if let Some(sticky_member) =
+            self.sticky_member(&request.affinity).filter(|sticky_member| !is_not(*sticky_member))
+        {
+            return load(sticky_member)
+                .map_or(Choice::Wait, |_| Choice::Instance(Rc::clone(&members[sticky_member].instance)));
         }
         if self.balancer.is_empty() {
             return Choice::NoInstance;
         }
         let mut picked = None;
-        if request.not.is_some() {
+        if request.avoid.is_some() {
             picked = self.balancer.pick(random, |index| if is_not(index) { None } else { load(index) });
         }
         let picked = picked.or_else(|| self.balancer.pick(random, load));
@@ -245,12 +249,12 @@ impl LoadBalancer {
 
     /// Returns the index of the member that a request is tied to, if it is available. A member with weight zero keeps
     /// its sticky sessions.
-    fn home(&self, affinity: &Affinity) -> Option<usize> {
+    fn sticky_member(&self, affinity: &Affinity) -> Option<usize> {
         match affinity {
             Affinity::Any => None,
             Affinity::Instance(instance) => {
-                let home = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
-                (instance.state.is_available() || self.balancer.contains(home)).then_some(home)
+                let sticky_member = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
+                (instance.state.is_available() || self.balancer.contains(sticky_member)).then_some(sticky_member)
             }
             // Uses full weights: a slow start must not move clients to and fro.
             Affinity::Client(client) => {
@@ -273,8 +277,11 @@ impl LoadBalancer {
             Some(Sticky::Client) => Affinity::Client(client()),
             Some(Sticky::Cookie(name)) => {
                 let value = cookies.find_map(|field| cookie(field, name.as_bytes()));
-                let home = value.and_then(|value| self.tokens.iter().position(|token| token.as_bytes() == value));
-                home.map_or(Affinity::Any, |home| Affinity::Instance(Rc::clone(&self.members[home].instance)))
+                let sticky_member =
+                    value.and_then(|value| self.tokens.iter().position(|token| token.as_bytes() == value));
+                sticky_member.map_or(Affinity::Any, |sticky_member| {
+                    Affinity::Instance(Rc::clone(&self.members[sticky_member].instance))
+                })
             }
         }
     }

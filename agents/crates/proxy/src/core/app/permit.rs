@@ -39,7 +39,7 @@ pub(crate) struct InFlightRequest {
     app: Rc<App>,
     instance: Rc<Instance>,
     trial: bool,
-    judged: bool,
+    reported: bool,
     client: u64,
     /// Share of the connection quota; `None` if requests share the connections of the instance.
     connection: Option<AppShare>,
@@ -54,7 +54,7 @@ impl InFlightRequest {
         connection: Option<AppShare>,
     ) -> Self {
         instance.begin();
-        Self { app: Rc::clone(app), instance, trial, judged: false, client, connection }
+        Self { app: Rc::clone(app), instance, trial, reported: false, client, connection }
     }
 
     pub(crate) fn instance(&self) -> &Rc<Instance> {
@@ -73,10 +73,10 @@ impl InFlightRequest {
 
     /// Records a success: a complete response, or one that will stream for hours.
     pub(crate) fn succeeded(&mut self) {
-        if self.judged {
+        if self.reported {
             return;
         }
-        self.judged = true;
+        self.reported = true;
         let now_ms = self.app.clock.now_ms();
         if self.instance.state.succeeded(self.trial, now_ms) {
             tracing::info!(app = %self.app.key, instance = %self.instance.id, "an instance is back");
@@ -87,10 +87,10 @@ impl InFlightRequest {
     /// Records a failure: no connection, no response, a broken one or a gateway error. A broken end of a response that
     /// already counted as a success is ignored, because a restarting app cuts all its streams at once.
     pub(crate) fn failed(&mut self) {
-        if self.judged {
+        if self.reported {
             return;
         }
-        self.judged = true;
+        self.reported = true;
         let now_ms = self.app.clock.now_ms();
         let ejected = self.app.load_balancer.borrow_mut().failed(&self.instance, self.trial, now_ms);
         if ejected {
@@ -114,7 +114,7 @@ impl InFlightRequest {
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.instance.end();
-        if self.trial && !self.judged && self.instance.state.abandoned(true) {
+        if self.trial && !self.reported && self.instance.state.abandoned(true) {
             self.changed();
         }
         // Requests of a client at its share, or of an app at its part of the quota, wait for exactly this.

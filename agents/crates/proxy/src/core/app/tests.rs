@@ -372,17 +372,17 @@ fn retries_end_with_the_budget() {
 #[test]
 fn a_retry_uses_another_instance_if_there_is_one() {
     let stage = stage(2, |traffic| traffic.connections_per_instance = 10);
-    let not = Some(Rc::clone(&stage.instances[0]));
+    let avoid = Some(Rc::clone(&stage.instances[0]));
     for _ in 0..10 {
         let AcquireResult::Granted(serving, _permit) =
-            stage.ask(InstanceRequest { not: not.clone(), ..InstanceRequest::default() })
+            stage.ask(InstanceRequest { avoid: avoid.clone(), ..InstanceRequest::default() })
         else {
             panic!()
         };
         assert!(Rc::ptr_eq(serving.instance(), &stage.instances[1]));
     }
     stage.set(&stage.instances[..1], |_| ());
-    let AcquireResult::Granted(serving, _permit) = stage.ask(InstanceRequest { not, ..InstanceRequest::default() })
+    let AcquireResult::Granted(serving, _permit) = stage.ask(InstanceRequest { avoid, ..InstanceRequest::default() })
     else {
         panic!()
     };

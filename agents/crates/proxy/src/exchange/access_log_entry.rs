@@ -1,4 +1,4 @@
-//! What the access log is told of an exchange, taken from the head as it was sent on and from what was counted.
+//! Access log entry of an exchange, built from the forwarded head and the exchange metrics.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -11,29 +11,29 @@ use crate::access_log::Record;
 use crate::core::Core;
 use crate::upstream::Instance;
 
-/// What web servers since nginx write of a client that left before its answer.
+/// Status that nginx logs for a client that closed the connection before the response.
 const CLIENT_LEFT: u16 = 499;
 
-/// What an exchange keeps for its line.
+/// Fields of an access log entry that the head does not contain.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct AccessLogEntry {
     pub(super) client: IpAddr,
     pub(super) version: Version,
     pub(super) secure: bool,
-    /// Where it was last.
+    /// Instance of the last attempt.
     pub(super) instance: Option<Rc<Instance>>,
 }
 
 impl Exchange {
-    /// Writes the exchange's line if it is to have one. The head must still be there.
+    /// Writes the access log entry if sampling selects it. The head must not be cleared yet.
     pub(super) fn log(&self) {
-        let status = self.tally.logged_status().unwrap_or(CLIENT_LEFT);
+        let status = self.metrics.logged_status().unwrap_or(CLIENT_LEFT);
         if !self.core.access_log.wants(status, self.core.ids.random()) {
             return;
         }
         let line_end = memchr::memmem::find(&self.head, b" HTTP/1.1\r\n").unwrap_or(self.head.len());
         let target = self.head.get(self.method.end + 1..line_end).unwrap_or_default();
-        // As the client asked, with what the route took away.
+        // Restores the path prefix that the route removed.
         let prefix = field(&self.head, b"\r\nx-forwarded-prefix: ");
         let whole;
         let target = if prefix.is_empty() {
@@ -44,13 +44,13 @@ impl Exchange {
         };
         self.core.access_log.write(&Record {
             unix_ms: clock::unix_ms(),
-            duration_us: self.tally.elapsed_us(),
-            bytes_received: self.tally.bytes_received,
-            bytes_sent: self.tally.bytes_sent,
+            duration_us: self.metrics.elapsed_us(),
+            bytes_received: self.metrics.bytes_received,
+            bytes_sent: self.metrics.bytes_sent,
             status,
-            client: self.journal.client,
-            version: version(self.journal.version),
-            secure: self.journal.secure,
+            client: self.log_entry.client,
+            version: version(self.log_entry.version),
+            secure: self.log_entry.secure,
             method: &self.head[self.method.clone()],
             host: field(&self.head, b"\r\nhost: "),
             target,
@@ -58,13 +58,13 @@ impl Exchange {
             referer: field(&self.head, b"\r\nreferer: "),
             request_id: self.id().as_bytes(),
             app: self.app.key.as_bytes(),
-            instance: self.journal.instance.as_ref().map_or(b"", |instance| instance.id.as_bytes()),
+            instance: self.log_entry.instance.as_ref().map_or(b"", |instance| instance.id.as_bytes()),
         });
     }
 }
 
-/// Writes the line of a request that the proxy answered by itself.
-pub(super) fn log_answer(core: &Core, client: &Client, line: &RequestLine<'_>, host: &[u8], reply: &Reply) {
+/// Writes the access log entry of a request that the proxy answered by itself.
+pub(super) fn log_reply(core: &Core, client: &Client, line: &RequestLine<'_>, host: &[u8], reply: &Reply) {
     if !core.access_log.wants(reply.status, core.ids.random()) {
         return;
     }
@@ -97,7 +97,8 @@ fn version(version: Version) -> &'static [u8] {
     }
 }
 
-/// The value of the first field with this name in any case; `name` is in lower case, with its line end before and its colon.
+/// Returns the value of the first field with this name, in any case. `name` is lower case, with the preceding CRLF and
+/// the colon.
 fn field<'a>(head: &'a [u8], name: &[u8]) -> &'a [u8] {
     let found = memchr::memchr_iter(b'\r', head)
         .find(|at| head.get(*at..at + name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));

@@ -1,60 +1,60 @@
-//! A request stream until its head is whole, and the head as an exchange takes it.
+//! Request stream until its head is complete, and the conversion of that head into an exchange.
 
 use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
-use fairlead_h3::{Code, Event, Fault, Fields, MessageReader, decode, request};
+use fairlead_h3::{ErrorCode, Event, Fault, Fields, MessageReader, decode, request};
 use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version, is_grpc};
 
 use super::endpoint::Driver;
 use crate::core::Core;
-use crate::exchange::{self, Begun, Framing, Origin};
+use crate::exchange::{self, RequestDispatch, Framing, Origin};
 use crate::limits::HEADERS_MAX;
 
-/// What has come of a stream.
+/// Reads a request stream until its head is complete.
 pub(crate) struct Opening {
     pub(crate) since_ms: u64,
     reader: MessageReader,
     head_bytes_max: usize,
     input: Bytes,
     block: Option<Bytes>,
-    /// Known once it was asked with the block there.
+    /// Cached result of `awaits_end`; set once the block is complete.
     awaits_end: Option<bool>,
     fault: Option<Fault>,
 }
 
-/// What a stream turned out to be.
-pub(crate) enum Opened {
+/// Result of reading the head of a request stream.
+pub(crate) enum RequestHeadResult {
     Head(Head),
-    /// The client broke the protocol: its connection ends.
-    Fault(Code),
-    /// It broke its own request.
-    Reset(Code),
+    /// Connection error: the client violated the protocol.
+    Fault(ErrorCode),
+    /// Stream error: the client violated the rules of its request only.
+    Reset(ErrorCode),
 }
 
-/// A head, and what came with it.
+/// Complete head, and the bytes that arrived after it.
 pub(crate) struct Head {
-    /// `None` when it is larger than is taken.
+    /// `None` if it exceeds the size limit.
     block: Option<Bytes>,
     size_max: usize,
     reader: MessageReader,
     input: Bytes,
-    /// The stream has ended: nothing comes after `input`.
+    /// True if the stream has ended: nothing follows `input`.
     ended: bool,
 }
 
-/// A request that was begun, and the rest of its stream.
-pub(crate) struct BegunStream {
-    pub(crate) begun: Result<Begun, Malformed>,
-    /// The fields break HTTP/3's own rules: an error of the stream, not an answer (RFC 9114, 4.1.2).
+/// Request with its route decision, and the rest of its stream.
+pub(crate) struct RequestStream {
+    pub(crate) dispatch: Result<RequestDispatch, Malformed>,
+    /// True if the fields violate HTTP/3: a stream error, not a response (RFC 9114, 4.1.2).
     pub(crate) is_malformed: bool,
     pub(crate) is_head: bool,
-    /// The outcome is told in trailers.
+    /// True for a gRPC call, which reports its status in trailers.
     pub(crate) is_grpc: bool,
     pub(crate) reader: MessageReader,
     pub(crate) input: Bytes,
     pub(crate) ended: bool,
-    /// What Content-Length promises.
+    /// Body bytes that must follow, from Content-Length.
     pub(crate) body_left: Option<u64>,
 }
 
@@ -72,12 +72,11 @@ impl Opening {
         }
     }
 
-    /// What it keeps until the head is whole.
+    /// Returns the number of bytes buffered until the head is complete.
     pub(crate) fn held_bytes(&self) -> usize {
         self.input.len() + self.block.as_ref().map_or(0, Bytes::len)
     }
 
-    /// Adds what has come.
     pub(crate) fn push(&mut self, bytes: Bytes) {
         append(&mut self.input, bytes);
         if self.fault.is_some() {
@@ -92,13 +91,13 @@ impl Opening {
                 self.input = self.input.split_off(consumed);
                 self.skip();
             }
-            // The reader gives content and trailers after a head only.
+            // The reader reports content and trailers only after a head.
             Ok((_, consumed)) => self.input = self.input.split_off(consumed),
             Err(fault) => self.fault = Some(fault),
         }
     }
 
-    /// Takes frames that nobody knows off the input: some clients send one after each head, and it is no content.
+    /// Skips unknown frames: some clients send one after each head, and it is no content.
     fn skip(&mut self) {
         let mut reader = self.reader.clone();
         if let Ok((Event::More, consumed)) = reader.advance(&self.input) {
@@ -107,14 +106,14 @@ impl Opening {
         }
     }
 
-    /// Whether the head is there and nothing else: with content there it makes no difference whether more of it is.
+    /// True if the head is complete and nothing follows yet. With content there, it does not matter whether more
+    /// follows.
     pub(crate) fn has_head_only(&self) -> bool {
         self.block.is_some() && self.input.is_empty()
     }
 
-    /// Whether the end of the request is worth waiting for, which is on its way: a GET that seems to have a body would be
-    /// sent on as one.
-    /// Decoded once: a client may have this asked as often as it sends a frame without bytes.
+    /// True if the end of the request is worth waiting for: a GET without it would be forwarded with a body. Decoded
+    /// once, because a client can trigger this call with every empty frame.
     pub(crate) fn awaits_end(&mut self) -> bool {
         if self.block.is_none() {
             return true;
@@ -134,30 +133,30 @@ impl Opening {
             && request(&fields).is_some_and(|head| matches!(head.method, b"GET" | b"HEAD"))
     }
 
-    /// Whether no more has to be read to know.
+    /// True if the head is complete or invalid.
     pub(crate) fn is_enough(&self) -> bool {
         self.block.is_some() || self.fault.is_some()
     }
 
-    /// Tells what the stream is; `ended` when nothing more of it comes.
-    pub(crate) fn finish(self, ended: bool) -> Opened {
+    /// Returns the result; `ended` if the stream has ended.
+    pub(crate) fn finish(self, ended: bool) -> RequestHeadResult {
         let fault = match (self.fault, &self.block) {
             (Some(fault), _) => Some(fault),
             (None, None) if ended => self.reader.end(self.input.len()).err(),
             (None, _) => None,
         };
         match fault {
-            Some(Fault::Connection(code)) => return Opened::Fault(code),
-            Some(Fault::Stream(code)) => return Opened::Reset(code),
+            Some(Fault::Connection(code)) => return RequestHeadResult::Fault(code),
+            Some(Fault::Stream(code)) => return RequestHeadResult::Reset(code),
             Some(Fault::HeadTooLarge) | None => {}
         }
         let Self { reader, head_bytes_max: size_max, input, block, .. } = self;
-        Opened::Head(Head { block, size_max, reader, input, ended })
+        RequestHeadResult::Head(Head { block, size_max, reader, input, ended })
     }
 }
 
-/// Puts `bytes` after what is there; a copy only when something is. What was joined before has room for more, so that one who
-/// sends byte by byte does not have all of it copied for each.
+/// Appends `bytes` to `input`; copies only if `input` is not empty. Joined buffers have spare capacity, so that single
+/// bytes do not copy everything each time.
 pub(crate) fn append(input: &mut Bytes, bytes: Bytes) {
     if input.is_empty() {
         *input = bytes;
@@ -176,8 +175,8 @@ pub(crate) fn append(input: &mut Bytes, bytes: Bytes) {
 }
 
 impl Head {
-    /// Reads the fields and decides where the request goes. An error in the block ends the connection.
-    pub(crate) fn begin(self, core: &Rc<Core>, origin: &Origin, driver: &Driver) -> Result<BegunStream, Code> {
+    /// Decodes the fields and decides the route. A decoding error ends the connection.
+    pub(crate) fn begin(self, core: &Rc<Core>, origin: &Origin, driver: &Driver) -> Result<RequestStream, ErrorCode> {
         let mut fields = driver.fields.borrow_mut();
         let content = match self.ended.then(|| self.reader.content_bytes(&self.input)).transpose() {
             Ok(content) => content,
@@ -188,7 +187,7 @@ impl Head {
             Some(block) => decode(block, self.size_max, &mut fields),
             None => Err(Fault::HeadTooLarge),
         };
-        let (begun, is_malformed) = match decoded {
+        let (dispatch, is_malformed) = match decoded {
             Ok(()) => match request(&fields) {
                 Some(_) => (self.exchange(core, origin, &fields, content), false),
                 None => (Err(Malformed::Syntax), true),
@@ -196,8 +195,8 @@ impl Head {
             Err(Fault::HeadTooLarge) => (Err(Malformed::HeadTooLarge), false),
             Err(Fault::Connection(code) | Fault::Stream(code)) => return Err(code),
         };
-        let (begun, body, is_grpc) = match begun {
-            Ok((begun, framing)) => (Ok(begun), framing.body, framing.grpc),
+        let (dispatch, body, is_grpc) = match dispatch {
+            Ok((dispatch, framing)) => (Ok(dispatch), framing.body, framing.grpc),
             Err(error) => (Err(error), RequestBody::None, says_grpc(&fields)),
         };
         let body_left = match body {
@@ -207,7 +206,7 @@ impl Head {
         };
         let Self { reader, input, ended, .. } = self;
         let is_head = request(&fields).is_some_and(|head| head.method == b"HEAD");
-        Ok(BegunStream { begun, is_malformed, is_head, is_grpc, reader, input, ended, body_left })
+        Ok(RequestStream { dispatch, is_malformed, is_head, is_grpc, reader, input, ended, body_left })
     }
 
     fn exchange(
@@ -216,7 +215,7 @@ impl Head {
         origin: &Origin,
         fields: &Fields,
         content: Option<u64>,
-    ) -> Result<(Begun, Framing), Malformed> {
+    ) -> Result<(RequestDispatch, Framing), Malformed> {
         let Some(head) = request(fields) else { return Err(Malformed::Syntax) };
         if fields.len() - head.pseudo_count > HEADERS_MAX {
             return Err(Malformed::HeadTooLarge);
@@ -233,13 +232,13 @@ impl Head {
             unsized_body: content != Some(0),
         };
         let regular = || fields.iter().skip(head.pseudo_count).map(|(name, value)| (name, value.trim_ascii()));
-        let (begun, framing) = exchange::begin(core, origin, &line, regular)?;
+        let (dispatch, framing) = exchange::begin(core, origin, &line, regular)?;
         if let RequestBody::Length(length) = framing.body
             && content.is_some_and(|content| content != length)
         {
             return Err(Malformed::ContentLength);
         }
-        Ok((begun, framing))
+        Ok((dispatch, framing))
     }
 }
 
@@ -251,7 +250,7 @@ fn says_grpc(fields: &Fields) -> bool {
 mod tests {
     use super::*;
 
-    /// A whole HEADERS frame.
+    /// Returns a complete HEADERS frame.
     fn head(method: &[u8]) -> Bytes {
         let (mut block, mut frame) = (Vec::new(), Vec::new());
         fairlead_h3::encode_prefix(&mut block);
@@ -279,9 +278,9 @@ mod tests {
             assert!(opening.awaits_end() && opening.awaits_end.is_none(), "nothing is known before the head");
             opening.push(head(method));
             assert_eq!(opening.awaits_end(), awaits);
-            // A block that can't be decoded any more is not looked at again.
+            // An invalid block proves that it is not decoded again.
             opening.block = Some(Bytes::from_static(&[0xff; 8]));
-            // A frame without bytes that nobody knows.
+            // Unknown empty frame.
             opening.push(Bytes::from_static(&[0x21, 0]));
             assert_eq!(opening.awaits_end(), awaits);
         }

@@ -1,4 +1,4 @@
-//! A request's way in: its route, and what the route says before any app hears of it.
+//! Route match and policy evaluation of a request, before it reaches an app.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,21 +10,20 @@ use super::Reply;
 use crate::core::{App, Core, Destination, RouteMetrics};
 use crate::policy::{ACME_PATH, Decision, LimitGuard, PasswordCheck, Policy, Reason, RequestContext};
 
-/// What a request that may go on has.
-pub(super) struct Entered {
+/// Request that its route admits.
+pub(super) struct AdmittedRequest {
     pub(super) app: Rc<App>,
-    /// `None` for a route that changes nothing.
+    /// `None` for a route without a policy.
     pub(super) policy: Option<Arc<Policy>>,
-    /// Counted in its limits for as long as this is held.
+    /// Counts the request in the limits of its route until dropped.
     pub(super) admission: Option<LimitGuard>,
-    /// Its route's numbers.
     pub(super) route_metrics: Option<Rc<RouteMetrics>>,
-    /// To be passed first.
+    /// Password check that must pass before the request is forwarded.
     pub(super) check: Option<Box<PasswordCheck>>,
 }
 
-/// Finds a request's route and asks it; an error is the answer that the request gets at once.
-pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
+/// Matches the route of a request and evaluates its policy. An error is the reply to send.
+pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core: &Core,
     client: &Client,
     host: &[u8],
@@ -32,12 +31,12 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     body: RequestBody,
     headers: impl Fn() -> H,
     now: Instant,
-) -> Result<Entered, Reply> {
+) -> Result<AdmittedRequest, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
     let (app, policy, route_metrics) = match core.find(host, line.target.path()) {
         Destination::App(app, None, route_metrics) => {
             return match to_https(core, https_port, host, line) {
-                None => Ok(Entered { app, policy: None, admission: None, route_metrics, check: None }),
+                None => Ok(AdmittedRequest { app, policy: None, admission: None, route_metrics, check: None }),
                 Some(reply) => Err(reply),
             };
         }
@@ -54,13 +53,14 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             Err(reply)
         }
         Decision::Pass(admission, check) => match app {
-            Some(app) => Ok(Entered { app, policy: Some(policy), admission, route_metrics, check }),
+            Some(app) => Ok(AdmittedRequest { app, policy: Some(policy), admission, route_metrics, check }),
             None => Err(Reply::not_found()),
         },
     }
 }
 
-/// The way to HTTPS for a request over plain HTTP, when there is one.
+/// Returns the redirect to HTTPS for a request over plain HTTP; `None` if HTTPS is off or the path is an ACME
+/// challenge.
 fn to_https(core: &Core, https_port: Option<u16>, host: &[u8], line: &RequestLine<'_>) -> Option<Reply> {
     let port = https_port.filter(|_| !line.target.path().starts_with(ACME_PATH))?;
     core.count("", Reason::Redirected);

@@ -1,6 +1,5 @@
-//! Datagrams between processes that serve one port at once, as an upgrade has them for a while: either may read what belongs
-//! to a connection of the other, and the old one leaves the socket to the new one. Unix sockets beside the control socket.
-//! Invariant: paths are used only before the process is confined. Afterwards it sends on descriptors that it has or receives.
+//! Forwards datagrams between two processes on one port during an upgrade, over Unix sockets beside the control
+//! socket. Invariant: paths are opened only before the process is confined; later it sends on descriptors only.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -19,15 +18,15 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-use super::cid::{Generation, Place};
+use super::routing_id::{Generation, QuicRoutingId};
 use super::socket::Datagram;
 
-/// Taken in at once, before the core looks at its own socket again.
+/// Maximum number of datagrams received before the core reads its own socket again.
 const BATCH: usize = 64;
-/// Code points of ECN, the address that was sent to and whether it is known, the sender's address and port.
+/// Layout: ECN code point, flag for a known local address, local address, remote address and port.
 const HEADER_BYTES: usize = 1 + 1 + 16 + 16 + 2;
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// What a process says when it begins to serve: no datagram is so short.
+/// Message of a process that starts to serve. No forwarded datagram is as short.
 const HELLO: &[u8] = b"here";
 /// Prefix of the message with the new process's generation and a descriptor to send to it. No datagram is so short.
 const WAY: &[u8] = b"way:";
@@ -73,40 +72,40 @@ impl Other {
 }
 
 /// Sockets from one core to the same core of the other processes, for one address.
-pub(crate) struct NeighbourSockets {
-    place: Place,
+pub(crate) struct HandoverSockets {
+    routing_id: QuicRoutingId,
     /// Socket that others send to, and one connected to it that is passed to them.
     own: Option<(UnixDatagram, Other)>,
     others: Vec<Other>,
 }
 
-impl NeighbourSockets {
+impl HandoverSockets {
     /// Binds a socket at `base`, and connects to the sockets of the others. If it can't listen, it only sends.
-    pub(crate) fn open(base: &Path, place: Place, address: usize) -> Self {
-        let own = Self::bind(&path_of(base, place, address), place).unwrap_or_else(|error| {
+    pub(crate) fn open(base: &Path, routing_id: QuicRoutingId, address: usize) -> Self {
+        let own = Self::bind(&path_of(base, routing_id, address), routing_id).unwrap_or_else(|error| {
             tracing::warn!(%error, "HTTP/3 connections will not survive an upgrade");
             None
         });
-        let others = find_others(base, place, address).unwrap_or_else(|error| {
+        let others = find_others(base, routing_id, address).unwrap_or_else(|error| {
             tracing::warn!(%error, "can't find the sockets of other proxies on this port");
             Vec::new()
         });
-        Self { place, own, others }
+        Self { routing_id, own, others }
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn routing_id(&self) -> QuicRoutingId {
+        self.routing_id
     }
 
-    fn bind(path: &Path, place: Place) -> io::Result<Option<(UnixDatagram, Other)>> {
+    fn bind(path: &Path, routing_id: QuicRoutingId) -> io::Result<Option<(UnixDatagram, Other)>> {
         let socket = UnixDatagram::bind(path)?;
         socket.set_nonblocking(true)?;
-        Ok(Other::at(path, place.generation)?.map(|way| (socket, way)))
+        Ok(Other::at(path, routing_id.generation)?.map(|way| (socket, way)))
     }
 }
 
 /// Removes unused sockets beside `base`: a confined process can't remove its own.
-pub(crate) fn forget_neighbours(base: &Path) -> io::Result<()> {
+pub(crate) fn remove_stale_sockets(base: &Path) -> io::Result<()> {
     for (path, generation, _) in sockets_beside(base)? {
         if Other::at(&path, generation)?.is_none() {
             std::fs::remove_file(&path)?;
@@ -116,10 +115,10 @@ pub(crate) fn forget_neighbours(base: &Path) -> io::Result<()> {
 }
 
 /// Returns all others of the same core and address; forgets those that have ended.
-fn find_others(base: &Path, place: Place, address: usize) -> io::Result<Vec<Other>> {
-    let (mut others, wanted) = (Vec::new(), format!("{}.{address}", place.core));
+fn find_others(base: &Path, routing_id: QuicRoutingId, address: usize) -> io::Result<Vec<Other>> {
+    let (mut others, wanted) = (Vec::new(), format!("{}.{address}", routing_id.core));
     for (path, generation, slot) in sockets_beside(base)? {
-        if generation == place.generation || slot != wanted {
+        if generation == routing_id.generation || slot != wanted {
             continue;
         }
         match Other::at(&path, generation)? {
@@ -157,35 +156,36 @@ fn read_name(name: &str) -> Option<(Generation, &str)> {
     Some((generation.to_be_bytes(), slot))
 }
 
-fn path_of(base: &Path, place: Place, address: usize) -> PathBuf {
-    let [high, low] = place.generation;
+fn path_of(base: &Path, routing_id: QuicRoutingId, address: usize) -> PathBuf {
+    let [high, low] = routing_id.generation;
     let mut path = base.to_owned().into_os_string();
-    path.push(format!(".{high:02x}{low:02x}.{}.{address}", place.core));
+    path.push(format!(".{high:02x}{low:02x}.{}.{address}", routing_id.core));
     path.into()
 }
 
 /// Channel from one core to the same core of the other processes, for one address.
-pub(crate) struct Neighbours {
+pub(crate) struct ProcessHandover {
     own: Option<Source<UnixDatagram>>,
     others: Vec<Other>,
     buffer: Vec<u8>,
-    /// A later process has begun to serve the same port.
+    /// True after a later process has started to serve the same port.
     pub(crate) succeeded: bool,
 }
 
-impl Neighbours {
+impl ProcessHandover {
     /// Announces to the others that this process serves from now on, and passes each a socket to it.
-    pub(crate) fn begin(sockets: NeighbourSockets) -> io::Result<Self> {
-        let NeighbourSockets { place, own, mut others } = sockets;
-        let way = [WAY, &place.generation].concat();
+    pub(crate) fn begin(sockets: HandoverSockets) -> io::Result<Self> {
+        let HandoverSockets { routing_id, own, mut others } = sockets;
+        let way = [WAY, &routing_id.generation].concat();
         // Processes of former versions know the first message only.
         others.retain(|other| other.send(HELLO, None) && other.send(&way, own.as_ref().map(|(_, own)| &own.way)));
         let own = own.map(|(socket, _)| Source::new(socket)).transpose()?;
         Ok(Self { own, others, buffer: Vec::new(), succeeded: false })
     }
 
-    /// Passes a datagram on; `false` when nobody lives where it belongs. One that finds the other's queue full is lost.
-    pub(crate) fn forward(&mut self, there: Place, datagram: &Datagram<'_>) -> bool {
+    /// Forwards a datagram; returns `false` if its process is unknown or has ended. A datagram that finds a full queue
+    /// is lost.
+    pub(crate) fn forward(&mut self, there: QuicRoutingId, datagram: &Datagram<'_>) -> bool {
         let Some(index) = self.others.iter().position(|other| other.generation == there.generation) else {
             return false;
         };
@@ -198,7 +198,7 @@ impl Neighbours {
         lives
     }
 
-    /// Hands over what others have passed on; whether there may be more.
+    /// Passes on datagrams from other processes; returns true if there may be more.
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>, mut take: impl FnMut(Datagram<'_>)) -> bool {
         let Some(socket) = &self.own else { return false };
         for _ in 0..BATCH {
@@ -206,7 +206,7 @@ impl Neighbours {
                 return false;
             }
             self.buffer.resize(HEADER_BYTES + DATAGRAM_BYTES_MAX, 0);
-            // Nothing there: the next look registers for more.
+            // Empty: the next poll registers for more.
             let Ok((length, passed)) = socket.try_read_by(|socket| receive(socket, &mut self.buffer)) else { continue };
             match &self.buffer[..length] {
                 HELLO => self.succeeded = true,
@@ -227,7 +227,7 @@ impl Neighbours {
     }
 }
 
-/// Message, and the descriptor that came with it.
+/// Receives a message and the descriptor that came with it.
 fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -284,12 +284,12 @@ mod tests {
     async fn datagrams_pass() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("proxy.sock");
-        let place = |generation| Place { generation, core: 1 };
-        let open = |place| Neighbours::begin(NeighbourSockets::open(&base, place, 0)).unwrap();
-        let mut old = open(place([1, 1]));
-        let mut new = open(place([2, 2]));
-        // Another core's, which is nobody's business here.
-        let other = open(Place { generation: [3, 3], core: 0 });
+        let routing_id = |generation| QuicRoutingId { generation, core: 1 };
+        let open = |routing_id| ProcessHandover::begin(HandoverSockets::open(&base, routing_id, 0)).unwrap();
+        let mut old = open(routing_id([1, 1]));
+        let mut new = open(routing_id([2, 2]));
+        // Belongs to another core, so it receives nothing here.
+        let other = open(QuicRoutingId { generation: [3, 3], core: 0 });
         let mut received = Vec::new();
         for remote in ["192.0.2.1:5", "[2001:db8::1]:6", "[::ffff:192.0.2.1]:7"] {
             let remote: SocketAddr = remote.parse().unwrap();
@@ -299,32 +299,32 @@ mod tests {
                 ecn: EcnCodepoint::from_bits(2),
                 bytes: b"packet",
             };
-            assert!(new.forward(place([1, 1]), &datagram));
-            assert!(!new.forward(place([9, 9]), &datagram) && !new.forward(place([2, 2]), &datagram));
+            assert!(new.forward(routing_id([1, 1]), &datagram));
+            assert!(!new.forward(routing_id([9, 9]), &datagram) && !new.forward(routing_id([2, 2]), &datagram));
             received.push((remote, datagram.local, Some(2), b"packet".to_vec()));
         }
         assert_eq!(taken(&mut old, 3).await, received);
         assert!(old.succeeded && !new.succeeded && !other.succeeded);
         // The old process received its socket to the new one, and needs no path for it.
-        std::fs::remove_file(path_of(&base, place([2, 2]), 0)).unwrap();
+        std::fs::remove_file(path_of(&base, routing_id([2, 2]), 0)).unwrap();
         let datagram = Datagram { remote: "192.0.2.1:5".parse().unwrap(), local: None, ecn: None, bytes: b"back" };
-        assert!(old.forward(place([2, 2]), &datagram));
+        assert!(old.forward(routing_id([2, 2]), &datagram));
         assert_eq!(taken(&mut new, 1).await[0].3, b"back");
         drop(new);
-        assert!(!old.forward(place([2, 2]), &datagram), "nobody reads it");
-        forget_neighbours(&base).unwrap();
+        assert!(!old.forward(routing_id([2, 2]), &datagram), "nobody reads it");
+        remove_stale_sockets(&base).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "those that live stay");
         drop((old, other));
-        forget_neighbours(&base).unwrap();
+        remove_stale_sockets(&base).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    type Seen = (SocketAddr, Option<IpAddr>, Option<u8>, Vec<u8>);
+    type ReceivedDatagram = (SocketAddr, Option<IpAddr>, Option<u8>, Vec<u8>);
 
-    async fn taken(neighbours: &mut Neighbours, count: usize) -> Vec<Seen> {
+    async fn taken(handover: &mut ProcessHandover, count: usize) -> Vec<ReceivedDatagram> {
         let mut seen = Vec::new();
         poll_fn(|cx| {
-            neighbours.poll_receive(cx, |found| {
+            handover.poll_receive(cx, |found| {
                 seen.push((found.remote, found.local, found.ecn.map(|ecn| ecn as u8), found.bytes.to_vec()));
             });
             if seen.len() == count { Poll::Ready(()) } else { Poll::Pending }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn what_is_no_message_is_dropped() {
         assert!(decode(b"").is_none() && decode(&[0; HEADER_BYTES]).is_none());
-        // Neither wide nor narrow in disguise.
+        // Neither IPv6 nor IPv4-mapped.
         assert!(decode(&[1; HEADER_BYTES + 1]).is_none());
     }
 }

@@ -1,26 +1,26 @@
-//! Connection ids that say where their connection lives: which process, and which of its cores. A client keeps them when its
-//! address changes, and then its packets arrive wherever the kernel's hash of the new address leads.
+//! QUIC connection ids that encode the process and core of a connection. A client keeps its id when its address
+//! changes, while the kernel may then deliver its packets to any core.
 
 use aws_lc_rs::rand;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
-/// Length of every id that we issue.
+/// Length of every issued id in bytes.
 pub(crate) const CID_BYTES: usize = 10;
 
-/// A process that serves QUIC, at random: two that live at once on one port differ, but for one time in 65,536.
+/// Random id of a process that serves QUIC: two processes on one port collide with a probability of 1 in 65,536.
 pub(crate) type Generation = [u8; 2];
 
-/// Where a connection lives.
+/// Process and core of a connection, as its connection id encodes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct QuicRoutingId {
     pub(crate) generation: Generation,
-    /// The core's number modulo 256.
+    /// Core number modulo 256.
     pub(crate) core: u8,
 }
 
-impl Place {
-    /// Where a datagram belongs, as far as its connection id tells; `None` when that is none of ours in length.
-    /// The id of a client's first packets is of its own choice, so a place that nobody has means nothing.
+impl QuicRoutingId {
+    /// Parses the routing id of a datagram; returns `None` if the connection id has another length. A client chooses
+    /// the id of its first packets, so an unknown routing id means nothing.
     pub(crate) fn of(datagram: &[u8]) -> Option<Self> {
         let first = *datagram.first()?;
         // RFC 9000, 17.2: version, then the id with its length. 17.3: just the id.
@@ -36,13 +36,13 @@ impl Place {
     }
 }
 
-/// Issues the ids of one core.
-pub(crate) struct Cids(pub(crate) Place);
+/// Generates the connection ids of one core.
+pub(crate) struct RoutingIdGenerator(pub(crate) QuicRoutingId);
 
-impl ConnectionIdGenerator for Cids {
+impl ConnectionIdGenerator for RoutingIdGenerator {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut bytes = [0; CID_BYTES];
-        // Without randomness an id would be taken already, and another is asked for.
+        // Without randomness the id exists already, and QUIC requests another.
         if rand::fill(&mut bytes).is_err() {
             tracing::error!("the system has no randomness for connection ids");
         }
@@ -51,7 +51,7 @@ impl ConnectionIdGenerator for Cids {
         ConnectionId::new(&bytes)
     }
 
-    /// Ids of processes before this one are as good: their clients are to be told that nobody knows them any more.
+    /// Accepts ids of former processes too: their clients get a stateless reset.
     fn validate(&self, _: &ConnectionId) -> Result<(), InvalidCid> {
         Ok(())
     }
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn a_datagram_is_placed_by_the_id_that_its_core_issued() {
-        let place = Place { generation: [7, 9], core: 3 };
-        let id = Cids(place).generate_cid();
+        let routing_id = QuicRoutingId { generation: [7, 9], core: 3 };
+        let id = RoutingIdGenerator(routing_id).generate_cid();
         let short = [&[0x40], &id[..], b"payload"].concat();
         let long = [&[0xe0, 0, 0, 0, 1, CID_BYTES as u8], &id[..], b"rest"].concat();
-        assert_eq!((Place::of(&short), Place::of(&long)), (Some(place), Some(place)));
+        assert_eq!((QuicRoutingId::of(&short), QuicRoutingId::of(&long)), (Some(routing_id), Some(routing_id)));
         let foreign = [&[0xc0, 0, 0, 0, 1, 8], &id[..]].concat();
-        assert_eq!((Place::of(&foreign), Place::of(&short[..5]), Place::of(&[])), (None, None, None));
+        assert_eq!((QuicRoutingId::of(&foreign), QuicRoutingId::of(&short[..5]), QuicRoutingId::of(&[])), (None, None, None));
     }
 }

@@ -1,4 +1,4 @@
-//! The numbers of one exchange, added to its app and its route when the exchange ends, however it ends.
+//! Metrics of one exchange. Invariant: dropping them adds them to the app and the route exactly once.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -6,25 +6,24 @@ use std::time::Instant;
 use crate::core::{App, RouteMetrics};
 use crate::upstream::Instance;
 
-/// Counts one exchange while it lives.
+/// Counts one exchange as in flight until dropped.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ExchangeMetrics {
     app: Rc<App>,
-    /// Its route's numbers.
     route_metrics: Option<Rc<RouteMetrics>>,
-    /// Those of the side of a canary that it is at.
+    /// Metrics of the canary side that serves the request.
     side: Option<Rc<RouteMetrics>>,
     began: Instant,
     status: Option<u16>,
-    /// Set early for responses that stay open for hours, whose end says nothing about the app.
+    /// Set at the head of a long-lived response: its duration says nothing about the app.
     latency_us: Option<u64>,
-    /// It never was the app's.
+    /// True if the exchange does not count for the app.
     void: bool,
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
 }
 
-impl Tally {
+impl ExchangeMetrics {
     pub(crate) fn begin(app: &Rc<App>, route_metrics: Option<Rc<RouteMetrics>>, now: Instant) -> Self {
         app.in_flight.set(app.in_flight.get() + 1);
         let app = Rc::clone(app);
@@ -41,48 +40,48 @@ impl Tally {
         }
     }
 
-    /// The instance that it is at now.
+    /// Sets the instance of the current attempt.
     pub(crate) fn at(&mut self, instance: &Instance) {
         self.side = instance.side();
     }
 
-    /// The status that the client gets.
+    /// Sets the status that the client gets.
     pub(crate) fn status(&mut self, status: u16) {
         self.status = Some(status);
     }
 
-    /// The request was answered before the app's turn: it is none of the app's numbers.
+    /// Excludes the exchange from the metrics: it was answered before it reached the app.
     pub(crate) fn void(&mut self) {
         self.void = true;
     }
 
-    /// The status the client got, as far as it got any.
+    /// Returns the status that was sent to the client, if any.
     pub(crate) fn logged_status(&self) -> Option<u16> {
         self.status
     }
 
-    /// Whether a response has begun.
+    /// True if a response has started.
     pub(crate) fn has_status(&self) -> bool {
         self.status.is_some()
     }
 
-    /// The response broke off after its head: the client saw a failure, whatever the status said.
+    /// Records a failure after the head: counts as 502, whatever status was sent.
     pub(crate) fn cut(&mut self) {
         self.status = Some(502);
     }
 
-    /// The latency is that of the head.
+    /// Sets the latency to the time until the head.
     pub(crate) fn is_long_lived(&mut self) {
         self.latency_us = Some(self.elapsed_us());
     }
 
-    /// Since its head was read.
+    /// Returns the time since the request head was read, in microseconds.
     pub(crate) fn elapsed_us(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
-impl Drop for Tally {
+impl Drop for ExchangeMetrics {
     fn drop(&mut self) {
         self.app.in_flight.set(self.app.in_flight.get() - 1);
         if self.void {

@@ -1,5 +1,5 @@
-//! A WebSocket that has to end because its proxy or its instance leaves: its client is told so between two frames, and comes
-//! back to the successor. What the app still sends after that has no place any more (RFC 6455, 5.5.1).
+//! WebSocket close during a drain: inserts a Close frame between two frames of the app, so that the client reconnects
+//! elsewhere. Invariant: nothing follows that Close frame (RFC 6455, 5.5.1).
 
 use fairlead_route::{CLOSE_FRAME, WebSocketFrames};
 
@@ -8,42 +8,42 @@ use crate::upstream::Instance;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nothing is the matter, or its turn has not come.
+    /// The WebSocket is open and its close is not due.
     Open,
-    /// To be told at the next border.
+    /// The Close frame is due at the next frame boundary.
     Due,
-    /// Told, by us or by its app: nothing more goes to the client.
-    Told,
+    /// A Close frame was sent, by the proxy or the app: nothing more goes to the client.
+    Closed,
 }
 
-/// The app's direction of one WebSocket.
+/// Close state of one WebSocket, tracked on the bytes from the app.
 #[derive(Debug)]
-pub(crate) struct Farewell {
+pub(crate) struct WebSocketClose {
     frames: WebSocketFrames,
-    /// Its place among all that are told.
+    /// Random slot in the drain schedule, which spreads reconnects.
     jitter: u16,
     stage: Stage,
 }
 
-impl Farewell {
+impl WebSocketClose {
     pub(crate) fn new(core: &Core) -> Self {
         Self { frames: WebSocketFrames::default(), jitter: core.jitter(), stage: Stage::Open }
     }
 
-    /// When it is to be told; `None` when it is not, or is already.
+    /// Returns the time of the Close frame in a drain; `None` without a drain or once it is due.
     pub(crate) fn due_at(&self, core: &Core, instance: &Instance) -> Option<u64> {
         let leaves =
             || [core.close_tunnel_at(self.jitter), instance.close_tunnel_at(self.jitter)].into_iter().flatten().min();
         if self.stage == Stage::Open { leaves() } else { None }
     }
 
-    /// Its time has come.
-    pub(crate) fn is_due(&mut self) {
+    /// Marks the Close frame as due.
+    pub(crate) fn mark_due(&mut self) {
         self.stage = Stage::Due;
     }
 
-    /// Splits what the app sent: what goes on to the client, and whether a Close of ours follows it. To be asked with nothing
-    /// too, for one that is due and sends nothing.
+    /// Returns the bytes to forward and the Close frame to send after them. Call it with empty data too when the close
+    /// is due and the app is silent.
     pub(crate) fn pass<'b>(&mut self, data: &'b [u8]) -> (&'b [u8], Option<&'static [u8]>) {
         match self.stage {
             Stage::Open => {
@@ -53,12 +53,12 @@ impl Farewell {
             Stage::Due => match self.frames.track_to_boundary(data) {
                 None => (data, None),
                 Some(border) => {
-                    self.stage = Stage::Told;
+                    self.stage = Stage::Closed;
                     let close = (!self.frames.is_closed()).then_some(&CLOSE_FRAME[..]);
                     (&data[..border], close)
                 }
             },
-            Stage::Told => (&[], None),
+            Stage::Closed => (&[], None),
         }
     }
 }
