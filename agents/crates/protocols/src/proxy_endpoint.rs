@@ -103,7 +103,7 @@ impl ProxyProcess {
             https: vec![any],
             http: vec![any],
             workers: 2,
-            retirement: fairlead_proxy::DrainOptions::default(),
+            upgrade_drain: fairlead_proxy::DrainOptions::default(),
         };
         let (supervisor, mut stats) = ProxySupervisor::start(options).await.unwrap();
         tokio::spawn(async move { while stats.recv().await.is_some() {} });

@@ -84,8 +84,8 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Binds one socket for each address and core, UDP sockets for QUIC beside those for HTTPS, and the control
-    /// socket, which replaces that of a dead proxy.
+    /// Binds one socket for each address and core, and UDP sockets for QUIC beside those for HTTPS. Also binds the
+    /// control socket, in place of that of a dead proxy.
     pub fn bind(
         https: &[SocketAddr],
         http: &[SocketAddr],

@@ -154,8 +154,8 @@ impl App {
         self.load_balancer.borrow().affinity(cookies, client)
     }
 
-    /// Returns the Set-Cookie value that ties a client to `instance`, if the app uses cookies for sticky sessions and
-    /// the client is not tied to it already.
+    /// Returns the Set-Cookie value that ties a client to `instance`. `None` without cookie-based sticky sessions, or
+    /// if the client is tied to it already.
     pub(crate) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
         if !self.bounds.get().sticky {
             return None;

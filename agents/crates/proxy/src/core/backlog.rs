@@ -1,6 +1,6 @@
-//! Backlog of response bytes that clients have not taken yet, by connection and for the whole core. Slow readers first get
-//! smaller pieces from their apps, then the slowest connections are closed, so that no reader decides how much memory a core
-//! needs.
+//! Backlog of response bytes that clients have not taken yet, by connection and for the whole core. Slow readers first
+//! get smaller pieces from their apps; then the slowest connections are closed. Invariant: no reader decides how much
+//! memory a core needs.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -75,9 +75,9 @@ impl Backlogs {
         if self.bytes.is_full() { PIECE_BYTES } else { usize::MAX }
     }
 
-    /// Marks the slowest connections while a client, or all together, hold one and a half times their bound, and those of the client
-    /// that holds most while all together exceed their bound for long. Returns whether any was marked: its tasks then have to be
-    /// woken.
+    /// Marks connections to close. Marks the slowest ones while a client, or all together, hold one and a half times
+    /// their bound. Marks those of the client that holds most while all together exceed their bound for long. Returns
+    /// true if any was marked, because its tasks then have to be woken.
     pub(super) fn cut_slowest(&self) -> bool {
         let mut counted = self.counted.borrow_mut();
         counted.retain(|backlog| backlog.strong_count() > 0);

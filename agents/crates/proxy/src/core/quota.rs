@@ -1,4 +1,4 @@
-//! Quota of a resource on one core, with limits in total, for each client and for each app, so that neither a few
+//! Quota of a resource on one core, with limits in total, for each client and for each app. Invariant: neither a few
 //! clients nor one app can take all of it.
 
 use std::cell::{Cell, RefCell};
