@@ -2,7 +2,7 @@
 import { createCallerFactory } from './procedures.ts';
 import { apiRouter } from './router.ts';
 
-/** For server components: procedures as plain functions, with the same ladder. */
+/** Procedures as plain functions, for server components. */
 export const createCaller = createCallerFactory(apiRouter);
 
 export { answerAuth } from './answer-auth.ts';
