@@ -12,15 +12,15 @@ use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, St
 use fairlead_network::{OwnNetwork, resolv_conf};
 use tokio::time::Instant;
 
+use crate::build_folders::{BuildFolders, blocking, owner};
 use crate::command::Workshop;
 use crate::git::{self, LargeFiles};
 use crate::pack::PackError;
-use crate::places::{Places, blocking, owner};
-use crate::reading::look;
+use crate::plan_reader::read_plan;
 
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, compress, container, leftover, native, pack, packed_tree,
-    secrets, size, upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, compress, container, leftover_processes, native, pack,
+    packed_tree, secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
@@ -33,7 +33,7 @@ pub async fn build(
     cancel: CancellationToken,
 ) -> Result<BuildOutcome, BuildError> {
     let opening = Opening {
-        places: Places::new(options, spec),
+        build_folders: BuildFolders::new(options, spec),
         limits: limits(spec.limits, options.limits),
         deadline: Instant::now() + spec.timeout,
         network: options.network.as_ref(),
@@ -46,33 +46,35 @@ pub async fn build(
 
 /// Settings in which a build and an inspection differ.
 pub(crate) struct Opening<'a> {
-    pub(crate) places: Places,
+    pub(crate) build_folders: BuildFolders,
     pub(crate) limits: BuildLimits,
     pub(crate) deadline: Instant,
     /// `None`: its commands share the server's network.
     pub(crate) network: Option<&'a (OwnNetwork, bool)>,
 }
 
-/// Clears what an earlier attempt left and makes the places of a build anew.
+/// Clears what an earlier attempt left and makes the folders of a build anew.
 pub(crate) async fn open<'a>(
     spec: &'a BuildSpec,
     options: &'a BuildOptions,
-    Opening { places, limits, deadline, network }: Opening<'_>,
+    Opening { build_folders, limits, deadline, network }: Opening<'_>,
     sink: &'a mut dyn BuildSink,
     cancel: CancellationToken,
 ) -> Result<Workshop<'a>, BuildError> {
     let another =
         || io::Error::new(io::ErrorKind::ResourceBusy, "another build of this app for this environment still runs");
-    let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
+    let turn = leftover_processes::UserLock::take(options.user)
+        .ok_or_else(another)
+        .map_err(BuildError::server("beginning"))?;
     let deployment = spec.deployment.clone();
     blocking("preparing its folder", {
-        let (places, trash, user) = (places.clone(), options.trash.clone(), options.user);
+        let (build_folders, trash, user) = (build_folders.clone(), options.trash.clone(), options.user);
         let without_cache = spec.without_cache;
         move || {
-            leftover::end(&deployment, user);
+            leftover_processes::end(&deployment, user);
             // The cache counts against the build's bound: a cache that leaves no room would make every later build fail.
             let half = limits.disk_bytes / 2;
-            let kept: Vec<&Path> = [&places.cache, &places.repository]
+            let kept: Vec<&Path> = [&build_folders.cache, &build_folders.repository]
                 .map(PathBuf::as_path)
                 .into_iter()
                 .filter(|path| path.exists())
@@ -80,7 +82,7 @@ pub(crate) async fn open<'a>(
             let size = size::of_folders(&kept, half)?;
             let is_large = size.used_bytes > half || size.too_deep;
             let without_cache = without_cache || is_large;
-            places.make(&trash, user, without_cache)
+            build_folders.make(&trash, user, without_cache)
         }
     })
     .await?;
@@ -88,21 +90,21 @@ pub(crate) async fn open<'a>(
     let cgroup = cgroup.map_err(BuildError::server("making its control group"))?;
     let network = network.filter(|_| options.user.is_some());
     let network = network.map(|(network, private)| {
-        fairlead_base::file::replace(&places.resolv_conf(), resolv_conf().as_bytes(), 0o644)?;
+        fairlead_base::file::replace(&build_folders.resolv_conf(), resolv_conf().as_bytes(), 0o644)?;
         network.serve(*private)
     });
     let network = network.transpose().map_err(BuildError::server("making its network"))?;
     Ok(Workshop {
         options,
         deployment: &spec.deployment,
-        cache: places.cache.clone(),
-        places,
+        cache: build_folders.cache.clone(),
+        build_folders,
         programs: Vec::new(),
         packed: PathBuf::new(),
         kept: None,
         secrets: Vec::new(),
         variables: spec.variables.clone(),
-        unneeded: BTreeSet::new(),
+        excluded: BTreeSet::new(),
         cgroup,
         network,
         limits,
@@ -119,10 +121,10 @@ pub(crate) async fn open<'a>(
 pub(crate) async fn close(mut workshop: Workshop<'_>) {
     workshop.end_leftovers().await;
     drop(workshop.network.take());
-    let Workshop { options, deployment, places, cgroup, turn, .. } = workshop;
+    let Workshop { options, deployment, build_folders, cgroup, turn, .. } = workshop;
     let trash = options.trash.clone();
     let cleaned = blocking("clearing its folder", move || {
-        trash.set_aside(&places.folder)?;
+        trash.set_aside(&build_folders.folder)?;
         cgroup.map_or(Ok(()), |cgroup| cgroup.remove())
     });
     if let Err(error) = cleaned.await {
@@ -139,7 +141,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
         let entry = entry?;
         let deployment = entry.file_name().to_str().and_then(|name| DeploymentId::parse(name).ok());
         if let Some(deployment) = deployment.filter(|deployment| !kept(deployment.as_str())) {
-            leftover::end(&deployment, owner(&entry.path().join("source")));
+            leftover_processes::end(&deployment, owner(&entry.path().join("source")));
             options.trash.set_aside(&entry.path())?;
         }
     }
@@ -174,13 +176,13 @@ fn group_limits(limits: BuildLimits) -> fairlead_base::cgroup::GroupLimits {
 
 async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildOutcome, BuildError> {
     if spec.builder == Builder::Image {
-        let mut step = Running::begin(workshop, Step::Build);
+        let mut step = StepReporter::begin(workshop, Step::Build);
         let artifact = container::pull(step.workshop, spec).await;
         step.end(&artifact);
         return Ok(BuildOutcome { commit: None, artifact: artifact? });
     }
     let commit = {
-        let mut step = Running::begin(workshop, Step::Clone);
+        let mut step = StepReporter::begin(workshop, Step::Clone);
         let commit = match &spec.upload_digest {
             Some(digest) => upload::fetch(step.workshop, digest).await.map(|()| None),
             None => git::clone(step.workshop, spec, LargeFiles::Fetch).await.map(Some),
@@ -196,22 +198,22 @@ async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildOut
         }
     }
     let made = {
-        let mut step = Running::begin(workshop, Step::Build);
+        let mut step = StepReporter::begin(workshop, Step::Build);
         let made = make(step.workshop, spec).await;
         step.end(&made);
         made?
     };
-    let mut step = Running::begin(workshop, Step::Pack);
+    let mut step = StepReporter::begin(workshop, Step::Pack);
     let artifact = match made {
-        Made::Folder { below, plan } => pack_up(step.workshop, spec, below, *plan).await,
-        Made::Image { name, plan } => container::save(step.workshop, spec, &name, *plan).await,
+        BuildProduct::Folder { below, plan } => pack_up(step.workshop, spec, below, *plan).await,
+        BuildProduct::Image { name, plan } => container::save(step.workshop, spec, &name, *plan).await,
     };
     step.end(&artifact);
     Ok(BuildOutcome { commit, artifact: artifact? })
 }
 
 /// What the step `build` left to pack.
-enum Made {
+enum BuildProduct {
     /// A folder, below the source.
     Folder { below: PathBuf, plan: Box<Plan> },
     /// An image of the engine.
@@ -219,8 +221,8 @@ enum Made {
 }
 
 /// Finds the app, installs and builds it.
-async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Made, BuildError> {
-    let (below, way) = look(workshop, spec).await?;
+async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildProduct, BuildError> {
+    let (below, way) = read_plan(workshop, spec).await?;
     let way = way?;
     let (Way::Native(plan) | Way::Dockerfile { plan, .. }) = &way;
     for sentence in plan.sentences.clone() {
@@ -234,11 +236,11 @@ async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Made, Bui
                 plan.left_behind.clear();
             }
             let below = native::make(workshop, &below, &mut plan, &spec.run_commands).await?;
-            Ok(Made::Folder { below, plan })
+            Ok(BuildProduct::Folder { below, plan })
         }
         Way::Dockerfile { file, plan } => {
             let name = container::build(workshop, spec, &below, &file).await?;
-            Ok(Made::Image { name, plan })
+            Ok(BuildProduct::Image { name, plan })
         }
     }
 }
@@ -255,21 +257,21 @@ async fn pack_up(
         (workshop.options.artifacts.clone(), spec.deployment.to_string(), workshop.cancel.clone());
     let (trusted, user, trash) =
         (workshop.options.builds.clone(), workshop.options.user, workshop.options.trash.clone());
-    let source = &workshop.places.source;
+    let source = &workshop.build_folders.source;
     let below = source.strip_prefix(&trusted).unwrap_or(source).join(below);
     let deadline = workshop.deadline.into_std();
     if plan.start.starts_with(&SITE_COMMAND.map(str::to_owned)) {
         compress_site(workshop, &trusted, &below).await?;
     }
-    let unneeded = std::mem::take(&mut workshop.unneeded);
+    let excluded = std::mem::take(&mut workshop.excluded);
     let packed = tokio::task::spawn_blocking(move || {
         // No release has taken that of the build before: there is room for one.
         packed_tree::clear_trees(&artifacts, &trash)?;
         let bounds = pack::Bounds::ARTIFACT;
-        let order = pack::Order {
+        let order = pack::PackRequest {
             trusted: &trusted,
             below: &below,
-            unneeded: &unneeded,
+            excluded: &excluded,
             user,
             cancel: &cancel,
             deadline,
@@ -300,10 +302,10 @@ async fn compress_site(workshop: &mut Workshop<'_>, trusted: &Path, below: &Path
         let (trusted, below, cancel) = (trusted.to_owned(), below.to_owned(), stop.clone());
         move || {
             let (trusted, below, bounds) = (trusted.as_path(), below.as_path(), pack::Bounds::ARTIFACT);
-            compress::compress(&pack::Order {
+            compress::compress(&pack::PackRequest {
                 trusted,
                 below,
-                unneeded: &pack::NOTHING,
+                excluded: &pack::NO_EXCLUSIONS,
                 user,
                 cancel: &cancel,
                 deadline,
@@ -359,12 +361,12 @@ pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::Ar
 }
 
 /// A step under way; its end is told with its outcome.
-struct Running<'a, 'b> {
+struct StepReporter<'a, 'b> {
     workshop: &'a mut Workshop<'b>,
     status: StepStatus,
 }
 
-impl<'a, 'b> Running<'a, 'b> {
+impl<'a, 'b> StepReporter<'a, 'b> {
     fn begin(workshop: &'a mut Workshop<'b>, step: Step) -> Self {
         let started_unix_ms = clock::unix_ms();
         let status = StepStatus { step, state: StepState::Running, started_unix_ms, finished_unix_ms: 0 };

@@ -28,12 +28,12 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::as_user::as_user;
+use crate::build_folders::{BuildFolders, DISK_BYTES_MIN};
+use crate::command_paths::CommandPaths;
 use crate::confine::{self, CommandNetwork, Confinement};
-use crate::lines::LineCutter;
-use crate::native::reuse::Kept;
-use crate::places::{DISK_BYTES_MIN, Places};
-use crate::seen::Seen;
-use crate::{BuildError, BuildOptions, BuildSink, leftover, size};
+use crate::line_splitter::LineSplitter;
+use crate::native::reuse::KeptFolders;
+use crate::{BuildError, BuildOptions, BuildSink, leftover_processes, size};
 
 /// Lines of a build's log; whoever writes more has a loop.
 const LINES_MAX: u32 = 50_000;
@@ -44,7 +44,7 @@ const TAIL_LINES: usize = 300;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
 
-/// How long a program may be busy being written, and how often it is tried meanwhile.
+/// How long a program may be busy being quota, and how often it is tried meanwhile.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -59,7 +59,7 @@ const SIZE_PAUSE: Duration = Duration::from_secs(3);
 pub(crate) struct Workshop<'a> {
     pub(crate) options: &'a BuildOptions,
     pub(crate) deployment: &'a DeploymentId,
-    pub(crate) places: Places,
+    pub(crate) build_folders: BuildFolders,
     /// Where its commands keep what the next build may use.
     pub(crate) cache: PathBuf,
     /// Folders of programs that come before those of the server.
@@ -67,9 +67,9 @@ pub(crate) struct Workshop<'a> {
     /// Folder that is packed, whose programs every build command finds; empty until the plan is known.
     pub(crate) packed: PathBuf,
     /// Folders for the next build; `None` before the plan is known.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<KeptFolders>,
     /// Paths below the packed folder that are not packed.
-    pub(crate) unneeded: BTreeSet<PathBuf>,
+    pub(crate) excluded: BTreeSet<PathBuf>,
     /// For build commands alone.
     pub(crate) secrets: Vec<Secret>,
     /// For build commands, and for a Dockerfile that declares them.
@@ -85,11 +85,11 @@ pub(crate) struct Workshop<'a> {
     pub(crate) sink: &'a mut dyn BuildSink,
     pub(crate) lines: u32,
     /// Keeps the build's user to it, until its folder is cleared.
-    pub(crate) turn: leftover::Turn,
+    pub(crate) turn: leftover_processes::UserLock,
 }
 
 /// What to run. Arguments are never parsed again.
-pub(crate) struct Order<'a> {
+pub(crate) struct CommandSpec<'a> {
     pub(crate) step: Step,
     pub(crate) program: &'a str,
     pub(crate) arguments: &'a [&'a OsStr],
@@ -136,13 +136,13 @@ impl Workshop<'_> {
     }
 
     /// Runs a command to its end, which may be failure; errors are those that end the build.
-    pub(crate) async fn run(&mut self, order: &Order<'_>) -> Result<Outcome, BuildError> {
+    pub(crate) async fn run(&mut self, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
         let command = self.command(order)?;
         self.finish(command, order).await
     }
 
     /// Runs the agent's own binary, without a network, and otherwise as [`Self::run`] does. `order.program` names it for people.
-    pub(crate) async fn run_agent(&mut self, order: &Order<'_>) -> Result<Outcome, BuildError> {
+    pub(crate) async fn run_agent(&mut self, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
         // The descriptor opens it where the build's user may not enter the folders above it.
         let opened = File::open(&self.options.program).map_err(BuildError::server("opening the agent's program"))?;
         let program = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
@@ -150,7 +150,7 @@ impl Workshop<'_> {
         self.finish(command, order).await
     }
 
-    async fn finish(&mut self, mut command: Command, order: &Order<'_>) -> Result<Outcome, BuildError> {
+    async fn finish(&mut self, mut command: Command, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
@@ -209,7 +209,7 @@ impl Workshop<'_> {
     /// Ends every process of this build.
     pub(crate) async fn end_leftovers(&self) {
         let (deployment, user) = (self.deployment.clone(), self.options.user);
-        if tokio::task::spawn_blocking(move || leftover::end(&deployment, user)).await.is_err() {
+        if tokio::task::spawn_blocking(move || leftover_processes::end(&deployment, user)).await.is_err() {
             tracing::warn!(deployment = %self.deployment, "the search for processes of the build failed");
         }
     }
@@ -220,7 +220,7 @@ impl Workshop<'_> {
 
     /// Completes when the build's folders exceed their bound, or the disk is full.
     fn watch_size(&self) -> impl Future<Output = Excess> + use<> {
-        let written = self.written();
+        let written = self.disk_quota();
         async move {
             loop {
                 sleep(SIZE_PAUSE).await;
@@ -258,16 +258,20 @@ impl Workshop<'_> {
             () = sleep_until(self.deadline) => {
                 return Err(BuildError::Timeout { limit: self.limit, doing: doing.to_owned() });
             }
-            found = excess(self.written()) => found,
+            found = excess(self.disk_quota()) => found,
         };
         let found = found.map_err(BuildError::server("counting what the build wrote"))?;
         found.map_or(Ok(()), |excess| Err(excess.error(doing.to_owned())))
     }
 
     /// Folders that the build's commands may write to, and what finds their processes.
-    fn written(&self) -> Written {
-        Written {
-            folders: [self.places.folder.clone(), self.places.cache.clone(), self.places.repository.clone()],
+    fn disk_quota(&self) -> DiskQuota {
+        DiskQuota {
+            folders: [
+                self.build_folders.folder.clone(),
+                self.build_folders.cache.clone(),
+                self.build_folders.repository.clone(),
+            ],
             deployment: self.deployment.clone(),
             user: self.options.user,
             limit_bytes: self.limits.disk_bytes,
@@ -281,9 +285,9 @@ impl Workshop<'_> {
         let named = environment.flat_map(|value| value.split(':')).map(PathBuf::from).filter(|path| path.is_absolute());
         let readable: Vec<PathBuf> =
             sandbox::system_and_programs(path).into_iter().chain(named).chain(agent.map(Path::to_path_buf)).collect();
-        let shared = self.places.shared().into_iter();
-        let shared = shared.filter(|bind| !has_namespaces || !self.places.is_private(bind)).map(|bind| bind.at);
-        let own = self.places.own().into_iter().map(Path::to_path_buf);
+        let shared = self.build_folders.shared().into_iter();
+        let shared = shared.filter(|bind| !has_namespaces || !self.build_folders.is_private(bind)).map(|bind| bind.at);
+        let own = self.build_folders.own().into_iter().map(Path::to_path_buf);
         let writable: Vec<PathBuf> = own.chain(shared).chain(DEVICES.map(PathBuf::from)).collect();
         let files = FileRules { readable: &readable, writable: &writable };
         // Tests of a build listen on ports of their own choice.
@@ -297,7 +301,7 @@ impl Workshop<'_> {
     }
 
     /// Programs that the app's dependencies bring come first for the build's own commands, as in a terminal of its package manager.
-    fn path_of(&self, order: &Order<'_>) -> OsString {
+    fn path_of(&self, order: &CommandSpec<'_>) -> OsString {
         let mut folders = vec![order.folder, &self.packed];
         folders.dedup();
         folders.retain(|folder| order.secrets && folder.is_absolute());
@@ -305,7 +309,7 @@ impl Workshop<'_> {
         own.chain([self.path()]).collect::<Vec<_>>().join(OsStr::new(":"))
     }
 
-    fn command(&self, order: &Order<'_>) -> Result<Command, BuildError> {
+    fn command(&self, order: &CommandSpec<'_>) -> Result<Command, BuildError> {
         let (path, user) = (self.path_of(order), self.options.user);
         // First what the build's user reaches; then what only the agent does, so that the failure tells one from the other.
         let reached = as_user(user, || find(order.program, &path, order.folder));
@@ -317,9 +321,10 @@ impl Workshop<'_> {
     }
 
     /// Confines a program of the build, or with `agent` the agent's own binary.
-    fn confined(&self, order: &Order<'_>, program: &Path, agent: Option<&Path>) -> Result<Command, BuildError> {
+    fn confined(&self, order: &CommandSpec<'_>, program: &Path, agent: Option<&Path>) -> Result<Command, BuildError> {
         let (path, user) = (self.path_of(order), self.options.user);
-        let seen = Seen::of(&self.places, self.options).map_err(BuildError::server("making its view of the files"))?;
+        let seen = CommandPaths::of(&self.build_folders, self.options)
+            .map_err(BuildError::server("making its view of the files"))?;
         let mut command = std::process::Command::new(seen.path(program));
         command
             .args(order.arguments)
@@ -337,17 +342,18 @@ impl Workshop<'_> {
                     .map(|secret| (&secret.name, OsStr::from_bytes(&secret.value))),
             )
             .env("PATH", seen.list(&path))
-            .env("HOME", &self.places.home)
-            .env("TMPDIR", seen.path(&self.places.tmp))
+            .env("HOME", &self.build_folders.home)
+            .env("TMPDIR", seen.path(&self.build_folders.tmp))
             .envs(seen.environment())
-            .env(leftover::MARK, self.deployment.as_str())
+            .env(leftover_processes::MARK, self.deployment.as_str())
             .envs(order.environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let entrances = self.cgroup.as_ref().map_or(Ok(Vec::new()), Cgroup::entrances);
         let network = self.network.as_ref().filter(|_| order.step == Step::Build);
-        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.binds(network.is_some()));
+        let mounts =
+            self.options.user.filter(|_| confine::namespaces()).map(|_| self.build_folders.binds(network.is_some()));
         let network = match (network, agent) {
             (_, Some(_)) => Ok(CommandNetwork::None),
             (Some(network), None) => network.descriptor().try_clone_to_owned().map(CommandNetwork::Own),
@@ -390,7 +396,7 @@ impl Excess {
 
 /// Folders and processes that count against a build's disk limit.
 #[derive(Clone)]
-struct Written {
+struct DiskQuota {
     folders: [PathBuf; 3],
     deployment: DeploymentId,
     user: Option<u32>,
@@ -406,14 +412,14 @@ impl Drop for StopOnDrop {
     }
 }
 
-async fn excess(written: Written) -> io::Result<Option<Excess>> {
-    let Written { folders, deployment, user, limit_bytes } = written;
+async fn excess(quota: DiskQuota) -> io::Result<Option<Excess>> {
+    let DiskQuota { folders, deployment, user, limit_bytes } = quota;
     let stop = StopOnDrop(Arc::default());
     let stopped = Arc::clone(&stop.0);
     let counted = spawn_blocking(move || {
-        let processes = leftover::processes(&deployment, user);
+        let processes = leftover_processes::processes(&deployment, user);
         let folders = folders.each_ref().map(PathBuf::as_path);
-        size::of(&size::Counted { folders: &folders, processes: &processes, limit_bytes }, &stopped)
+        size::of(&size::SizeQuery { folders: &folders, processes: &processes, limit_bytes }, &stopped)
     });
     let size = counted.await.map_err(io::Error::other)??;
     Ok(if size.used_bytes > limit_bytes {
@@ -477,8 +483,8 @@ struct Output {
     err: Vec<u8>,
     out_open: bool,
     err_open: bool,
-    out_lines: LineCutter,
-    err_lines: LineCutter,
+    out_lines: LineSplitter,
+    err_lines: LineSplitter,
     /// Before lines are cut: a secret may lie across the cut.
     out_secrets: Option<fairlead_secret::Stream>,
     err_secrets: Option<fairlead_secret::Stream>,
@@ -496,8 +502,8 @@ impl Output {
             err: vec![0; 16 * 1024],
             out_open: true,
             err_open: true,
-            out_lines: LineCutter::default(),
-            err_lines: LineCutter::default(),
+            out_lines: LineSplitter::default(),
+            err_lines: LineSplitter::default(),
             out_secrets: redactor.map(Redactor::stream),
             err_secrets: redactor.map(Redactor::stream),
             clean: Vec::new(),

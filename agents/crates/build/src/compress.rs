@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
 use crate::as_user::as_user;
-use crate::pack::{DEPTH_MAX, Order, PackError, open_below, open_folder};
+use crate::pack::{DEPTH_MAX, PackError, PackRequest, open_below, open_folder};
 
 /// Smaller files fit into the packets that go anyway.
 const FILE_BYTES_MIN: u64 = 1 << 10;
@@ -89,7 +89,7 @@ pub(crate) struct Compressed {
 }
 
 /// Compresses the files of a site. Blocking; it takes a thread of its own.
-pub(crate) fn compress(order: &Order<'_>) -> Result<Compressed, PackError> {
+pub(crate) fn compress(order: &PackRequest<'_>) -> Result<Compressed, PackError> {
     std::thread::scope(|scope| {
         let work = || {
             // Linux keeps a priority for each thread.
@@ -101,7 +101,7 @@ pub(crate) fn compress(order: &Order<'_>) -> Result<Compressed, PackError> {
     })
 }
 
-fn site(order: &Order<'_>) -> Result<Compressed, PackError> {
+fn site(order: &PackRequest<'_>) -> Result<Compressed, PackError> {
     let root = open_below(order.trusted, order.below)?;
     let mut site_bytes: u64 = 0;
     walk(order, root.as_fd(), 0, &mut |_, _, size| {
@@ -135,7 +135,7 @@ fn is_closed(error: &io::Error) -> bool {
 
 /// Visits the files that may get smaller, in the order of their names.
 fn walk(
-    order: &Order<'_>,
+    order: &PackRequest<'_>,
     folder: BorrowedFd<'_>,
     depth: usize,
     visit: &mut dyn FnMut(BorrowedFd<'_>, &OsStr, u64) -> Result<(), PackError>,
@@ -178,7 +178,7 @@ fn is_compressible(name: &OsStr, size: u64) -> bool {
 }
 
 /// Writes the compressed files of one file; false if there are none.
-fn file(order: &Order<'_>, folder: BorrowedFd<'_>, name: &OsStr, effort: Effort) -> Result<bool, PackError> {
+fn file(order: &PackRequest<'_>, folder: BorrowedFd<'_>, name: &OsStr, effort: Effort) -> Result<bool, PackError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = File::from(openat(folder, name, flags, Mode::empty()).map_err(io::Error::from)?);
     if FileType::from_raw_mode(fstat(&opened).map_err(io::Error::from)?.st_mode) != FileType::RegularFile {
@@ -239,12 +239,20 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::{Bounds, NOTHING};
+    use crate::pack::{Bounds, NO_EXCLUSIONS};
 
     fn run(folder: &Path, user: Option<u32>, cancel: &CancellationToken) -> Result<Compressed, PackError> {
         let deadline = Instant::now() + Duration::from_secs(60);
         let bounds = Bounds::ARTIFACT;
-        compress(&Order { trusted: folder, below: Path::new(""), unneeded: &NOTHING, user, cancel, deadline, bounds })
+        compress(&PackRequest {
+            trusted: folder,
+            below: Path::new(""),
+            excluded: &NO_EXCLUSIONS,
+            user,
+            cancel,
+            deadline,
+            bounds,
+        })
     }
 
     fn names(folder: &Path) -> BTreeMap<String, Vec<u8>> {

@@ -14,7 +14,7 @@ use tokio::time::{Duration, Instant, sleep};
 
 use crate::build::{artifact, not_packed};
 use crate::command::Workshop;
-use crate::lines::LineCutter;
+use crate::line_splitter::LineSplitter;
 use crate::{BuildError, context, dockerfile, pack, secrets};
 use fairlead_inspect::Plan;
 
@@ -34,17 +34,17 @@ pub(crate) async fn build(
     file: &str,
 ) -> Result<String, BuildError> {
     let engine = engine(workshop).await?;
-    let context = workshop.places.folder.join("context.tar");
+    let context = workshop.build_folders.folder.join("context.tar");
     let packed = {
-        let (trusted, below) = (workshop.places.source.clone(), below.to_owned());
+        let (trusted, below) = (workshop.build_folders.source.clone(), below.to_owned());
         let (into, file, user) = (context.clone(), file.to_owned(), workshop.options.user);
         let (cancel, deadline) = (workshop.cancel.clone(), workshop.deadline.into_std());
         tokio::task::spawn_blocking(move || {
             let bounds = pack::Bounds::ARTIFACT;
-            let order = pack::Order {
+            let order = pack::PackRequest {
                 trusted: &trusted,
                 below: &below,
-                unneeded: &pack::NOTHING,
+                excluded: &pack::NO_EXCLUSIONS,
                 user,
                 cancel: &cancel,
                 deadline,
@@ -333,7 +333,7 @@ impl Workshop<'_> {
     /// Words of the engine, which may hold what a Dockerfile prints.
     fn said(&mut self, step: Step, text: &str) {
         let text = self.options.redactor.as_ref().map_or(text.to_owned(), |redactor| redactor.text(text));
-        let mut cutter = LineCutter::default();
+        let mut cutter = LineSplitter::default();
         cutter.take(text.as_bytes(), |line| self.log(step, LogStream::Stdout, line));
         cutter.finish(|line| self.log(step, LogStream::Stdout, line));
     }

@@ -9,13 +9,13 @@ use std::path::Path;
 use tar::{EntryType, Header};
 
 use crate::as_user::as_user;
-use crate::pack::{DEPTH_MAX, Order, PackError, exactly};
+use crate::pack::{DEPTH_MAX, PackError, PackRequest, exactly};
 
 /// Maximum size of a .dockerignore: each of its rules is tried on each file.
 const RULES_BYTES_MAX: u64 = 1 << 20;
 
 /// Packs the order's folder into a new file. Blocking; ends at the order's deadline or when it is cancelled.
-pub(crate) fn pack(order: &Order<'_>, dockerfile: &str, into: &Path) -> Result<(), PackError> {
+pub(crate) fn pack(order: &PackRequest<'_>, dockerfile: &str, into: &Path) -> Result<(), PackError> {
     let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(into)?;
     let folder = order.trusted.join(order.below);
     as_user(order.user, || {
@@ -32,7 +32,7 @@ pub(crate) fn pack(order: &Order<'_>, dockerfile: &str, into: &Path) -> Result<(
 }
 
 struct Context<'a> {
-    order: &'a Order<'a>,
+    order: &'a PackRequest<'a>,
     folder: &'a Path,
     rules: Rules,
 }
@@ -113,7 +113,7 @@ impl Rules {
         Self(rules)
     }
 
-    fn ignore(&self, order: &Order<'_>, path: &str) -> Result<bool, PackError> {
+    fn ignore(&self, order: &PackRequest<'_>, path: &str) -> Result<bool, PackError> {
         let parts: Vec<&str> = path.split('/').collect();
         for (back, pattern) in self.0.iter().rev() {
             order.goes_on()?;
@@ -175,14 +175,14 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::{Bounds, NOTHING};
+    use crate::pack::{Bounds, NO_EXCLUSIONS};
 
-    fn order<'a>(trusted: &'a Path, cancel: &'a CancellationToken) -> Order<'a> {
+    fn order<'a>(trusted: &'a Path, cancel: &'a CancellationToken) -> PackRequest<'a> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Order {
+        PackRequest {
             trusted,
             below: Path::new("app"),
-            unneeded: &NOTHING,
+            excluded: &NO_EXCLUSIONS,
             user: None,
             cancel,
             deadline,
@@ -284,7 +284,7 @@ mod tests {
         fs::create_dir(&app).unwrap();
         fs::write(app.join("a"), "").unwrap();
         let cancel = CancellationToken::new();
-        let late = Order { deadline: Instant::now(), ..order(dir.path(), &cancel) };
+        let late = PackRequest { deadline: Instant::now(), ..order(dir.path(), &cancel) };
         assert!(matches!(pack(&late, "Dockerfile", &tar).unwrap_err(), PackError::Timeout));
         fs::create_dir_all(app.join("d/".repeat(DEPTH_MAX + 1))).unwrap();
         let error = pack(&order(dir.path(), &cancel), "Dockerfile", &tar).unwrap_err();

@@ -13,7 +13,7 @@ use crate::BuildError;
 use rules::{Class, RULES};
 
 /// A command that failed.
-pub(crate) struct Failed<'a> {
+pub(crate) struct CommandFailure<'a> {
     /// The command as people read it.
     pub(crate) command: &'a str,
     /// End of a sentence that begins with the command, such as "failed with exit code 1".
@@ -26,7 +26,7 @@ pub(crate) struct Failed<'a> {
 }
 
 /// Returns the error with the failing line and the next step.
-pub(crate) fn diagnose(failed: &Failed<'_>) -> BuildError {
+pub(crate) fn diagnose(failed: &CommandFailure<'_>) -> BuildError {
     let usual = if failed.installs { "build.install_failed" } else { "build.command_failed" };
     let cause = cause(failed.lines);
     let (code, line, advice) = match &cause {

@@ -2,7 +2,7 @@
 //! speaks http, https and ssh only, asks nobody anything and reads no configuration but its own. Owns the sentences about
 //! what a repository lacks.
 
-mod kept;
+mod kept_repository;
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 use fairlead_model::{BuildSpec, Commit, Step};
 
 use crate::BuildError;
-use crate::command::{Order, Outcome, Workshop};
+use crate::command::{CommandSpec, Outcome, Workshop};
 use crate::source_keys::{self, Keys};
 
 /// Given on every call, before the subcommand. Nothing a repository contains may add to it.
@@ -67,14 +67,14 @@ const ORIGIN: &str = "remote.origin.url";
 const FETCHED: &str = "refs/fairlead/fetched";
 
 /// What a ref turned out to be.
-struct Found {
+struct ResolvedRef {
     /// What to fetch: a full ref name or a commit hash.
     name: String,
     /// In words, for the log.
     words: String,
 }
 
-impl Found {
+impl ResolvedRef {
     /// Name of the branch; empty for a tag or a commit.
     fn branch(&self) -> &str {
         self.name.strip_prefix(BRANCHES).unwrap_or_default()
@@ -119,13 +119,13 @@ impl Git<'_, '_> {
         let found = self.find().await?;
         let words = format!("Fetching {} of {}", found.words, self.spec.repository_url);
         self.workshop.say(Step::Clone, words);
-        let kept = kept::take(self.workshop).await?;
+        let kept = kept_repository::take(self.workshop).await?;
         let known = if kept { self.reuse(&found).await? } else { None };
         let commit = match known {
             Some(commit) => commit,
             None => self.checked_out(&found).await?,
         };
-        if let Err(error) = kept::keep(self.workshop).await {
+        if let Err(error) = kept_repository::keep(self.workshop).await {
             // The next build clones anew.
             tracing::warn!(deployment = %self.workshop.deployment, %error, "the repository of a build is not kept");
         }
@@ -133,13 +133,13 @@ impl Git<'_, '_> {
     }
 
     /// Checks out with what the last build kept. `None`, and an empty source, when that can't be used.
-    async fn reuse(&mut self, found: &Found) -> Result<Option<Commit>, BuildError> {
+    async fn reuse(&mut self, found: &ResolvedRef) -> Result<Option<Commit>, BuildError> {
         // Objects of another repository are none of this one's business.
         if self.is_of_this_url().await? {
             match self.checked_out(found).await {
                 Ok(commit) => return Ok(Some(commit)),
                 Err(BuildError::Cancelled) => {
-                    kept::put_back(self.workshop).await?;
+                    kept_repository::put_back(self.workshop).await?;
                     return Err(BuildError::Cancelled);
                 }
                 Err(error @ (BuildError::Timeout { .. } | BuildError::DiskFull | BuildError::TooLarge { .. })) => {
@@ -151,12 +151,12 @@ impl Git<'_, '_> {
                 }
             }
         }
-        kept::discard(self.workshop).await?;
+        kept_repository::discard(self.workshop).await?;
         Ok(None)
     }
 
     /// Fetches and checks out all of a commit into the source, which holds nothing but perhaps the kept repository.
-    async fn checked_out(&mut self, found: &Found) -> Result<Commit, BuildError> {
+    async fn checked_out(&mut self, found: &ResolvedRef) -> Result<Commit, BuildError> {
         let spec = self.spec;
         self.must(&["init", "--quiet", "."]).await?;
         let pinned = self.fetch(&found.name).await?;
@@ -231,7 +231,7 @@ impl Git<'_, '_> {
             let name = key.strip_prefix("submodule.").and_then(|key| key.strip_suffix(".url")).unwrap_or_default();
             let config = format!(".git/modules/{name}/config");
             let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-            if is_plain && self.workshop.places.source.join(&config).is_file() {
+            if is_plain && self.workshop.build_folders.source.join(&config).is_file() {
                 self.must(&["config", "--file", &config, ORIGIN, url]).await?;
             }
         }
@@ -280,8 +280,8 @@ impl Git<'_, '_> {
         let arguments: Vec<&OsStr> = CONFIG.iter().chain(arguments).map(OsStr::new).collect();
         let keys = self.keys.environment.iter().map(|(name, value)| (*name, value.as_str()));
         let environment: Vec<(&str, &str)> = ENVIRONMENT.iter().copied().chain(keys).collect();
-        let folder = self.workshop.places.source.clone();
-        let order = Order {
+        let folder = self.workshop.build_folders.source.clone();
+        let order = CommandSpec {
             step: Step::Clone,
             program: "git",
             arguments: &arguments,
@@ -294,14 +294,14 @@ impl Git<'_, '_> {
     }
 
     /// Asks the server which branch or tag is meant; a full hash is believed as it is.
-    async fn find(&mut self) -> Result<Found, BuildError> {
+    async fn find(&mut self) -> Result<ResolvedRef, BuildError> {
         let spec = self.spec;
         let wanted = spec.git_ref.as_str();
         if wanted.is_empty() {
             return self.find_default().await;
         }
         if is_hash(wanted) {
-            return Ok(Found { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
+            return Ok(ResolvedRef { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
         }
         let candidates = match wanted.strip_prefix("refs/") {
             Some(_) => vec![(wanted.to_owned(), wanted.to_owned())],
@@ -317,11 +317,11 @@ impl Git<'_, '_> {
         let text = String::from_utf8_lossy(&listed.captured);
         let has = |name: &str| text.lines().any(|line| line.split('\t').nth(1) == Some(name));
         let found = candidates.into_iter().find(|(name, _)| has(name));
-        found.map(|(name, words)| Found { name, words }).ok_or_else(|| not_found(spec))
+        found.map(|(name, words)| ResolvedRef { name, words }).ok_or_else(|| not_found(spec))
     }
 
     /// Asks the server for the branch that its HEAD names.
-    async fn find_default(&mut self) -> Result<Found, BuildError> {
+    async fn find_default(&mut self) -> Result<ResolvedRef, BuildError> {
         let spec = self.spec;
         let arguments = ["ls-remote", "--quiet", "--symref", "--", spec.repository_url.as_str(), "HEAD"];
         let listed = self.run(true, &arguments).await?;
@@ -335,9 +335,9 @@ impl Git<'_, '_> {
             Some(branch) => {
                 check_ref(branch)?;
                 let words = format!("branch {branch} (the repository's default)");
-                Ok(Found { name: format!("{BRANCHES}{branch}"), words })
+                Ok(ResolvedRef { name: format!("{BRANCHES}{branch}"), words })
             }
-            None => Ok(Found { name: "HEAD".to_owned(), words: "the repository's default branch".to_owned() }),
+            None => Ok(ResolvedRef { name: "HEAD".to_owned(), words: "the repository's default branch".to_owned() }),
         }
     }
 

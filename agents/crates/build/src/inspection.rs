@@ -6,9 +6,9 @@ use fairlead_model::{BuildLimits, BuildSpec, Commit, LogLine, StepStatus};
 use tokio::time::Instant;
 
 use crate::build::{Opening, close, open};
+use crate::build_folders::BuildFolders;
 use crate::git::{self, LargeFiles};
-use crate::places::Places;
-use crate::reading::look;
+use crate::plan_reader::read_plan;
 use crate::{BuildError, BuildOptions, BuildSink};
 
 /// Bounds of one inspection: a few MiB do for most repositories, and several run beside the server's apps.
@@ -31,13 +31,14 @@ pub async fn inspect_source(
     deadline: Instant,
     cancel: CancellationToken,
 ) -> Result<Inspection, BuildError> {
-    let opening = Opening { places: Places::without_cache(options, spec), limits: LIMITS, deadline, network: None };
+    let opening =
+        Opening { build_folders: BuildFolders::without_cache(options, spec), limits: LIMITS, deadline, network: None };
     let mut sink = Unheard;
     let mut workshop = open(spec, options, opening, &mut sink, cancel).await?;
     let result = async {
         let commit = git::clone(&mut workshop, spec, LargeFiles::Leave).await?;
         workshop.check_size("cloned the repository").await?;
-        let (_, plan) = look(&mut workshop, spec).await?;
+        let (_, plan) = read_plan(&mut workshop, spec).await?;
         Ok(Inspection { commit, plan })
     }
     .await;

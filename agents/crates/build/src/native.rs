@@ -1,9 +1,9 @@
 //! A plan carried out with the runtime's own tools: programs found or fetched, dependencies installed, the app built.
 
-mod left_files;
-mod production;
+mod prune_packages;
 pub(crate) mod reuse;
 mod tools;
+mod untrusted_files;
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -14,10 +14,10 @@ use aws_lc_rs::digest::{Context, Digest, SHA256};
 use fairlead_model::{RunFile, Step};
 
 use crate::as_user::as_user;
-use crate::command::{Order, Workshop};
-use crate::diagnose::{Failed, diagnose};
+use crate::command::{CommandSpec, Workshop};
+use crate::diagnose::{CommandFailure, diagnose};
 use crate::toolchain::site_toolchain;
-use crate::{BuildError, places::blocking};
+use crate::{BuildError, build_folders::blocking};
 use fairlead_inspect::{Fallback, Plan, SITE_COMMAND, Task, shown};
 
 /// Caches of former lock files that stay beside the newest.
@@ -31,7 +31,7 @@ pub(crate) async fn make(
     run_commands: &[String],
 ) -> Result<PathBuf, BuildError> {
     let packed = plan.workspace.as_ref().map_or_else(|| below.to_owned(), PathBuf::from);
-    let base = workshop.places.source.join(&packed);
+    let base = workshop.build_folders.source.join(&packed);
     let folder = base.join(&plan.folder);
     workshop.packed.clone_from(&base);
     let chosen = tools::tools(workshop, plan).await?;
@@ -39,12 +39,12 @@ pub(crate) async fn make(
     reuse::begin(workshop, &base, plan, &chosen).await?;
     let place = |task: &Task| if task.in_app { &folder } else { &base };
     let mut restored = reuse::restore(workshop, plan).await?;
-    let instead = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.commands);
-    for task in instead.iter().filter(|_| restored) {
+    let reuse_commands = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.commands);
+    for task in reuse_commands.iter().filter(|_| restored) {
         run(workshop, place(task), task, &chosen.environment, true).await?;
     }
     let updates = plan.reuse.as_ref().is_some_and(|reuse| reuse.environment.is_some());
-    if restored && !instead.is_empty() && !updates {
+    if restored && !reuse_commands.is_empty() && !updates {
         restored = reuse::are_unchanged(workshop).await?;
     }
     for task in plan.install.iter().filter(|_| !restored) {
@@ -57,7 +57,7 @@ pub(crate) async fn make(
     reuse::built(workshop, plan).await;
     if plan.output.is_empty() {
         require_server(workshop, &folder, plan)?;
-        production::leave_out(workshop, &packed, plan, run_commands).await?;
+        prune_packages::prune(workshop, &packed, plan, run_commands).await?;
         write_run_file(workshop, &base, plan).await?;
         return Ok(packed);
     }
@@ -171,7 +171,7 @@ async fn write_run_file(workshop: &Workshop<'_>, base: &Path, plan: &Plan) -> Re
 /// One cache for one content of the lock file; the oldest are left to go.
 async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Result<(), BuildError> {
     let (lock, runtime) = (plan.lock_file.as_ref().map(|name| folder.join(name)), plan.runtime.clone());
-    let (all, user) = (workshop.places.cache.clone(), workshop.options.user);
+    let (all, user) = (workshop.build_folders.cache.clone(), workshop.options.user);
     let trash = workshop.options.trash.clone();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     blocking("preparing the cache", move || {
@@ -251,7 +251,7 @@ async fn run(
         caches.iter().chain(chosen).map(|(name, value)| (*name, value.as_str())).chain(given).collect();
     let Some((program, arguments)) = task.command.split_first() else { return Ok(()) };
     let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
-    let order = Order {
+    let order = CommandSpec {
         step: Step::Build,
         program,
         arguments: &arguments,
@@ -273,7 +273,7 @@ async fn run(
         (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
     };
     let was_killed = done.status.signal() == Some(9);
-    let error = diagnose(&Failed { command: &words, how: &how, lines: &done.tail, installs, was_killed });
+    let error = diagnose(&CommandFailure { command: &words, how: &how, lines: &done.tail, installs, was_killed });
     if task.may_fail {
         workshop.say(Step::Build, format!("{error} The build goes on without it."));
         return Ok(());

@@ -67,7 +67,7 @@ impl From<io::Error> for PackError {
 }
 
 /// For folders of which all is packed.
-pub(crate) static NOTHING: BTreeSet<PathBuf> = BTreeSet::new();
+pub(crate) static NO_EXCLUSIONS: BTreeSet<PathBuf> = BTreeSet::new();
 
 /// What no artifact exceeds. Unpacking refuses more; packing does so first, in the build that made it.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +82,13 @@ impl Bounds {
 
 /// What to pack, and with whose rights.
 #[derive(Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct PackRequest<'a> {
     /// A folder that only the agent can move.
     pub(crate) trusted: &'a Path,
     /// The app's folder below it; a build may have moved any part of this.
     pub(crate) below: &'a Path,
     /// Paths below the app's folder that are left out.
-    pub(crate) unneeded: &'a BTreeSet<PathBuf>,
+    pub(crate) excluded: &'a BTreeSet<PathBuf>,
     /// Whose rights must suffice; `None`: the agent's.
     pub(crate) user: Option<u32>,
     pub(crate) cancel: &'a CancellationToken,
@@ -96,7 +96,7 @@ pub(crate) struct Order<'a> {
     pub(crate) bounds: Bounds,
 }
 
-impl Order<'_> {
+impl PackRequest<'_> {
     pub(crate) fn goes_on(&self) -> Result<(), PackError> {
         if self.cancel.is_cancelled() {
             return Err(PackError::Cancelled);
@@ -106,12 +106,12 @@ impl Order<'_> {
 }
 
 /// Packs a folder into `artifacts/<hex>.tar.zst`, and writes the release's folder beside it. Blocking.
-pub(crate) fn pack(order: &Order<'_>, artifacts: &Path, name: &str) -> Result<Packed, PackError> {
+pub(crate) fn pack(order: &PackRequest<'_>, artifacts: &Path, name: &str) -> Result<Packed, PackError> {
     let hex = |packed: &Packed| packed.digest.trim_start_matches("sha256:").to_owned();
     packed_tree::beside_pack(artifacts, name, |copy| pack_archive(order, artifacts, name, copy), hex)
 }
 
-fn pack_archive(order: &Order<'_>, artifacts: &Path, name: &str, copy: Copy) -> Result<Packed, PackError> {
+fn pack_archive(order: &PackRequest<'_>, artifacts: &Path, name: &str, copy: Copy) -> Result<Packed, PackError> {
     // Two builds never share a name; what a crash left is replaced.
     let partial = artifacts.join(format!("{name}.part"));
     let result = write(order, &partial, copy).and_then(|packed| {
@@ -128,13 +128,13 @@ fn pack_archive(order: &Order<'_>, artifacts: &Path, name: &str, copy: Copy) -> 
     result
 }
 
-fn write(order: &Order<'_>, partial: &Path, copy: Copy) -> Result<Packed, PackError> {
+fn write(order: &PackRequest<'_>, partial: &Path, copy: Copy) -> Result<Packed, PackError> {
     // Opened with the agent's rights: the folder of artifacts is closed to all others.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(partial)?;
     as_user(order.user, || fill(order, file, copy))?
 }
 
-fn fill(order: &Order<'_>, file: File, copy: Copy) -> Result<Packed, PackError> {
+fn fill(order: &PackRequest<'_>, file: File, copy: Copy) -> Result<Packed, PackError> {
     let root = open_below(order.trusted, order.below)?;
     let mut encoder = zstd::Encoder::new(Hashing::new(BufWriter::new(file)), LEVEL)?;
     encoder.include_checksum(true)?;
@@ -176,7 +176,7 @@ pub(crate) fn open_folder(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<Ow
 
 struct Packer<'a, W: Write> {
     archive: tar::Builder<W>,
-    order: &'a Order<'a>,
+    order: &'a PackRequest<'a>,
     bytes: u64,
     entries: u64,
     files: u64,
@@ -204,7 +204,7 @@ impl<W: Write> Packer<'_, W> {
             let name = OsStr::from_bytes(name.as_bytes());
             // History is no part of an app; caches differ from build to build.
             let path = at.join(name);
-            if path == Path::new(".git") || path.ends_with("node_modules/.cache") || self.order.unneeded.contains(&path)
+            if path == Path::new(".git") || path.ends_with("node_modules/.cache") || self.order.excluded.contains(&path)
             {
                 continue;
             }
@@ -283,9 +283,9 @@ impl<W: Write> Packer<'_, W> {
 }
 
 /// The first `size` bytes; an error when there are fewer, or when packing must end.
-pub(crate) fn exactly<'a>(order: &'a Order<'a>, file: File, size: u64) -> impl io::Read + 'a {
+pub(crate) fn exactly<'a>(order: &'a PackRequest<'a>, file: File, size: u64) -> impl io::Read + 'a {
     struct Exactly<'a> {
-        order: &'a Order<'a>,
+        order: &'a PackRequest<'a>,
         file: File,
         left: u64,
     }
@@ -374,12 +374,12 @@ mod tests {
 
     use super::*;
 
-    fn order<'a>(trusted: &'a Path, below: &'a str, cancel: &'a CancellationToken) -> Order<'a> {
+    fn order<'a>(trusted: &'a Path, below: &'a str, cancel: &'a CancellationToken) -> PackRequest<'a> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Order {
+        PackRequest {
             trusted,
             below: Path::new(below),
-            unneeded: &NOTHING,
+            excluded: &NO_EXCLUSIONS,
             user: None,
             cancel,
             deadline,
@@ -400,7 +400,8 @@ mod tests {
         let error = pack_all(folder.path(), artifacts.path(), "a", &cancel).unwrap_err();
         assert!(error.to_string().contains("more than 16 GiB"), "{error}");
         sparse.set_len(Bounds::ARTIFACT.bytes_max).unwrap();
-        let soon = Order { deadline: Instant::now() + Duration::from_millis(50), ..order(folder.path(), "", &cancel) };
+        let soon =
+            PackRequest { deadline: Instant::now() + Duration::from_millis(50), ..order(folder.path(), "", &cancel) };
         assert!(matches!(pack(&soon, artifacts.path(), "a").unwrap_err(), PackError::Timeout));
         std::thread::scope(|scope| {
             let packing = scope.spawn(|| pack_all(folder.path(), artifacts.path(), "a", &cancel));
@@ -415,7 +416,8 @@ mod tests {
         sparse.set_len(1).unwrap();
         fs::write(folder.path().join("another"), "").unwrap();
         let bounds = Bounds { entries_max: 1, ..Bounds::ARTIFACT };
-        let error = pack(&Order { bounds, ..order(folder.path(), "", &cancel) }, artifacts.path(), "a").unwrap_err();
+        let error =
+            pack(&PackRequest { bounds, ..order(folder.path(), "", &cancel) }, artifacts.path(), "a").unwrap_err();
         assert!(error.to_string().contains("more than 1 files"), "{error}");
     }
 
@@ -513,7 +515,7 @@ mod tests {
         fs::write(folder.path().join("key"), "secret").unwrap();
         fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(0o600)).unwrap();
         let cancel = CancellationToken::new();
-        let order = Order { user: Some(71_234), ..order(folder.path(), "", &cancel) };
+        let order = PackRequest { user: Some(71_234), ..order(folder.path(), "", &cancel) };
         let error = pack(&order, artifacts.path(), "a").unwrap_err();
         assert!(error.to_string().contains("`key`"), "{error}");
     }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use fairlead_base::{Trash, file, random, tree};
 
-use crate::places::DISK_BYTES_MIN;
+use crate::build_folders::DISK_BYTES_MIN;
 use crate::unpack::{UnpackError, unpack_entries};
 
 const ENDING: &str = ".tree";
@@ -189,15 +189,15 @@ mod tests {
     use fairlead_base::{CancellationToken, Folders};
 
     use super::*;
-    use crate::pack::{Bounds, NOTHING, Order, Packed, pack};
+    use crate::pack::{Bounds, NO_EXCLUSIONS, PackRequest, Packed, pack};
 
     fn packed(source: &Path, artifacts: &Path) -> (Packed, PathBuf) {
         let (cancel, deadline) = (CancellationToken::new(), Instant::now() + Duration::from_secs(60));
         let below = Path::new("");
-        let order = Order {
+        let order = PackRequest {
             trusted: source,
             below,
-            unneeded: &NOTHING,
+            excluded: &NO_EXCLUSIONS,
             user: None,
             cancel: &cancel,
             deadline,

@@ -37,12 +37,12 @@ pub(crate) struct Size {
 
 /// Counts folders alone, to the end.
 pub(crate) fn of_folders(folders: &[&Path], limit_bytes: u64) -> io::Result<Size> {
-    of(&Counted { folders, limit_bytes, processes: &[] }, &AtomicBool::new(false))
+    of(&SizeQuery { folders, limit_bytes, processes: &[] }, &AtomicBool::new(false))
 }
 
 /// Folders and processes to count, up to `limit_bytes`.
 #[derive(Debug, Default)]
-pub(crate) struct Counted<'a> {
+pub(crate) struct SizeQuery<'a> {
     pub(crate) folders: &'a [&'a Path],
     /// They may hold files that have no name any more.
     pub(crate) processes: &'a [Pid],
@@ -51,7 +51,7 @@ pub(crate) struct Counted<'a> {
 
 /// Counts the folders with everything below them and the files held open, until they exceed the limit or it is stopped. Blocking.
 /// Entries that vanish meanwhile do not count.
-pub(crate) fn of(counted: &Counted<'_>, stopped: &AtomicBool) -> io::Result<Size> {
+pub(crate) fn of(counted: &SizeQuery<'_>, stopped: &AtomicBool) -> io::Result<Size> {
     let limit_bytes = counted.limit_bytes;
     let mut count = Count { used_bytes: 0, limit_bytes, linked: HashSet::new(), too_deep: false, stopped };
     let mut free_bytes = u64::MAX;
@@ -178,7 +178,7 @@ mod tests {
         let mut child = command.spawn().unwrap();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
         let count = |processes: &[Pid]| {
-            let counted = Counted { folders: &[dir.path()], limit_bytes: MANY, processes };
+            let counted = SizeQuery { folders: &[dir.path()], limit_bytes: MANY, processes };
             of(&counted, &AtomicBool::new(false)).unwrap().used_bytes
         };
         let process = Pid::from_child(&child);
@@ -197,7 +197,7 @@ mod tests {
             fs::hard_link(dir.path().join("0"), dir.path().join(name.to_string())).unwrap();
         }
         assert_eq!(of_folders(&[dir.path()], MANY).unwrap().used_bytes, ENTRY_BYTES + 100 * NAME_BYTES);
-        let counted = Counted { folders: &[dir.path()], limit_bytes: MANY, processes: &[] };
+        let counted = SizeQuery { folders: &[dir.path()], limit_bytes: MANY, processes: &[] };
         assert_eq!(of(&counted, &AtomicBool::new(true)).unwrap().used_bytes, 0);
     }
 

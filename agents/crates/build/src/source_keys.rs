@@ -11,8 +11,8 @@ use fairlead_model::BuildSpec;
 use zeroize::Zeroizing;
 
 use crate::as_user::as_user;
+use crate::build_folders::blocking;
 use crate::command::Workshop;
-use crate::places::blocking;
 use crate::{BuildError, secrets};
 
 /// Runs ssh with the file of settings; the words of git are passed on as they are.
@@ -40,8 +40,8 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
         ));
     };
     let known = secrets::text(&given, "ssh_known_hosts")?.unwrap_or_default();
-    let folder = workshop.places.keys.clone();
-    let keys = workshop.places.keys.clone();
+    let folder = workshop.build_folders.keys.clone();
+    let keys = workshop.build_folders.keys.clone();
     let place = |name: &str| keys.join(name).to_string_lossy().into_owned();
     let config = format!(
         "Host *\n  IdentityFile \"{}\"\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile \"{}\"\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  UpdateHostKeys no\n  BatchMode yes\n  PasswordAuthentication no\n  KbdInteractiveAuthentication no\n  ForwardAgent no\n  PermitLocalCommand no\n  ConnectTimeout 20\n",
@@ -85,7 +85,7 @@ fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroiz
 
 /// Takes the files away again.
 pub(crate) async fn remove(workshop: &Workshop<'_>) -> Result<(), BuildError> {
-    let folder = workshop.places.keys.clone();
+    let folder = workshop.build_folders.keys.clone();
     blocking("removing the key of the source", move || fairlead_base::tree::remove(&folder)).await
 }
 

@@ -7,7 +7,7 @@ mod prune;
 mod python;
 mod registry;
 mod rust;
-mod unreachable;
+mod unreachable_hosts;
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use crate::version::{Range, Version, nearest};
 use fairlead_inspect::{Tool, VersionRequest};
-use unreachable::Unreachable;
+use unreachable_hosts::UnreachableHosts;
 
 pub use mirrors::{Mirrors, is_usable};
 
@@ -87,14 +87,14 @@ impl ToolchainError {
 
 /// A toolchain that satisfies a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct ToolchainVersion {
     /// Like `node@24.4.1`.
     pub(crate) name: String,
     /// `None` of a nightly.
     pub(crate) version: Option<Version>,
 }
 
-impl Chosen {
+impl ToolchainVersion {
     fn new(tool: Tool, version: Version) -> Self {
         Self { name: format!("{}@{version}", tool.name()), version: Some(version) }
     }
@@ -110,13 +110,13 @@ pub struct Toolchains {
     agent: PathBuf,
     /// Two that want the same one wait for each other.
     turn: Arc<Mutex<()>>,
-    unreachable: Unreachable,
+    unreachable_hosts: UnreachableHosts,
 }
 
 impl Toolchains {
     /// `agent` is the agent's own program.
     pub fn new(folder: PathBuf, agent: PathBuf, client: Client, mirrors: Mirrors) -> Self {
-        Self { folder, client, mirrors, agent, turn: Arc::default(), unreachable: Unreachable::default() }
+        Self { folder, client, mirrors, agent, turn: Arc::default(), unreachable_hosts: UnreachableHosts::default() }
     }
 
     /// Returns the path at which builds and apps see a path of the store.
@@ -213,9 +213,10 @@ impl Toolchains {
         while let Some(url) = urls.next() {
             let what = fairlead_fetch::Receive { url, token: "", bytes_max };
             let host = url.split('/').nth(2).unwrap_or(url);
-            let client = if self.unreachable.has(host) { &self.client.without_retries() } else { &self.client };
+            let client =
+                if self.unreachable_hosts.contains(host) { &self.client.without_retries() } else { &self.client };
             let done = client.file(what, digest, to, cancel).await;
-            self.unreachable.note(host, matches!(done, Err(FetchError::Unreachable { .. })));
+            self.unreachable_hosts.record(host, matches!(done, Err(FetchError::Unreachable { .. })));
             match done {
                 Err(error) if error.is_passing() && urls.peek().is_some() => {
                     tracing::info!(name, %error, "the next address is tried");
@@ -232,15 +233,17 @@ impl Toolchains {
         tool: Tool,
         wanted: Option<&VersionRequest>,
         node: Option<Version>,
-    ) -> Result<Chosen, ToolchainError> {
+    ) -> Result<ToolchainVersion, ToolchainError> {
         let (text, said) = match wanted {
             None => ("*", String::new()),
             Some(VersionRequest { range, source, .. }) => (range.as_str(), format!(" {range} of {source}")),
         };
         if tool == Tool::Rust {
             return match self.rust_release(text, &said).await {
-                Ok(of_tool) => Ok(Chosen { name: format!("rust@{of_tool}"), version: Version::parse(&of_tool) }),
-                Err(error) => self.instead(tool, wanted, error),
+                Ok(of_tool) => {
+                    Ok(ToolchainVersion { name: format!("rust@{of_tool}"), version: Version::parse(&of_tool) })
+                }
+                Err(error) => self.newest_installed(tool, wanted, error),
             };
         }
         let range = Range::parse(text).ok_or_else(|| {
@@ -250,14 +253,14 @@ impl Toolchains {
         if let Some(version) = range.only()
             && self.has(tool, &version.to_string())
         {
-            return Ok(Chosen::new(tool, version));
+            return Ok(ToolchainVersion::new(tool, version));
         }
         // A list of Python builds is made in the store.
         let turn = self.turn.lock().await;
         let versions = self.versions(tool, node).await;
         drop(turn);
         let versions = match versions {
-            Err(error) => return self.instead(tool, wanted, error),
+            Err(error) => return self.newest_installed(tool, wanted, error),
             Ok(versions) => versions,
         };
         let fitting = versions.iter().copied().filter(|version| range.has(*version));
@@ -273,22 +276,22 @@ impl Toolchains {
                 near.join(", ")
             ))
         })?;
-        Ok(Chosen::new(tool, version))
+        Ok(ToolchainVersion::new(tool, version))
     }
 
     /// The newest that is here and satisfies the request, if its source can't be reached; else the error.
-    pub(crate) fn instead(
+    pub(crate) fn newest_installed(
         &self,
         tool: Tool,
         wanted: Option<&VersionRequest>,
         error: ToolchainError,
-    ) -> Result<Chosen, ToolchainError> {
+    ) -> Result<ToolchainVersion, ToolchainError> {
         let ToolchainError::Fetch { source, .. } = &error else { return Err(error) };
         let range = range(tool, wanted.map_or("*", |wanted| wanted.range.as_str()));
         match range.and_then(|range| self.newest_here(tool, &range)) {
             Some(version) => {
                 tracing::warn!(tool = tool.name(), %source, "a source can't be reached; what is here is used");
-                Ok(Chosen::new(tool, version))
+                Ok(ToolchainVersion::new(tool, version))
             }
             None => Err(error),
         }

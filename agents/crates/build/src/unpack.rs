@@ -344,10 +344,10 @@ mod tests {
         fs::write(source.join("data"), "x".repeat(100_000)).unwrap();
         symlink("bin/run", source.join("link")).unwrap();
         let cancel = CancellationToken::new();
-        let order = crate::pack::Order {
+        let order = crate::pack::PackRequest {
             trusted: &source,
             below: Path::new(""),
-            unneeded: &crate::pack::NOTHING,
+            excluded: &crate::pack::NO_EXCLUSIONS,
             user: None,
             cancel: &cancel,
             deadline: std::time::Instant::now() + std::time::Duration::from_secs(60),

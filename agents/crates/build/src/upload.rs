@@ -30,7 +30,7 @@ pub(crate) async fn fetch(workshop: &mut Workshop<'_>, digest: &str) -> Result<(
             error => unusable(&error.to_string()),
         })?;
     }
-    let (from, into, user) = (path.clone(), workshop.places.source.clone(), workshop.options.user);
+    let (from, into, user) = (path.clone(), workshop.build_folders.source.clone(), workshop.options.user);
     let unpacked = tokio::task::spawn_blocking(move || {
         let packed = File::open(&from)?;
         // An upload is of one build alone.

@@ -10,11 +10,11 @@ mod deno;
 mod env_example;
 mod error;
 mod exchange;
+mod excluded_folders;
 mod files;
 mod frameworks;
 mod go;
 mod javascript;
-mod left_behind;
 mod manifest;
 mod plan;
 mod procfile;
@@ -141,7 +141,7 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
         None => plan.prunes,
     } && plan.output.is_empty();
     if manifest.build.prune != Some(false) {
-        left_behind::add(&mut plan, files, wish.shown)?;
+        excluded_folders::add(&mut plan, files, wish.shown)?;
     }
     Ok(Way::Native(Box::new(plan)))
 }

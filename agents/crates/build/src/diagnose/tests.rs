@@ -6,7 +6,8 @@ use super::*;
 /// Returns code and sentence of a failed command with this output.
 fn told(command: &str, output: &str) -> (String, String) {
     let lines: Vec<String> = output.lines().map(str::to_owned).collect();
-    let failed = Failed { command, how: "failed with exit code 1", lines: &lines, installs: true, was_killed: false };
+    let failed =
+        CommandFailure { command, how: "failed with exit code 1", lines: &lines, installs: true, was_killed: false };
     let failure = diagnose(&failed).failure();
     (failure.code, failure.message)
 }
@@ -563,7 +564,7 @@ fn an_unknown_failure_quotes_the_line_that_tells_most() {
 #[test]
 fn a_killed_command_ran_out_of_memory_and_a_long_line_is_cut() {
     let lines = ["src/a.ts(1,7): error TS2322: x".to_owned()];
-    let failed = Failed { command: "tsc", how: "was killed", lines: &lines, installs: false, was_killed: true };
+    let failed = CommandFailure { command: "tsc", how: "was killed", lines: &lines, installs: false, was_killed: true };
     assert_eq!(diagnose(&failed).failure().code, "build.out_of_memory");
     let (_, sentence) = told("tsc", &format!("a.ts(1,1): error TS1: {}", "x".repeat(4000)));
     assert!(sentence.len() < 500, "{sentence}");

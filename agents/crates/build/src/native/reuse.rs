@@ -2,7 +2,7 @@
 //! Invariant: dependencies are kept as their install left them, and used again only where an install would read the same.
 
 mod fingerprint;
-mod kept;
+mod kept_folders;
 #[cfg(test)]
 mod tests;
 
@@ -14,13 +14,13 @@ use fairlead_base::file;
 use fairlead_inspect::Plan;
 use fairlead_model::{Secret, Step};
 
-use super::tools::Chosen;
+use super::tools::BuildTools;
 use crate::BuildError;
 use crate::as_user::as_user;
 use crate::command::Workshop;
 use fingerprint::{Install, Unusable, environment_key, install_key, settings_key};
-pub(crate) use kept::Kept;
-use kept::Keys;
+pub(crate) use kept_folders::KeptFolders;
+use kept_folders::Keys;
 
 /// Variables that differ in each deployment and that no install depends on.
 const CHANGING: [&str; 2] = ["FAIRLEAD_DEPLOYMENT_ID", "FAIRLEAD_GIT_COMMIT"];
@@ -33,12 +33,13 @@ pub(super) async fn begin(
     workshop: &mut Workshop<'_>,
     base: &Path,
     plan: &Plan,
-    chosen: &Chosen,
+    chosen: &BuildTools,
 ) -> Result<(), BuildError> {
-    let (all, own) = (workshop.places.cache.clone(), workshop.cache.clone());
-    let (home, base, source) = (workshop.places.home.clone(), base.to_owned(), workshop.places.source.clone());
+    let (all, own) = (workshop.build_folders.cache.clone(), workshop.cache.clone());
+    let (home, base, source) =
+        (workshop.build_folders.home.clone(), base.to_owned(), workshop.build_folders.source.clone());
     let mut settings = settings(workshop, plan, chosen);
-    let secrets = secrets_digest(&workshop.places.repository, &workshop.secrets)
+    let secrets = secrets_digest(&workshop.build_folders.repository, &workshop.secrets)
         .map_err(BuildError::server("reading the salt of its cache"))?;
     settings.push(secrets);
     let (caches, reuse) = (plan.caches.clone(), plan.reuse.clone());
@@ -57,14 +58,14 @@ pub(super) async fn begin(
         });
         // An unreadable file means that dependencies are installed again.
         let keys = Keys { install: install.and_then(Result::ok).flatten(), settings };
-        Kept::begin((&all, &own), &home, &base, &caches, environment.as_deref(), &keys)
+        KeptFolders::begin((&all, &own), &home, &base, &caches, environment.as_deref(), &keys)
     });
     workshop.kept = Some(kept.await.map_err(BuildError::server("looking for what the last build kept"))?);
     Ok(())
 }
 
 /// Lists what the commands of a build may depend on beside files and secrets.
-fn settings(workshop: &Workshop<'_>, plan: &Plan, chosen: &Chosen) -> Vec<String> {
+fn settings(workshop: &Workshop<'_>, plan: &Plan, chosen: &BuildTools) -> Vec<String> {
     let of_server = workshop.options.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let of_app = workshop.variables.iter().filter(|(name, _)| !CHANGING.contains(&name.as_str()));
     let of_app = of_app.map(|(name, value)| format!("{name}={value}"));
@@ -169,7 +170,7 @@ fn warn(deployment: &fairlead_model::DeploymentId, done: io::Result<()>) {
 
 async fn with_kept<T: Default + Send + 'static>(
     workshop: &mut Workshop<'_>,
-    work: impl FnOnce(&mut Kept) -> io::Result<T> + Send + 'static,
+    work: impl FnOnce(&mut KeptFolders) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     let Some(mut kept) = workshop.kept.take() else { return Ok(T::default()) };
     let (kept, done) = blocking(workshop.options.user, move || {

@@ -1,6 +1,6 @@
 //! Programs of a build: the server's own where their version fits, else fetched toolchains.
 
-mod own;
+mod server_tools;
 
 use std::path::PathBuf;
 
@@ -12,23 +12,23 @@ use crate::BuildError;
 use crate::command::Workshop;
 use crate::toolchain::{ToolchainError, Toolchains, label, range};
 use crate::version::Version;
-use own::Own;
+use server_tools::ServerTool;
 
 /// The first uv that knows `UV_SYSTEM_CERTS` and calls `UV_NATIVE_TLS` deprecated.
 const UV_SYSTEM_CERTS: Version = Version(0, 11, 0);
 
 /// Source of a tool.
 #[derive(Debug)]
-enum Settled {
+enum ToolSource {
     /// The server's own; with a sentence when another version was wanted.
-    Own { own: Own, warning: Option<String> },
+    Server { own: ServerTool, warning: Option<String> },
     /// A toolchain of the store.
     Fetched { name: String, version: Option<Version>, programs: PathBuf },
 }
 
 /// Tools of a build.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct BuildTools {
     /// Variables that say which Python and uv it is.
     pub(super) environment: Vec<(&'static str, String)>,
     /// Names and versions.
@@ -36,7 +36,7 @@ pub(super) struct Chosen {
 }
 
 /// Makes sure that what the plan wants is there.
-pub(super) async fn tools(workshop: &mut Workshop<'_>, plan: &mut Plan) -> Result<Chosen, BuildError> {
+pub(super) async fn tools(workshop: &mut Workshop<'_>, plan: &mut Plan) -> Result<BuildTools, BuildError> {
     let mut versions = Vec::new();
     let mut environment = vec![
         // A manager that was chosen here does not fetch another one of itself.
@@ -52,16 +52,16 @@ pub(super) async fn tools(workshop: &mut Workshop<'_>, plan: &mut Plan) -> Resul
         if !runs && !commands.into_iter().any(|word| uses(word, want.tool)) {
             continue;
         }
-        let own = own::find(workshop, want.tool).await?;
+        let own = server_tools::find(workshop, want.tool).await?;
         // A manager of the server's own may not run with another Node than the server's.
         let foreign = fetched_node && matches!(want.tool, Tool::Npm | Tool::Pnpm | Tool::Yarn);
         let needs = Needs { want: &want, own: &own, foreign, node, runs };
         let (toolchains, cancel) = (workshop.options.toolchains.clone(), workshop.cancel.clone());
         let settled = settle(toolchains.as_ref(), &needs, &cancel).await.map_err(unavailable)?;
         let (sentence, version) = match &settled {
-            Settled::Own { warning: Some(warning), own } => (Some(warning.clone()), Some(own.version)),
-            Settled::Own { own, .. } => (of_server(want.tool, own), Some(own.version)),
-            Settled::Fetched { name, version, .. } => {
+            ToolSource::Server { warning: Some(warning), own } => (Some(warning.clone()), Some(own.version)),
+            ToolSource::Server { own, .. } => (of_server(want.tool, own), Some(own.version)),
+            ToolSource::Fetched { name, version, .. } => {
                 let asked = |asked: &VersionRequest| format!(", for {} of {}", asked.range, asked.source);
                 (Some(format!("Uses {name}{}.", want.version.as_ref().map(asked).unwrap_or_default())), *version)
             }
@@ -75,13 +75,13 @@ pub(super) async fn tools(workshop: &mut Workshop<'_>, plan: &mut Plan) -> Resul
             environment.push((name, "true".to_owned()));
         }
         match settled {
-            Settled::Own { own, .. } => {
+            ToolSource::Server { own, .. } => {
                 versions.push(format!("{} {} {}", want.tool.name(), own.version, own.program.display()));
                 if want.tool == Tool::Python {
                     environment.push(("UV_PYTHON", own.program.to_string_lossy().into_owned()));
                 }
             }
-            Settled::Fetched { name, version, programs } => {
+            ToolSource::Fetched { name, version, programs } => {
                 if want.tool == Tool::Python {
                     let program = programs.join(Tool::Python.program());
                     environment.push(("UV_PYTHON", program.to_string_lossy().into_owned()));
@@ -97,7 +97,7 @@ pub(super) async fn tools(workshop: &mut Workshop<'_>, plan: &mut Plan) -> Resul
             }
         }
     }
-    Ok(Chosen { environment, versions })
+    Ok(BuildTools { environment, versions })
 }
 
 /// Lists the tools of a plan, and Rust also where only a command names it.
@@ -126,7 +126,7 @@ fn is_python(program: &str) -> bool {
     rest.is_empty() || rest.strip_prefix('.').is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn of_server(tool: Tool, own: &Own) -> Option<String> {
+fn of_server(tool: Tool, own: &ServerTool) -> Option<String> {
     match tool {
         Tool::Rust => Some(format!("Uses the server's cargo {}.", own.version)),
         Tool::Python => Some(format!("Uses the server's Python {} ({}).", own.version, own.program.display())),
@@ -144,7 +144,7 @@ fn unavailable(error: ToolchainError) -> BuildError {
 /// Request for one tool, and the server's own versions of it.
 struct Needs<'a> {
     want: &'a Want,
-    own: &'a [Own],
+    own: &'a [ServerTool],
     /// True if the server's own is a last resort.
     foreign: bool,
     /// Node that it must run on.
@@ -160,11 +160,11 @@ async fn settle(
     toolchains: Option<&Toolchains>,
     needs: &Needs<'_>,
     cancel: &CancellationToken,
-) -> Result<Settled, ToolchainError> {
+) -> Result<ToolSource, ToolchainError> {
     let Needs { want, own, .. } = needs;
     let asked = want.version.as_ref();
     let allowed = asked.map(|asked| range(want.tool, &asked.range));
-    let fits = |own: &&Own| match &allowed {
+    let fits = |own: &&ServerTool| match &allowed {
         None => true,
         Some(range) => range.as_ref().is_some_and(|range| range.has(own.version)),
     };
@@ -175,13 +175,13 @@ async fn settle(
     };
     let chosen_by_file = asked.is_some_and(|asked| asked.exact);
     if let Some(own) = fitting.filter(|_| !needs.foreign && !chosen_by_file) {
-        return Ok(Settled::Own { own: own.clone(), warning: None });
+        return Ok(ToolSource::Server { own: own.clone(), warning: None });
     }
     let is_default = asked.is_some_and(VersionRequest::is_default);
     let Some(toolchains) = toolchains else {
         let own = own.first().filter(|_| asked.is_none() || is_default);
         let own = own.ok_or_else(|| ToolchainError::Unknown(not_installed(want.tool)))?;
-        return Ok(Settled::Own { own: own.clone(), warning: None });
+        return Ok(ToolSource::Server { own: own.clone(), warning: None });
     };
     let error = match fetched(toolchains, needs, cancel).await {
         Err(error) => error,
@@ -190,14 +190,14 @@ async fn settle(
     let Some(host) = error.unreachable() else { return Err(with_own(error, own)) };
     let wanted = wanted(want);
     let strict = asked.is_some_and(|asked| !asked.exact) && !is_default;
-    let instead = fitting.or_else(|| own.iter().filter(|_| !strict).max_by_key(|own| own.version));
+    let fallback = fitting.or_else(|| own.iter().filter(|_| !strict).max_by_key(|own| own.version));
     let tool = label(want.tool);
-    match instead {
+    match fallback {
         Some(own) => {
             let verb = if needs.runs { "runs" } else { "builds" };
             let warning =
                 format!("Wanted {wanted}; {host} can't be reached, so this server's {tool} {} {verb} it.", own.version);
-            Ok(Settled::Own { own: own.clone(), warning: Some(warning) })
+            Ok(ToolSource::Server { own: own.clone(), warning: Some(warning) })
         }
         None if own.is_empty() => Err(ToolchainError::Unknown(format!(
             "Wanted {wanted}; {host} can't be reached. {} Or let the server reach that host, or set a mirror for it.",
@@ -216,20 +216,20 @@ async fn fetched(
     toolchains: &Toolchains,
     needs: &Needs<'_>,
     cancel: &CancellationToken,
-) -> Result<Settled, ToolchainError> {
+) -> Result<ToolSource, ToolchainError> {
     let Needs { want, node, .. } = needs;
     let asked = want.version.as_ref();
     let chosen = toolchains.choose(want.tool, asked, *node).await?;
     let (chosen, programs) = match toolchains.ensure(&chosen.name, cancel).await {
         Ok(programs) => (chosen, programs),
         Err(error) if error.unreachable().is_some() => {
-            let kept = toolchains.instead(want.tool, asked, error)?;
+            let kept = toolchains.newest_installed(want.tool, asked, error)?;
             let programs = toolchains.ensure(&kept.name, cancel).await?;
             (kept, programs)
         }
         Err(error) => return Err(error),
     };
-    Ok(Settled::Fetched { name: chosen.name, version: chosen.version, programs: toolchains.visible(&programs) })
+    Ok(ToolSource::Fetched { name: chosen.name, version: chosen.version, programs: toolchains.visible(&programs) })
 }
 
 /// `Python 3.13 of .python-version`.
@@ -238,12 +238,12 @@ fn wanted(want: &Want) -> String {
     format!("{}{}", label(want.tool), asked.unwrap_or_default())
 }
 
-fn versions(own: &[Own]) -> String {
+fn versions(own: &[ServerTool]) -> String {
     own.iter().map(|own| own.version.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Names what the server has beside what the source has.
-fn with_own(error: ToolchainError, own: &[Own]) -> ToolchainError {
+fn with_own(error: ToolchainError, own: &[ServerTool]) -> ToolchainError {
     match error {
         ToolchainError::Unknown(text) if !own.is_empty() => {
             ToolchainError::Unknown(format!("{text} The server's own is {}.", versions(own)))

@@ -25,7 +25,7 @@ const BELOW: &str = "/releases/download/";
 
 /// A build as uv lists it.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct UvRelease {
     name: String,
     arch: Architecture,
     os: String,
@@ -158,12 +158,12 @@ fn listed(archive: &Path) -> Result<Vec<Build>, String> {
     let bytes = bytes.ok_or_else(|| format!("uv's source distribution holds no {LIST}"))?;
     let all: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     // Entries of other implementations and machines may have another form.
-    let all = all.into_values().filter_map(|value| serde_json::from_value::<Listed>(value).ok());
+    let all = all.into_values().filter_map(|value| serde_json::from_value::<UvRelease>(value).ok());
     let builds: Vec<Build> = all.filter_map(build).collect();
     if builds.is_empty() { Err(format!("{LIST} has no Python for this server")) } else { Ok(builds) }
 }
 
-fn build(listed: Listed) -> Option<Build> {
+fn build(listed: UvRelease) -> Option<Build> {
     let plain = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
     let fits = listed.name == "cpython"
         && listed.os == "linux"

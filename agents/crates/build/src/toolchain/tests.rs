@@ -314,7 +314,7 @@ async fn a_host_that_was_not_reached_is_tried_once_until_it_answers() {
         tries.swap(0, Ordering::SeqCst)
     };
     assert_eq!([tries_of_fetch().await, tries_of_fetch().await], [5, 1]);
-    store.toolchains.unreachable.note(&down.to_string(), false);
+    store.toolchains.unreachable_hosts.record(&down.to_string(), false);
     assert_eq!(tries_of_fetch().await, 5);
 }
 

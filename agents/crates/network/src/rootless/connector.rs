@@ -33,7 +33,7 @@ const REASON_BYTES: usize = 300;
 
 /// Order of a shim.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct ConnectorOptions {
     pub(super) pasta: PathBuf,
     /// The shim, whose namespaces are connected.
     pub(super) shim: i32,
@@ -44,7 +44,8 @@ pub(super) struct Order {
 
 /// Connects the namespace of the parent process, until that ends. `order` is JSON. Standard input is a socket of the parent.
 pub fn connect(order: &str) -> Result<(), String> {
-    let order: Order = serde_json::from_str(order).map_err(|error| format!("its order can't be read: {error}"))?;
+    let order: ConnectorOptions =
+        serde_json::from_str(order).map_err(|error| format!("its order can't be read: {error}"))?;
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
     // A shim that ended before that call sends no signal.
     if rustix::process::getppid().is_none_or(|parent| parent.as_raw_pid() != order.shim) {
@@ -81,7 +82,7 @@ fn receive(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
 }
 
 /// Runs `pasta`, again and again should it end. Tells the shim why, which listens until the network is there.
-async fn keep_connected(order: &Order, mut shim: &UnixStream) -> std::convert::Infallible {
+async fn keep_connected(order: &ConnectorOptions, mut shim: &UnixStream) -> std::convert::Infallible {
     loop {
         let reason = match run(order).await {
             Ok(reason) => reason,
@@ -95,7 +96,7 @@ async fn keep_connected(order: &Order, mut shim: &UnixStream) -> std::convert::I
 
 /// Returns what it said last.
 #[allow(unsafe_code)]
-async fn run(order: &Order) -> io::Result<String> {
+async fn run(order: &ConnectorOptions) -> io::Result<String> {
     let mut command = tokio::process::Command::new(&order.pasta);
     command
         .args(arguments(order.families, order.shim))

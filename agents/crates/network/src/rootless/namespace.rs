@@ -16,7 +16,7 @@ use rustix::thread::{CapabilitySet, LinkNameSpaceType, UnshareFlags, move_into_l
 
 use super::RootlessLink;
 use super::capabilities::with_capability;
-use super::connector::Order;
+use super::connector::ConnectorOptions;
 use super::rules;
 use super::server::{Families, ServerNetwork};
 use crate::netlink::{LOOPBACK, Netlink};
@@ -59,7 +59,7 @@ impl RootlessNamespace {
             return Err("the server has no default route".to_owned());
         }
         let addresses = server.addresses().map_err(|error| failed("listing the server's addresses", error))?;
-        let order = Order {
+        let order = ConnectorOptions {
             pasta: link.pasta.clone(),
             shim: rustix::process::getpid().as_raw_pid(),
             families,
@@ -156,7 +156,7 @@ pub fn join_user_and_network(network: BorrowedFd<'_>) -> io::Result<()> {
     join(network)
 }
 
-fn start(mut connector: Command, order: &Order) -> io::Result<(UnixStream, Child)> {
+fn start(mut connector: Command, order: &ConnectorOptions) -> io::Result<(UnixStream, Child)> {
     let (stream, stdin) = UnixStream::pair()?;
     let order = serde_json::to_string(order).map_err(io::Error::other)?;
     let child = connector

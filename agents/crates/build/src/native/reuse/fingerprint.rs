@@ -11,7 +11,7 @@ use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 use fairlead_inspect::Cache;
 use serde_json::{Map, Value};
 
-use crate::native::left_files::{MANIFEST_BYTES_MAX, MODULES, read, visit};
+use crate::native::untrusted_files::{MANIFEST_BYTES_MAX, MODULES, read, visit};
 
 /// Files in any folder that package managers read, beside package.json.
 const INPUTS: [&str; 11] = [

@@ -6,7 +6,7 @@ use fairlead_model::{Secret, SecretDelivery};
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::fingerprint::{Install, Snapshot, Unusable, environment_key, install_key};
-use super::kept::{Kept, Keys};
+use super::kept_folders::{KeptFolders, Keys};
 use super::secrets_digest;
 
 fn write(folder: &Path, files: &[(&str, &str)]) {
@@ -164,23 +164,23 @@ impl Builds {
     }
 
     /// Begins a build with these keys in a folder of its own, in which the repository has the folder `web`.
-    fn begin(&self, name: &str, settings: &str, install: &str) -> (Kept, PathBuf) {
+    fn begin(&self, name: &str, settings: &str, install: &str) -> (KeptFolders, PathBuf) {
         let (base, home) = (self.dir.path().join(name), self.dir.path().join(format!("{name}-home")));
         fs::create_dir_all(base.join("web")).unwrap();
         fs::create_dir(&home).unwrap();
         let keys = Keys { settings: settings.into(), install: Some(install.into()) };
         let all = self.dir.path().join("cache");
-        (Kept::begin((&all, &all.join("own")), &home, &base, &self.caches, None, &keys).unwrap(), base)
+        (KeptFolders::begin((&all, &all.join("own")), &home, &base, &self.caches, None, &keys).unwrap(), base)
     }
 
-    fn install(&self, kept: &mut Kept, base: &Path) {
+    fn install(&self, kept: &mut KeptFolders, base: &Path) {
         assert!(!kept.restore_dependencies().unwrap());
         write(base, &[("node_modules/a/index.js", "a"), ("web/node_modules/b/index.js", "b")]);
         kept.installed().unwrap();
         kept.restore_caches().unwrap();
     }
 
-    fn end(kept: Kept) -> Option<Unusable> {
+    fn end(kept: KeptFolders) -> Option<Unusable> {
         kept.take_caches().unwrap();
         kept.save().unwrap()
     }
@@ -297,7 +297,7 @@ fn an_environment_is_kept_as_its_update_left_it() {
         [&base, &home].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let all = builds.dir.path().join("cache");
         let keys = Keys { settings: "settings".into(), install: Some("install".into()) };
-        (Kept::begin((&all, &all.join("own")), &home, &base, &[], Some(".venv"), &keys).unwrap(), base)
+        (KeptFolders::begin((&all, &all.join("own")), &home, &base, &[], Some(".venv"), &keys).unwrap(), base)
     };
     let (mut kept, base) = begin("first");
     assert!(!kept.restore_dependencies().unwrap());

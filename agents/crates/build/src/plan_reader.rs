@@ -11,7 +11,7 @@ use fairlead_model::{BuildSpec, Step};
 use tokio::time::Instant;
 
 use crate::as_user::as_user;
-use crate::command::{Order, Workshop};
+use crate::command::{CommandSpec, Workshop};
 use crate::{BuildError, pack};
 
 /// Limit of the reading, far above what the largest repositories take.
@@ -39,7 +39,7 @@ pub enum ReadingError {
 }
 
 /// Plans the app in the source; returns its folder below the source and its plan, or the reason why there is none.
-pub(crate) async fn look(
+pub(crate) async fn read_plan(
     workshop: &mut Workshop<'_>,
     spec: &BuildSpec,
 ) -> Result<(PathBuf, Result<Way, InspectError>), BuildError> {
@@ -64,9 +64,9 @@ pub(crate) async fn look(
 
 /// Runs the process that reads the source; returns what it wrote.
 async fn read(workshop: &mut Workshop<'_>, request: &str) -> Result<Vec<u8>, BuildError> {
-    let source = workshop.places.source.clone();
+    let source = workshop.build_folders.source.clone();
     let arguments = ["inspect", "--request", request, "."].map(OsStr::new);
-    let order = Order {
+    let order = CommandSpec {
         step: Step::Build,
         program: "fairlead-agent",
         arguments: &arguments,
@@ -106,7 +106,7 @@ fn end_of(status: ExitStatus) -> String {
 
 /// Finds the app's folder below the source.
 async fn folder(workshop: &Workshop<'_>, spec: &BuildSpec) -> Result<PathBuf, BuildError> {
-    let (source, user, root) = (workshop.places.source.clone(), workshop.options.user, spec.root_folder.clone());
+    let (source, user, root) = (workshop.build_folders.source.clone(), workshop.options.user, spec.root_folder.clone());
     // A repository's links may lead anywhere: they show it nothing that it could not read itself.
     let found = tokio::task::spawn_blocking(move || as_user(user, || pack::inside(&source, &root))).await;
     let found = found.unwrap_or_else(|error| Err(std::io::Error::other(error)));

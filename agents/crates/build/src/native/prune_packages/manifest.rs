@@ -9,45 +9,45 @@ use serde::de::IgnoredAny;
 
 use super::Budget;
 use super::search::package_name;
-use crate::native::left_files::read;
+use crate::native::untrusted_files::read;
 
 /// Maximum size of a package.json.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Written {
-    dependencies: Node,
-    optional_dependencies: Node,
-    peer_dependencies: Node,
-    peer_dependencies_meta: Node,
-    imports: Node,
-    scripts: Node,
-    bin: Node,
-    prisma: Node,
-    babel: Node,
+struct PackageJson {
+    dependencies: JsonValue,
+    optional_dependencies: JsonValue,
+    peer_dependencies: JsonValue,
+    peer_dependencies_meta: JsonValue,
+    imports: JsonValue,
+    scripts: JsonValue,
+    bin: JsonValue,
+    prisma: JsonValue,
+    babel: JsonValue,
     #[serde(rename = "ts-node")]
-    ts_node: Node,
+    ts_node: JsonValue,
 }
 
 /// Value of any kind.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Node {
+enum JsonValue {
     Flag(bool),
     Text(String),
-    Named(BTreeMap<String, Node>),
-    Listed(Vec<Node>),
+    Named(BTreeMap<String, JsonValue>),
+    Listed(Vec<JsonValue>),
     Other(IgnoredAny),
 }
 
-impl Default for Node {
+impl Default for JsonValue {
     fn default() -> Self {
         Self::Other(IgnoredAny)
     }
 }
 
-impl Node {
+impl JsonValue {
     fn texts(&self, all: &mut Vec<String>) {
         match self {
             Self::Text(text) => all.push(text.clone()),
@@ -69,10 +69,10 @@ impl Node {
 
 /// Parsed package.json of one package.
 pub(super) struct Manifest {
-    written: Written,
+    json: PackageJson,
     pub(super) scripts: BTreeMap<String, String>,
     /// Texts of settings of tools that run with the app, such as `prisma.seed`.
-    pub(super) told: Vec<String>,
+    pub(super) tool_settings: Vec<String>,
 }
 
 impl Manifest {
@@ -89,45 +89,45 @@ impl Manifest {
         if !text.trim_ascii_start().starts_with(b"{") {
             return Err(io::Error::other("a package.json is no object"));
         }
-        let mut written: Written = serde_json::from_slice(text)?;
+        let mut json: PackageJson = serde_json::from_slice(text)?;
         let mut scripts = BTreeMap::new();
-        if let Node::Named(all) = std::mem::take(&mut written.scripts) {
+        if let JsonValue::Named(all) = std::mem::take(&mut json.scripts) {
             for (name, script) in all {
-                if let Node::Text(script) = script {
+                if let JsonValue::Text(script) = script {
                     scripts.insert(name, script);
                 }
             }
         }
-        Ok(Self { told: told(&written), scripts, written })
+        Ok(Self { tool_settings: tool_settings(&json), scripts, json })
     }
 
     /// Names of packages that it loads while it runs.
     pub(super) fn needs(&self) -> Vec<String> {
-        let Written { dependencies, optional_dependencies, peer_dependencies, peer_dependencies_meta, .. } =
-            &self.written;
+        let PackageJson { dependencies, optional_dependencies, peer_dependencies, peer_dependencies_meta, .. } =
+            &self.json;
         let is_optional = |name: &&String| {
             let peer = peer_dependencies_meta.get(name);
-            matches!(peer.and_then(|peer| peer.get("optional")), Some(Node::Flag(true)))
+            matches!(peer.and_then(|peer| peer.get("optional")), Some(JsonValue::Flag(true)))
         };
         let own = dependencies.names().chain(optional_dependencies.names());
         let peers = peer_dependencies.names().filter(|name| !is_optional(name));
         let mut imports = Vec::new();
         // Names with `#` stand for files or packages.
-        self.written.imports.texts(&mut imports);
+        self.json.imports.texts(&mut imports);
         own.chain(peers).cloned().chain(imports.iter().map(|import| package_name(import).to_owned())).collect()
     }
 
     /// Names of its programs; `name` is its own.
     pub(super) fn programs(&self, name: &str) -> Vec<String> {
-        match &self.written.bin {
-            Node::Text(_) => vec![name.rsplit('/').next().unwrap_or(name).to_owned()],
+        match &self.json.bin {
+            JsonValue::Text(_) => vec![name.rsplit('/').next().unwrap_or(name).to_owned()],
             programs => programs.names().cloned().collect(),
         }
     }
 }
 
-fn told(written: &Written) -> Vec<String> {
-    let mut told = Vec::new();
-    [&written.prisma, &written.babel, &written.ts_node].into_iter().for_each(|node| node.texts(&mut told));
-    told
+fn tool_settings(json: &PackageJson) -> Vec<String> {
+    let mut tool_settings = Vec::new();
+    [&json.prisma, &json.babel, &json.ts_node].into_iter().for_each(|node| node.texts(&mut tool_settings));
+    tool_settings
 }

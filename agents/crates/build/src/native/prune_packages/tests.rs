@@ -22,7 +22,7 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
 fn left(base: &Path, folder: &str, commands: &[&str]) -> Vec<String> {
     let commands: Vec<String> = commands.iter().map(|command| (*command).to_owned()).collect();
     let budget = Budget::new(CancellationToken::new());
-    let found = unneeded(base, Path::new(""), folder, &commands, &budget).unwrap();
+    let found = find_unused(base, Path::new(""), folder, &commands, &budget).unwrap();
     found.into_iter().map(|path| path.into_os_string().into_string().unwrap()).collect()
 }
 
@@ -164,7 +164,7 @@ fn what_a_build_put_in_the_way_keeps_all_or_changes_nothing_outside() {
     let folder = tree(&files);
     assert_eq!(left(folder.path(), "", &["node server.js"]), ["node_modules/dev"]);
     let fails =
-        |base: &Path, folder: &str, budget: &Budget| unneeded(base, Path::new(""), folder, &[], budget).is_err();
+        |base: &Path, folder: &str, budget: &Budget| find_unused(base, Path::new(""), folder, &[], budget).is_err();
     let budget = || Budget::new(CancellationToken::new());
     // A manifest that can't be used says nothing of what the app needs.
     for text in ["{", "[]"] {

@@ -7,11 +7,11 @@ pub(crate) const LINE_BYTES_MAX: usize = 4096;
 
 /// Collects bytes until a line is whole.
 #[derive(Debug, Default)]
-pub(crate) struct LineCutter {
+pub(crate) struct LineSplitter {
     partial: Vec<u8>,
 }
 
-impl LineCutter {
+impl LineSplitter {
     /// Takes bytes and gives each line that they complete.
     pub(crate) fn take(&mut self, bytes: &[u8], mut line: impl FnMut(String)) {
         for byte in bytes {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
-        let (mut cutter, mut found) = (LineCutter::default(), Vec::new());
+        let (mut cutter, mut found) = (LineSplitter::default(), Vec::new());
         for chunk in chunks {
             cutter.take(chunk, |line| found.push(line));
         }

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use crate::BuildError;
 use crate::as_user::as_user;
+use crate::build_folders::{BuildFolders, blocking};
 use crate::command::Workshop;
-use crate::places::{Places, blocking};
 
 /// Folders within folders of a `.git`: modules nest, and a repository names them.
 const DEPTH_MAX: usize = 100;
@@ -21,10 +21,10 @@ const DISK_SHARE: u64 = 4;
 
 /// Moves the kept repository into the source. Returns false when there is none that this build may use.
 pub(super) async fn take(workshop: &Workshop<'_>) -> Result<bool, BuildError> {
-    let (places, owner) = (workshop.places.clone(), workshop.options.user);
+    let (build_folders, owner) = (workshop.build_folders.clone(), workshop.options.user);
     let (sender, receiver) = tokio::sync::oneshot::channel();
     blocking("taking the kept repository", move || {
-        let (kept, into) = (kept(&places), places.source.join(".git"));
+        let (kept, into) = (kept(&build_folders), build_folders.source.join(".git"));
         let found = match fs::symlink_metadata(&kept) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             found => found?,
@@ -48,10 +48,10 @@ pub(super) async fn take(workshop: &Workshop<'_>) -> Result<bool, BuildError> {
 
 /// Moves the repository back, as it is: no command of it has run yet.
 pub(super) async fn put_back(workshop: &Workshop<'_>) -> Result<(), BuildError> {
-    let places = workshop.places.clone();
+    let build_folders = workshop.build_folders.clone();
     blocking("putting the kept repository back", move || {
-        tree::remove(&kept(&places))?;
-        match fs::rename(places.source.join(".git"), kept(&places)) {
+        tree::remove(&kept(&build_folders))?;
+        match fs::rename(build_folders.source.join(".git"), kept(&build_folders)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             moved => moved,
         }
@@ -61,7 +61,7 @@ pub(super) async fn put_back(workshop: &Workshop<'_>) -> Result<(), BuildError> 
 
 /// Empties the source.
 pub(super) async fn discard(workshop: &Workshop<'_>) -> Result<(), BuildError> {
-    let (source, user) = (workshop.places.source.clone(), workshop.options.user);
+    let (source, user) = (workshop.build_folders.source.clone(), workshop.options.user);
     blocking("emptying the source", move || {
         as_user(user, || {
             for entry in fs::read_dir(&source)? {
@@ -75,14 +75,14 @@ pub(super) async fn discard(workshop: &Workshop<'_>) -> Result<(), BuildError> {
 
 /// Copies the repository for the next build. A hard link would let this build's commands change what is kept.
 pub(super) async fn keep(workshop: &Workshop<'_>) -> Result<(), BuildError> {
-    let (places, user) = (workshop.places.clone(), workshop.options.user);
+    let (build_folders, user) = (workshop.build_folders.clone(), workshop.options.user);
     let mut left_bytes = workshop.limits.disk_bytes / DISK_SHARE;
     blocking("keeping the repository", move || {
-        let copy = places.tmp.join("repository");
-        let from = places.source.join(".git");
+        let copy = build_folders.tmp.join("repository");
+        let from = build_folders.source.join(".git");
         if as_user(user, || copy_folder(&from, &copy, &mut left_bytes, 0))?? {
-            tree::remove(&kept(&places))?;
-            return match fs::rename(&copy, kept(&places)) {
+            tree::remove(&kept(&build_folders))?;
+            return match fs::rename(&copy, kept(&build_folders)) {
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => tree::remove(&copy),
                 moved => moved,
             };
@@ -92,8 +92,8 @@ pub(super) async fn keep(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     .await
 }
 
-fn kept(places: &Places) -> std::path::PathBuf {
-    places.repository.join("git")
+fn kept(build_folders: &BuildFolders) -> std::path::PathBuf {
+    build_folders.repository.join("git")
 }
 
 /// Copies files and folders, no links. Returns false once there is more than may be kept.

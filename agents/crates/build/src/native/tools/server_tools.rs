@@ -9,29 +9,29 @@ use fairlead_model::Step;
 
 use crate::BuildError;
 use crate::as_user::as_user;
-use crate::command::{Order, Workshop};
+use crate::command::{CommandSpec, Workshop};
 use crate::version::Version;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
+pub(super) struct ServerTool {
     pub(super) program: PathBuf,
     pub(super) version: Version,
 }
 
 /// Those that say their version, in the order of the PATH; of Python all `python3.N` too.
-pub(super) async fn find(workshop: &mut Workshop<'_>, tool: Tool) -> Result<Vec<Own>, BuildError> {
+pub(super) async fn find(workshop: &mut Workshop<'_>, tool: Tool) -> Result<Vec<ServerTool>, BuildError> {
     let path = workshop.options.path.clone();
     let candidates = as_user(workshop.options.user, || candidates(&path, tool))
         .map_err(BuildError::server("looking for programs"))?;
-    let mut found: Vec<Own> = Vec::new();
+    let mut found: Vec<ServerTool> = Vec::new();
     for program in candidates {
         let Some(version) = version(workshop, tool, &program.to_string_lossy()).await? else { continue };
         match found.iter_mut().find(|own| own.version == version) {
             // `python3.11` is the same tomorrow, `python3` may not be.
             Some(own) if is_versioned(&program) && !is_versioned(&own.program) => own.program = program,
             Some(_) => {}
-            None => found.push(Own { program, version }),
+            None => found.push(ServerTool { program, version }),
         }
     }
     Ok(found)
@@ -64,9 +64,9 @@ fn is_versioned(program: &std::path::Path) -> bool {
 /// Asks the program; `None` when it can't be run or does not say.
 async fn version(workshop: &mut Workshop<'_>, tool: Tool, program: &str) -> Result<Option<Version>, BuildError> {
     // Outside of the source, where no file of the repository changes the answer.
-    let folder = workshop.places.home.clone();
+    let folder = workshop.build_folders.home.clone();
     let question = if tool == Tool::Go { "version" } else { "--version" };
-    let order = Order {
+    let order = CommandSpec {
         step: Step::Build,
         program,
         arguments: &[OsStr::new(question)],

@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 
 use fairlead_base::root_view::{self, APP, RUNTIMES, RootView};
 
-use crate::places::Places;
+use crate::build_folders::BuildFolders;
 use crate::{BuildOptions, confine};
 
 /// Folders of the server and the paths at which commands see them; none without a view.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct CommandPaths {
     view: Option<RootView>,
     moved: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Seen {
-    pub(crate) fn of(places: &Places, options: &BuildOptions) -> io::Result<Self> {
+impl CommandPaths {
+    pub(crate) fn of(build_folders: &BuildFolders, options: &BuildOptions) -> io::Result<Self> {
         if options.user.is_none() || !confine::namespaces() || !root_view::is_possible() {
             return Ok(Self { view: None, moved: Vec::new() });
         }
         let runtimes = options.toolchains.as_ref().map(|toolchains| toolchains.folder());
-        let view = RootView::new(&places.source, runtimes, &places.staging())?;
-        let private = places.shared().into_iter().filter(|bind| places.is_private(bind));
+        let view = RootView::new(&build_folders.source, runtimes, &build_folders.staging())?;
+        let private = build_folders.shared().into_iter().filter(|bind| build_folders.is_private(bind));
         let mut moved: Vec<_> = private.map(|bind| (bind.from, bind.at)).collect();
-        moved.push((places.source.clone(), APP.into()));
+        moved.push((build_folders.source.clone(), APP.into()));
         moved.extend(runtimes.map(|from| (from.to_owned(), RUNTIMES.into())));
         Ok(Self { view: Some(view), moved })
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn only_the_source_and_runtimes_have_other_paths() {
         let moved = vec![("/data/b/source".into(), APP.into()), ("/data/toolchains".into(), RUNTIMES.into())];
-        let seen = Seen { view: None, moved };
+        let seen = CommandPaths { view: None, moved };
         let path = "/data/b/source/web/node_modules/.bin:/data/toolchains/node@24.1.0/bin:/usr/bin:/data/b/source-2";
         let shown = "/app/web/node_modules/.bin:/runtimes/node@24.1.0/bin:/usr/bin:/data/b/source-2";
         assert_eq!(seen.list(OsStr::new(path)), shown);

@@ -8,7 +8,7 @@ use fairlead_base::random;
 use fairlead_inspect::Cache;
 
 use super::fingerprint::{Snapshot, Unusable};
-use crate::native::left_files::{MODULES, visit};
+use crate::native::untrusted_files::{MODULES, visit};
 
 /// Folder in the build's home for what is neither packed nor needed any more.
 const ASIDE: &str = ".fairlead-aside";
@@ -17,7 +17,7 @@ const DEPENDENCIES: &str = "dependencies-";
 
 /// Folders that a build keeps for the next one.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptFolders {
     /// Folder that is packed.
     base: PathBuf,
     aside: PathBuf,
@@ -44,7 +44,7 @@ pub(super) struct Keys {
     pub(super) install: Option<String>,
 }
 
-impl Kept {
+impl KeptFolders {
     /// Finds what the cache `own` holds for these keys and takes all else out of it; `all` holds the caches of other lock files.
     pub(super) fn begin(
         (all, own): (&Path, &Path),

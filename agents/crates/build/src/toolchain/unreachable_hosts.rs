@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which a host counts as unreachable.
-const MEMORY: Duration = Duration::from_mins(10);
+const UNREACHABLE_TTL: Duration = Duration::from_mins(10);
 
 /// Hosts, and when each of them was first not reached.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unreachable(Arc<Mutex<HashMap<String, Instant>>>);
+pub(super) struct UnreachableHosts(Arc<Mutex<HashMap<String, Instant>>>);
 
-impl Unreachable {
-    pub(super) fn has(&self, host: &str) -> bool {
-        self.hosts().get(host).is_some_and(|tried| tried.elapsed() < MEMORY)
+impl UnreachableHosts {
+    pub(super) fn contains(&self, host: &str) -> bool {
+        self.hosts().get(host).is_some_and(|tried| tried.elapsed() < UNREACHABLE_TTL)
     }
 
     /// Remembers that a host could not be reached, or forgets it.
-    pub(super) fn note(&self, host: &str, is_unreachable: bool) {
-        let is_known = self.has(host);
+    pub(super) fn record(&self, host: &str, is_unreachable: bool) {
+        let is_known = self.contains(host);
         let mut hosts = self.hosts();
         if is_unreachable {
             // Not renewed: every now and then it gets all attempts.

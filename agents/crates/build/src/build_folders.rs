@@ -16,7 +16,7 @@ pub(crate) const DISK_BYTES_MIN: u64 = 128 << 20;
 
 /// Where a build works.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct BuildFolders {
     /// The agent's; all but the cache lies in it.
     pub(crate) folder: PathBuf,
     pub(crate) source: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Places {
     pub(crate) repository: PathBuf,
 }
 
-impl Places {
+impl BuildFolders {
     pub(crate) fn new(options: &BuildOptions, spec: &BuildSpec) -> Self {
         let folder = options.builds.join(spec.deployment.as_str());
         let name = cache_name(&spec.app, spec.environment.as_ref());
@@ -177,28 +177,28 @@ mod tests {
         let trash = Trash::new(&fairlead_base::Folders::new(dir.path()).unwrap());
         let folder = dir.path().join("builds/dep_1");
         fs::create_dir(dir.path().join("builds")).unwrap();
-        let places =
-            Places::below(folder.clone(), dir.path().join("caches/app_1"), dir.path().join("caches/app_1.git"));
+        let build_folders =
+            BuildFolders::below(folder.clone(), dir.path().join("caches/app_1"), dir.path().join("caches/app_1.git"));
         fs::create_dir(dir.path().join("caches")).unwrap();
         let root = rustix::process::geteuid().is_root();
         let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
         for _ in 0..2 {
-            places.make(&trash, root.then_some(user), false).unwrap();
-            for path in places.own() {
+            build_folders.make(&trash, root.then_some(user), false).unwrap();
+            for path in build_folders.own() {
                 let found = fs::symlink_metadata(path).unwrap();
                 assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
             }
             // Whoever owns it could put a link in the place of one of the others.
             let found = fs::symlink_metadata(&folder).unwrap();
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
-            let found = fs::symlink_metadata(&places.repository).unwrap();
+            let found = fs::symlink_metadata(&build_folders.repository).unwrap();
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o700));
         }
-        let kept = [places.cache.join("kept"), places.repository.join("kept")];
+        let kept = [build_folders.cache.join("kept"), build_folders.repository.join("kept")];
         kept.iter().for_each(|path| fs::write(path, "").unwrap());
-        places.make(&trash, root.then_some(user), false).unwrap();
+        build_folders.make(&trash, root.then_some(user), false).unwrap();
         assert!(kept.iter().all(|path| path.exists()));
-        places.make(&trash, root.then_some(user), true).unwrap();
+        build_folders.make(&trash, root.then_some(user), true).unwrap();
         assert!(!kept.iter().any(|path| path.exists()));
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Budget;
-use crate::native::left_files::{MODULES, read, visit};
+use crate::native::untrusted_files::{MODULES, read, visit};
 
 /// Maximum size of a file that is searched.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -39,9 +39,9 @@ const RUNNERS: [&str; 11] =
 pub(super) struct Search<'a> {
     pub(super) base: &'a Path,
     /// Packages that are not needed so far, by their names and those of their programs.
-    pub(super) open: &'a BTreeMap<String, String>,
+    pub(super) unused_names: &'a BTreeMap<String, String>,
     /// Names of those that are needed.
-    pub(super) settled: BTreeSet<&'a str>,
+    pub(super) needed_names: BTreeSet<&'a str>,
     pub(super) budget: &'a Budget,
 }
 
@@ -91,9 +91,9 @@ impl Search<'_> {
         self.budget.spend(0, text.len() as u64)?;
         // Node loads a configuration in TypeScript by this package.
         if name.contains(".config.") && name.ends_with("ts") {
-            named.extend(self.open.get("typescript").cloned());
+            named.extend(self.unused_names.get("typescript").cloned());
         }
-        let mut add = |word: &str| named.extend(self.open.get(word).cloned());
+        let mut add = |word: &str| named.extend(self.unused_names.get(word).cloned());
         quoted(&text, &mut add);
         if name.ends_with(".sh") || text.starts_with(b"#!") {
             let text = String::from_utf8_lossy(&text);
@@ -112,11 +112,12 @@ impl Search<'_> {
         // Only its own tool reads a configuration.
         let tool = lower.split_once(".config.").map(|(tool, _)| tool);
         let tool = tool.or_else(|| lower.strip_prefix('.')?.split('.').next()?.strip_suffix("rc"));
-        let is_of_open = tool.filter(|tool| !tool.is_empty()).is_some_and(|tool| {
+        let is_of_unused = tool.filter(|tool| !tool.is_empty()).is_some_and(|tool| {
             let is_of_tool = |name: &str| name.trim_start_matches('@').starts_with(tool);
-            self.open.values().any(|name| is_of_tool(name)) && !self.settled.iter().any(|name| is_of_tool(name))
+            self.unused_names.values().any(|name| is_of_tool(name))
+                && !self.needed_names.iter().any(|name| is_of_tool(name))
         });
-        (is_code || is_script(&lower)) && !is_test && !is_list && !is_of_open
+        (is_code || is_script(&lower)) && !is_test && !is_list && !is_of_unused
     }
 }
 

@@ -25,9 +25,9 @@ static BUSY: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Keeps a build's user to one build: the end of one ends everything of its user.
 #[derive(Debug)]
-pub(crate) struct Turn(Option<u32>);
+pub(crate) struct UserLock(Option<u32>);
 
-impl Turn {
+impl UserLock {
     /// `None` when another build of this user runs. Without an own user there is nothing to keep.
     pub(crate) fn take(user: Option<u32>) -> Option<Self> {
         let free = user.is_none_or(|user| BUSY.lock().unwrap_or_else(PoisonError::into_inner).insert(user));
@@ -35,7 +35,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for UserLock {
     fn drop(&mut self) {
         if let Some(user) = self.0 {
             BUSY.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
@@ -64,7 +64,7 @@ pub(crate) fn end(deployment: &DeploymentId, user: Option<u32>) {
     let begun = Instant::now();
     let until = begun + LIMIT;
     loop {
-        let Marked { mut found, starting } = marked(&mark);
+        let MarkedProcesses { mut found, starting } = marked(&mark);
         if let Some(user) = user {
             found.extend(owned(user));
         } else if found.is_empty() && starting && begun.elapsed() < STARTING {
@@ -111,7 +111,7 @@ fn kill_all_of(user: u32) -> io::Result<()> {
     Ok(())
 }
 
-struct Marked {
+struct MarkedProcesses {
     found: Vec<Pid>,
     /// Some process shows no environment: between execve(2) and its first instruction none does.
     starting: bool,
@@ -119,8 +119,8 @@ struct Marked {
 
 /// Processes with the mark; those of other users can't be read and are not ours. Zombies and kernel threads have neither
 /// a program nor an environment.
-fn marked(mark: &str) -> Marked {
-    let mut marked = Marked { found: Vec::new(), starting: false };
+fn marked(mark: &str) -> MarkedProcesses {
+    let mut marked = MarkedProcesses { found: Vec::new(), starting: false };
     for pid in pids() {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { continue };
         if environment.is_empty() {
@@ -154,11 +154,11 @@ mod tests {
 
     #[test]
     fn a_user_has_one_build_at_a_time() {
-        let first = Turn::take(Some(71_300)).unwrap();
-        assert!(Turn::take(Some(71_300)).is_none());
-        assert!(Turn::take(Some(71_301)).is_some());
-        assert!(Turn::take(None).is_some() && Turn::take(None).is_some());
+        let first = UserLock::take(Some(71_300)).unwrap();
+        assert!(UserLock::take(Some(71_300)).is_none());
+        assert!(UserLock::take(Some(71_301)).is_some());
+        assert!(UserLock::take(None).is_some() && UserLock::take(None).is_some());
         drop(first);
-        assert!(Turn::take(Some(71_300)).is_some());
+        assert!(UserLock::take(Some(71_300)).is_some());
     }
 }

@@ -16,7 +16,7 @@ use fairlead_base::CancellationToken;
 use fairlead_inspect::Plan;
 use fairlead_model::Step;
 
-use super::left_files::MODULES;
+use super::untrusted_files::MODULES;
 use crate::BuildError;
 use crate::as_user::as_user;
 use crate::command::Workshop;
@@ -81,7 +81,7 @@ impl Budget {
 }
 
 /// Finds what the artifact of an app can do without. `others` are commands of the app's settings.
-pub(super) async fn leave_out(
+pub(super) async fn prune(
     workshop: &mut Workshop<'_>,
     packed: &Path,
     plan: &Plan,
@@ -94,11 +94,11 @@ pub(super) async fn leave_out(
     let workers = plan.workers.iter().map(|worker| &worker.command);
     let commands = workers.chain([&plan.start, &plan.release_command]).map(|command| command.join(" "));
     let commands: Vec<String> = commands.chain(others.iter().cloned()).collect();
-    let (source, packed, folder) = (workshop.places.source.clone(), packed.to_owned(), plan.folder.clone());
+    let (source, packed, folder) = (workshop.build_folders.source.clone(), packed.to_owned(), plan.folder.clone());
     let (user, stop) = (workshop.options.user, workshop.cancel.child_token());
     let cancel = stop.clone();
     let work = tokio::task::spawn_blocking(move || {
-        as_user(user, || unneeded(&source, &packed, &folder, &commands, &Budget::new(cancel)))
+        as_user(user, || find_unused(&source, &packed, &folder, &commands, &Budget::new(cancel)))
     });
     let found = workshop.watched(work, &stop, "looked for packages that the app does not need").await?;
     match found.unwrap_or_else(|error| Ok(Err(io::Error::other(error)))).and_then(|found| found) {
@@ -107,7 +107,7 @@ pub(super) async fn leave_out(
             if count > 0 {
                 workshop.say(Step::Build, format!("Leaves out {count} packages that the app does not need to run."));
             }
-            workshop.unneeded = found;
+            workshop.excluded = found;
         }
         Err(error) => tracing::info!(deployment = %workshop.deployment, %error, "all packages are packed"),
     }
@@ -115,7 +115,7 @@ pub(super) async fn leave_out(
 }
 
 /// Lists packages, and links to their programs, that the app in `folder` of `packed` does not need, relative to `packed`.
-fn unneeded(
+fn find_unused(
     source: &Path,
     packed: &Path,
     folder: &str,
@@ -138,15 +138,15 @@ fn unneeded(
     if named.iter().any(|word| [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| word.ends_with(ending))) {
         return Ok(BTreeSet::new());
     }
-    let programs = packages.open_names(&app)?;
+    let programs = packages.unused_names(&app)?;
     for name in named.iter().filter_map(|word| programs.get(word)) {
         if !WRAPPERS.contains(&name.as_str()) {
             return Ok(BTreeSet::new());
         }
         packages.need_named(&app, name)?;
     }
-    let told = words(manifest.told.iter().map(String::as_str), &manifest.scripts);
-    for name in told.iter().filter_map(|word| programs.get(word)) {
+    let tool_words = words(manifest.tool_settings.iter().map(String::as_str), &manifest.scripts);
+    for name in tool_words.iter().filter_map(|word| programs.get(word)) {
         packages.need_named(&app, name)?;
     }
     let mut loaded = packages.search(&app)?;
@@ -249,17 +249,17 @@ impl Packages<'_> {
     }
 
     /// Packages that files of a folder can load and that are not needed so far, by their names and those of their programs.
-    fn open_names(&self, folder: &Path) -> io::Result<BTreeMap<String, String>> {
-        let mut open = BTreeMap::new();
+    fn unused_names(&self, folder: &Path) -> io::Result<BTreeMap<String, String>> {
+        let mut unused = BTreeMap::new();
         for (name, path) in self.visible_from(folder)? {
             if !self.is_needed(Some(&path)) {
                 for program in Manifest::read(&path, self.budget)?.programs(&name) {
-                    open.insert(program, name.clone());
+                    unused.insert(program, name.clone());
                 }
-                open.insert(name.clone(), name);
+                unused.insert(name.clone(), name);
             }
         }
-        Ok(open)
+        Ok(unused)
     }
 
     /// Adds the packages whose names are in files of the app and of the packages of its workspace that it needs, until no new one
@@ -273,11 +273,12 @@ impl Packages<'_> {
             let own: Vec<PathBuf> = own.map(|(path, _)| path.clone()).collect();
             for folder in own {
                 let visible = self.visible_from(&folder)?;
-                let open = self.open_names(&folder)?;
-                let settled = visible.iter().filter(|(_, path)| self.is_needed(Some(path)));
-                let settled: BTreeSet<&str> = settled.map(|(name, _)| name.as_str()).collect();
+                let unused_names = self.unused_names(&folder)?;
+                let needed_names = visible.iter().filter(|(_, path)| self.is_needed(Some(path)));
+                let needed_names: BTreeSet<&str> = needed_names.map(|(name, _)| name.as_str()).collect();
                 for name in
-                    (Search { base: &self.base, open: &open, settled, budget: self.budget }).named_in(&folder)?
+                    (Search { base: &self.base, unused_names: &unused_names, needed_names, budget: self.budget })
+                        .named_in(&folder)?
                 {
                     self.need_named(&folder, &name)?;
                     all.insert(name);
