@@ -10,7 +10,7 @@ import { System } from '../system/harness/system.ts';
 import { filesOf } from './files.ts';
 import { plantedSecrets } from './planted.ts';
 import { placesOfProcesses, requireOnTmpfs } from './processes.ts';
-import type { Place, Planted } from './search.ts';
+import type { Haystack, Planted } from './search.ts';
 import { type Talk, talking } from './talker.ts';
 
 const SLUG = 'talker';
@@ -25,7 +25,7 @@ export interface AgentDrill {
    * Returns every file of the server and of the control plane, its tables, and what other processes can see of
    * Fairlead's own.
    */
-  collect(): Promise<Place[]>;
+  collect(): Promise<Haystack[]>;
   stop(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ async function live(
   gates: Gates,
   planted: readonly Planted[],
   note: (line: string) => void,
-): Promise<Place[]> {
+): Promise<Haystack[]> {
   const environment = planted.filter((_, index) => index % 3 !== 0);
   const files = planted.filter((_, index) => index % 3 === 0);
   const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
@@ -93,8 +93,8 @@ async function live(
     timeoutMs: 30_000,
   });
   requireOnTmpfs(await instanceOf(system), names.files);
-  await waitForTold(join(system.agentFolder, 'logs'), 'told-once');
-  const ofBuild = told((await system.log(first.id)).join('\n'), 'told-once, built');
+  await waitForOutput(join(system.agentFolder, 'logs'), 'told-once');
+  const ofBuild = outputWithMark((await system.log(first.id)).join('\n'), 'told-once, built');
   if (ofBuild === undefined) throw new Error('the build told nothing in its log');
   note(
     'an app and its build have them and told them; now one that tells them and dies while the control plane is away',
@@ -106,11 +106,11 @@ async function live(
   await system.controlPlane.stopServices();
   gates.open('told-twice');
   // The last output of a process that died belongs to the log of the deployment, which waits for the control plane.
-  const spooled = await waitForTold(join(system.agentFolder, 'spool'), 'told-twice');
+  const spooled = await waitForOutput(join(system.agentFolder, 'spool'), 'told-twice');
   await system.controlPlane.start();
   const second = await system.finished(deploymentId);
   if (second.state !== 'failed') throw new Error(`what died was deployed: ${second.state}`);
-  const log = await waitFor(async () => told((await system.log(deploymentId)).join('\n'), 'told-twice'), {
+  const log = await waitFor(async () => outputWithMark((await system.log(deploymentId)).join('\n'), 'told-twice'), {
     what: 'the last words in the log of the deployment',
     timeoutMs: 30_000,
   });
@@ -126,19 +126,19 @@ function digestOf(given: unknown): string {
 }
 
 /** Returns all files of the folder, once one of them has the app's output. */
-function waitForTold(folder: string, mark: string): Promise<Place[]> {
-  const isTold = ({ bytes }: Place) => told(Buffer.from(bytes).toString('latin1'), mark) !== undefined;
+function waitForOutput(folder: string, mark: string): Promise<Haystack[]> {
+  const hasOutput = ({ bytes }: Haystack) => outputWithMark(Buffer.from(bytes).toString('latin1'), mark) !== undefined;
   return waitFor(
     async () => {
       const files = await filesOf(folder, folder);
-      return files.some(isTold) ? files : undefined;
+      return files.some(hasOutput) ? files : undefined;
     },
     { what: `what the app told in ${folder}`, timeoutMs: 60_000 },
   );
 }
 
 /** Returns the text once it contains the mark and a secret's replacement. */
-function told(text: string, mark: string): string | undefined {
+function outputWithMark(text: string, mark: string): string | undefined {
   return text.includes(mark) && text.includes('[redacted]') ? text : undefined;
 }
 

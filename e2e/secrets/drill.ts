@@ -19,7 +19,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { origin, signedInCaller } from './caller.ts';
 import { filesOf } from './files.ts';
 import { plantedSecrets } from './planted.ts';
-import type { Place, Planted } from './search.ts';
+import type { Haystack, Planted } from './search.ts';
 import { startService } from './service.ts';
 import { tell } from './story.ts';
 
@@ -28,7 +28,7 @@ export interface Drill {
   /** Organization and its database, so that a test can plant a leak. */
   readonly world: TestWorld;
   /** Returns every output so far, read anew. */
-  collect(): Promise<Place[]>;
+  collect(): Promise<Haystack[]>;
   stop(): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ async function run(
     clock: systemClock,
     log,
   };
-  const places: Place[] = [];
+  const places: Haystack[] = [];
   const keep = (name: string, text: string | Uint8Array) =>
     places.push({ name, bytes: typeof text === 'string' ? Buffer.from(text, 'utf8') : text });
   const call = await signedInCaller(parts, world, keep);

@@ -2,12 +2,12 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import type { Place } from './search.ts';
+import type { Haystack } from './search.ts';
 
-export async function filesOf(root: string, label: string): Promise<Place[]> {
+export async function filesOf(root: string, label: string): Promise<Haystack[]> {
   // A missing folder would pass as one without secrets.
   await access(root);
-  const places: Place[] = [];
+  const places: Haystack[] = [];
   for (const path of await pathsIn(root)) {
     const bytes = await readFile(path).catch(unlessGone);
     if (bytes === null) continue;

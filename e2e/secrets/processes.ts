@@ -2,12 +2,12 @@
 // files.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Place } from './search.ts';
+import type { Haystack } from './search.ts';
 
 /**
  * `instance` is the app's process: its arguments and its parent's are searched; its environment may contain secrets.
  */
-export function placesOfProcesses(instance: number, own: readonly number[]): Place[] {
+export function placesOfProcesses(instance: number, own: readonly number[]): Haystack[] {
   const ours = [parentOf(instance), ...own];
   return [...[instance, ...ours].map((pid) => placeOf(pid, 'cmdline')), ...ours.map((pid) => placeOf(pid, 'environ'))];
 }
@@ -26,7 +26,7 @@ export function requireOnTmpfs(instance: number, names: readonly string[]): void
   }
 }
 
-function placeOf(pid: number, what: 'cmdline' | 'environ'): Place {
+function placeOf(pid: number, what: 'cmdline' | 'environ'): Haystack {
   return { name: `process ${pid}, ${what}`, bytes: readFileSync(`/proc/${pid}/${what}`) };
 }
 

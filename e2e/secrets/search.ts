@@ -6,7 +6,7 @@ export interface Planted {
   readonly value: string;
 }
 
-export interface Place {
+export interface Haystack {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -58,7 +58,7 @@ export function formsOf({ name, value }: Planted): Needle[] {
 }
 
 /** Returns the places with any form of any secret, each secret and form once per place. */
-export function search(places: readonly Place[], planted: readonly Planted[]): Finding[] {
+export function search(places: readonly Haystack[], planted: readonly Planted[]): Finding[] {
   const byHead = new Map<number, Needle[]>();
   const heads = new Uint8Array(1 << 24);
   for (const needle of planted.flatMap(formsOf)) {

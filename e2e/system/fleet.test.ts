@@ -17,7 +17,7 @@ const MEGABYTE = 1024 * 1024;
 /** The control plane allows a server two minutes to take up a state, and the sweep follows within another. */
 const LOSS_TIMEOUT_MS = 240_000;
 
-interface Place {
+interface Site {
   readonly server: FleetServer;
   readonly repository: Repository;
   readonly slug: string;
@@ -26,8 +26,8 @@ interface Place {
 
 let system: System;
 let fleet: Fleet;
-let east: Place;
-let west: Place;
+let east: Site;
+let west: Site;
 /** App on both servers. */
 let shared: { readonly appId: AppId; readonly repository: Repository };
 
@@ -41,14 +41,14 @@ afterAll(async () => {
   await system?.stop();
 });
 
-async function open(name: string): Promise<Place> {
+async function open(name: string): Promise<Site> {
   const slug = `app-${name}`;
   const server = await fleet.addServer(name);
   const repository = await system.repositories.create(slug, loaded(`${name} 1`));
   return { server, repository, slug, host: `${slug}.localhost` };
 }
 
-const isOnline = async (place: Place) => (await place.server.summary()).state === 'online';
+const isOnline = async (place: Site) => (await place.server.summary()).state === 'online';
 const serving = () => Promise.all([east, west].map(async ({ server }) => (await server.get(HOST)).body));
 
 /** Returns the outcome of the shared app's deployment: its state, its failure, and the roll-out on each server. */
@@ -111,7 +111,7 @@ test('an app on both is built on the first and fetched by the other, which verif
   const got = readFileSync(join(west.server.folder, 'artifacts', `${hex}.tar.zst`));
   expect(createHash('sha256').update(got).digest('hex')).toBe(hex);
   // Build caches exist only on the server that built the app.
-  const caches = ({ server }: Place) =>
+  const caches = ({ server }: Site) =>
     readdirSync(join(server.folder, 'caches')).filter((name) => name.includes(first.appId));
   expect([caches(east).length > 0, caches(west)]).toEqual([true, []]);
 });

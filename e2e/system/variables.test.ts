@@ -35,7 +35,7 @@ const files = {
   ].join('\n'),
 };
 
-interface Seen {
+interface ObservedVariables {
   readonly build: Readonly<Record<string, string>>;
   readonly run: Readonly<Record<string, string>>;
   readonly words: readonly string[];
@@ -58,7 +58,7 @@ test('a build and an instance have the variables of their scope and those that F
   expect(deployment).toMatchObject({ ref: 'master', commitHash: hash });
   expect(log.some((line) => line.includes("branch master (the repository's default)"))).toBe(true);
 
-  const { build, run, words } = JSON.parse((await system.get('scopes')).body) as Seen;
+  const { build, run, words } = JSON.parse((await system.get('scopes')).body) as ObservedVariables;
   const told = {
     FAIRLEAD_APP: 'scopes',
     FAIRLEAD_ENVIRONMENT: 'Production',

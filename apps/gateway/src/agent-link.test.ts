@@ -8,7 +8,7 @@ import { bumpServer } from '@fairlead/core/server';
 import { insertOrganizationRows } from '@fairlead/db/testing';
 import { createFakeAgent } from '@fairlead/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { messageBytesMax, strangerBytesMax } from './session/read-message.ts';
+import { handshakeBytesMax, messageBytesMax } from './session/read-message.ts';
 import { startTestGateway, type TestGateway } from './testing.ts';
 
 let gateway: TestGateway;
@@ -92,7 +92,7 @@ test('a malformed frame ends its own session with a named error and no other', a
     expect(await link.ended).toEqual(endedWith('link.malformed'));
   }
   const large = await agent.dial();
-  large.sendRaw(new Uint8Array(strangerBytesMax + 1));
+  large.sendRaw(new Uint8Array(handshakeBytesMax + 1));
   expect(await large.ended).toEqual(endedWith('link.too_large', 1009));
 
   good.send({ case: 'sync', value: {} });

@@ -53,7 +53,7 @@ const tickMs = 1_000;
 const bodyTimeoutMs = 10_000;
 // Maximum number of unauthenticated connections: far above a thundering herd of real agents, far below the memory
 // limit.
-const strangersMax = 256;
+const unauthenticatedMax = 256;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { database, log } = options;
@@ -120,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     logEndpoint,
     inspectEndpoint,
     artifacts,
-    hasRoom: () => registry.makeRoom(strangersMax),
+    hasRoom: () => registry.makeRoom(unauthenticatedMax),
     onAgent: (socket, connection) =>
       registry.add(
         startAgentSession({

@@ -5,7 +5,7 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RecordedPushes } from '@fairlead/core/link';
 import type { LiveHub } from '../live/hub.ts';
 import { frameEvents, logEvent } from '../live/samples.ts';
-import { createPushLane } from '../push/push-lane.ts';
+import { createPushQueue } from '../push/push-queue.ts';
 import type { ConnectedServer, Control } from './control.ts';
 import { createLatestLane } from './latest-lane.ts';
 import type { SessionAction } from './machine.ts';
@@ -52,7 +52,7 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     send({ case: 'reportAck', value: { reportId: report.reportId } });
   }, fail);
   const touches = createLatestLane<number>((offsetMs) => control.touch(server, offsetMs), fail);
-  const pushes = createPushLane({
+  const pushes = createPushQueue({
     store: async (batch) => {
       const recorded = await control.recordPushes(server, batch, clockOffsetMs);
       // Publish only what was stored: the store has checked which apps and deployments belong to the server.

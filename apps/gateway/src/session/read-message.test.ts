@@ -2,7 +2,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { AgentEnvelopeSchema } from '@fairlead/contract/agent';
 import { expect, test } from 'vitest';
 import { decodedSize } from './decoded-size.ts';
-import { messageBytesMax, type Read, readMessage, strangerBytesMax } from './read-message.ts';
+import { handshakeBytesMax, messageBytesMax, type Read, readMessage } from './read-message.ts';
 
 type Body = NonNullable<MessageInitShape<typeof AgentEnvelopeSchema>['body']>;
 const tooLarge = { refused: 'link.too_large' };
@@ -53,8 +53,8 @@ test('lists and logs beyond what an agent makes are refused', () => {
 test('unauthenticated connections have a lower size limit', () => {
   const hello = (agentVersion: string) => encode({ case: 'hello', value: { protocolVersion: 1, agentVersion } });
   expect(readMessage(hello('0.1.0'), true, false)).toMatchObject({ envelope: { body: { case: 'hello' } } });
-  expect(readMessage(hello('x'.repeat(strangerBytesMax)), true, false)).toEqual(tooLarge);
-  expect(readMessage(hello('x'.repeat(strangerBytesMax)), true, true)).toMatchObject({ envelope: {} });
+  expect(readMessage(hello('x'.repeat(handshakeBytesMax)), true, false)).toEqual(tooLarge);
+  expect(readMessage(hello('x'.repeat(handshakeBytesMax)), true, true)).toMatchObject({ envelope: {} });
 });
 
 test('bytes that are no message are malformed, whatever length they claim', () => {

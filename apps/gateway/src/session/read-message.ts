@@ -8,9 +8,9 @@ import { decodedSize } from './decoded-size.ts';
 /** Maximum size of a message; a larger one ends the connection. The agent keeps its logs and frames well below. */
 export const messageBytesMax = 1024 * 1024;
 /** Maximum size of a message before authentication: hello, proof and enrolment are small. */
-export const strangerBytesMax = 16 * 1024;
+export const handshakeBytesMax = 16 * 1024;
 /** Maximum total of bytes during the handshake, in whole messages or not. */
-export const strangerTotalBytesMax = 4 * strangerBytesMax;
+export const handshakeTotalBytesMax = 4 * handshakeBytesMax;
 const decodedBytesMax = 16 * messageBytesMax;
 
 // The agent cuts at 256 KiB of text plus 32 bytes a line. Watchers get a chunk as one event, and JSON takes up to six
@@ -24,7 +24,7 @@ export type Read =
   | { readonly refused: LinkErrorCode };
 
 export function readMessage(bytes: Uint8Array, isBinary: boolean, isOpen: boolean): Read {
-  if (bytes.length > (isOpen ? messageBytesMax : strangerBytesMax)) return { refused: 'link.too_large' };
+  if (bytes.length > (isOpen ? messageBytesMax : handshakeBytesMax)) return { refused: 'link.too_large' };
   if (!isBinary) return { refused: 'link.malformed' };
   try {
     const decodedBytes = decodedSize(AgentEnvelopeSchema, bytes, decodedBytesMax);

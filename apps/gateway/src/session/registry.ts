@@ -15,10 +15,10 @@ export interface SessionRegistry {
   endServer(serverId: string): void;
   readonly serverIds: readonly string[];
   /**
-   * True if one more unauthenticated connection may open. At `strangersMax` it closes the one that was silent longest:
+   * True if one more unauthenticated connection may open. At `unauthenticatedMax` it closes the one that was silent longest:
    * a real agent authenticates within two round trips.
    */
-  makeRoom(strangersMax: number): boolean;
+  makeRoom(unauthenticatedMax: number): boolean;
   tick(): void;
   /** Ends every session; resolves when all of them are finished. */
   endAll(code: LinkErrorCode): Promise<void>;
@@ -27,16 +27,16 @@ export interface SessionRegistry {
 /** `onGone` is called when a server's session ended and no newer one replaced it. */
 export function createSessionRegistry(onGone: (serverId: string) => void): SessionRegistry {
   const sessions = new Set<AgentSession>();
-  const strangers = new Set<AgentSession>();
+  const unauthenticated = new Set<AgentSession>();
   const byServer = new Map<string, AgentSession>();
 
   return {
     add: (session) => {
       sessions.add(session);
-      strangers.add(session);
+      unauthenticated.add(session);
       session.finished.finally(() => {
         sessions.delete(session);
-        strangers.delete(session);
+        unauthenticated.delete(session);
         for (const [serverId, current] of byServer) {
           if (current !== session) continue;
           byServer.delete(serverId);
@@ -47,7 +47,7 @@ export function createSessionRegistry(onGone: (serverId: string) => void): Sessi
     open: (session, serverId) => {
       const older = byServer.get(serverId);
       byServer.set(serverId, session);
-      strangers.delete(session);
+      unauthenticated.delete(session);
       older?.end('link.replaced');
     },
     announce: (serverId, version) => byServer.get(serverId)?.announce(version),
@@ -56,12 +56,12 @@ export function createSessionRegistry(onGone: (serverId: string) => void): Sessi
     get serverIds() {
       return [...byServer.keys()];
     },
-    makeRoom: (strangersMax) => {
-      if (strangers.size < strangersMax) return true;
+    makeRoom: (unauthenticatedMax) => {
+      if (unauthenticated.size < unauthenticatedMax) return true;
       // A Set keeps insertion order.
-      const longest = [...strangers].find((session) => session.isSilent);
+      const longest = [...unauthenticated].find((session) => session.isSilent);
       if (longest === undefined) return false;
-      strangers.delete(longest);
+      unauthenticated.delete(longest);
       longest.drop();
       return true;
     },

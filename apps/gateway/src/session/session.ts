@@ -12,7 +12,7 @@ import type { LiveHub } from '../live/hub.ts';
 import type { ConnectedServer, Control, OpenedSession } from './control.ts';
 import { type SessionAction, type SessionEvent, startSession, step } from './machine.ts';
 import { createOpenSession, type OpenSession } from './open-session.ts';
-import { readMessage, strangerTotalBytesMax } from './read-message.ts';
+import { handshakeTotalBytesMax, readMessage } from './read-message.ts';
 import type { Version } from './version.ts';
 
 const goodEnd = 1000;
@@ -60,7 +60,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   const finished = Promise.withResolvers<void>();
   let state = startSession(nowMs());
   let open: OpenSession | null = null;
-  let strangerBytes = 0;
+  let handshakeBytes = 0;
   let answersLogs = false;
   let inspects = false;
 
@@ -182,8 +182,8 @@ export function startAgentSession(options: SessionOptions): AgentSession {
 
   /** Limits the bytes of the handshake before a message is complete, so that partial messages never pile up. */
   function countBytes(bytes: Buffer): void {
-    strangerBytes += bytes.length;
-    if (strangerBytes > strangerTotalBytesMax) drop();
+    handshakeBytes += bytes.length;
+    if (handshakeBytes > handshakeTotalBytesMax) drop();
   }
 
   function receive(data: RawData, isBinary: boolean): void {

@@ -6,7 +6,7 @@ export const batchMax = 256;
 const waitingMax = 512;
 const bytesMax = 32 * 1024 * 1024;
 
-export interface PushLaneOptions {
+export interface PushQueueOptions {
   /** Stores a batch and returns the highest stored sequence. */
   readonly store: (pushes: readonly Push[]) => Promise<bigint>;
   readonly acknowledge: (sequence: bigint) => void;
@@ -16,7 +16,7 @@ export interface PushLaneOptions {
   readonly resume: () => void;
 }
 
-export interface PushLane {
+export interface PushQueue {
   /** Adds a push; `bytes` is the memory it takes. */
   add(push: Push, bytes: number): void;
   /** Drops the queued pushes, which the agent sends again. Resolves when no batch is being stored any more. */
@@ -28,7 +28,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-export function createPushLane(options: PushLaneOptions): PushLane {
+export function createPushQueue(options: PushQueueOptions): PushQueue {
   let waiting: Waiting[] = [];
   // Includes the batch being stored: it still takes memory.
   let bytesHeld = 0;

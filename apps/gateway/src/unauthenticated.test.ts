@@ -14,11 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const strangersMax = 256;
+const unauthenticatedMax = 256;
 
 test('at the connection limit, the unauthenticated connection that was silent longest makes room for an agent', async () => {
   const stranger = createFakeAgent({ url: gateway.url });
-  const silent = await Promise.all(Array.from({ length: strangersMax }, () => stranger.dial()));
+  const silent = await Promise.all(Array.from({ length: unauthenticatedMax }, () => stranger.dial()));
   const agents = [gateway.rows, await insertOrganizationRows(gateway.db.database, 'second')];
   for (const rows of agents) {
     const link = await (await gateway.knownAgent(rows)).connect(rows.serverId);
@@ -31,7 +31,7 @@ test('at the connection limit, the unauthenticated connection that was silent lo
 });
 
 /** Opens a raw upgraded socket that never answers the close frame. */
-async function rudeStranger(): Promise<Socket> {
+async function openSilentSocket(): Promise<Socket> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
   const key = randomBytes(16).toString('base64');
@@ -48,7 +48,7 @@ async function rudeStranger(): Promise<Socket> {
 }
 
 test('refused connections that never close take no slot', async () => {
-  const rude = await Promise.all(Array.from({ length: strangersMax }, rudeStranger));
+  const rude = await Promise.all(Array.from({ length: unauthenticatedMax }, openSilentSocket));
   const link = await (await gateway.knownAgent()).connect(gateway.rows.serverId);
   await link.close();
   for (const socket of rude) socket.destroy();

@@ -1,18 +1,18 @@
 import { create } from '@bufbuild/protobuf';
 import { type Push, PushSchema } from '@fairlead/contract/agent';
 import { expect, test } from 'vitest';
-import { batchMax, createPushLane } from './push-lane.ts';
+import { batchMax, createPushQueue } from './push-queue.ts';
 
 function push(sequence: number): Push {
   return create(PushSchema, { sequence: BigInt(sequence) });
 }
 
 /** Creates a push queue in which the test decides when a batch is stored. */
-function laneUnderTest() {
+function queueUnderTest() {
   const seen: string[] = [];
   const batches: { size: number; stored: () => void; failed: (error: Error) => void }[] = [];
   const arrived: (() => void)[] = [];
-  const lane = createPushLane({
+  const queue = createPushQueue({
     store: (pushes) => {
       const work = Promise.withResolvers<bigint>();
       batches.push({
@@ -34,12 +34,12 @@ function laneUnderTest() {
     await new Promise<void>((resolve) => arrived.push(resolve));
     return nextBatch();
   }
-  return { lane, seen, nextBatch };
+  return { queue, seen, nextBatch };
 }
 
 test('the first push is stored at once, and pushes that arrive meanwhile form one batch', async () => {
-  const { lane, seen, nextBatch } = laneUnderTest();
-  for (let sequence = 1; sequence <= 5; sequence += 1) lane.add(push(sequence), 1);
+  const { queue, seen, nextBatch } = queueUnderTest();
+  for (let sequence = 1; sequence <= 5; sequence += 1) queue.add(push(sequence), 1);
   const first = await nextBatch();
   expect([first.size, seen]).toEqual([1, []]);
   first.stored();
@@ -47,13 +47,13 @@ test('the first push is stored at once, and pushes that arrive meanwhile form on
   expect(second.size).toBe(4);
   expect(seen).toEqual(['ack 1']);
   second.stored();
-  await lane.stop();
+  await queue.stop();
 });
 
 test('above its limit the queue pauses the agent, and resumes it once it has caught up', async () => {
-  const { lane, seen, nextBatch } = laneUnderTest();
+  const { queue, seen, nextBatch } = queueUnderTest();
   const total = 1 + 512;
-  for (let sequence = 1; sequence <= total; sequence += 1) lane.add(push(sequence), 1);
+  for (let sequence = 1; sequence <= total; sequence += 1) queue.add(push(sequence), 1);
   expect(seen).toEqual(['pause']);
   (await nextBatch()).stored();
   const second = await nextBatch();
@@ -64,12 +64,12 @@ test('above its limit the queue pauses the agent, and resumes it once it has cau
 });
 
 test('a few large pushes pause the agent too', async () => {
-  const { lane, seen, nextBatch } = laneUnderTest();
+  const { queue, seen, nextBatch } = queueUnderTest();
   const megabytes = (count: number) => count * 1024 * 1024;
-  lane.add(push(1), megabytes(12));
-  lane.add(push(2), megabytes(12));
+  queue.add(push(1), megabytes(12));
+  queue.add(push(2), megabytes(12));
   expect(seen).toEqual([]);
-  lane.add(push(3), megabytes(12));
+  queue.add(push(3), megabytes(12));
   expect(seen).toEqual(['pause']);
   (await nextBatch()).stored();
   const rest = await nextBatch();
@@ -79,18 +79,18 @@ test('a few large pushes pause the agent too', async () => {
 });
 
 test('a batch that cannot be stored is reported and never acknowledged', async () => {
-  const { lane, seen, nextBatch } = laneUnderTest();
-  lane.add(push(1), 1);
+  const { queue, seen, nextBatch } = queueUnderTest();
+  queue.add(push(1), 1);
   (await nextBatch()).failed(new Error('disk full'));
   await expect.poll(() => seen).toEqual(['fail disk full']);
 });
 
 test('a queue that stops while it stores acknowledges nothing more', async () => {
-  const { lane, seen, nextBatch } = laneUnderTest();
-  lane.add(push(1), 1);
-  lane.add(push(2), 1);
+  const { queue, seen, nextBatch } = queueUnderTest();
+  queue.add(push(1), 1);
+  queue.add(push(2), 1);
   const first = await nextBatch();
-  const stopped = lane.stop();
+  const stopped = queue.stop();
   first.stored();
   await stopped;
   expect(seen).toEqual([]);
