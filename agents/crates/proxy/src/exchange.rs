@@ -1,18 +1,18 @@
 //! One request and its response over any protocol: route match, load balancing, queue, retries, headers and metrics.
 //! Invariant: in-flight counts are guards, so no codec can leak one.
 
+mod access_log_entry;
 mod carry;
 mod compressed;
 mod download;
 mod downstream;
+mod exchange_metrics;
 mod match_route;
-mod websocket_close;
-mod access_log_entry;
 mod relay;
 mod reply;
-mod exchange_metrics;
 mod upload;
 mod upstream;
+mod websocket_close;
 
 use std::future::poll_fn;
 use std::io;
@@ -42,9 +42,9 @@ use crate::core::{
 };
 use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, Reason};
 use crate::upstream::{Instance, Link};
-use match_route::{AdmittedRequest, match_route};
 use access_log_entry::AccessLogEntry;
 use exchange_metrics::ExchangeMetrics;
+use match_route::{AdmittedRequest, match_route};
 
 /// Maximum number of attempts for one request, over instances and connections.
 const ATTEMPTS_MAX: usize = 3;
@@ -201,7 +201,12 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         policy,
         check,
         _admission: admission,
-        log_entry: AccessLogEntry { client: client.ip(), version: line.version, secure: client.is_secure(), instance: None },
+        log_entry: AccessLogEntry {
+            client: client.ip(),
+            version: line.version,
+            secure: client.is_secure(),
+            instance: None,
+        },
     });
     RequestDispatch::Forward(exchange)
 }
@@ -248,7 +253,11 @@ impl Exchange {
     }
 
     /// Waits for the password check; returns the outcome of the exchange if the password is wrong.
-    async fn check_password<D: Downstream>(&mut self, check: PasswordCheck, downstream: &mut D) -> Option<ExchangeOutcome> {
+    async fn check_password<D: Downstream>(
+        &mut self,
+        check: PasswordCheck,
+        downstream: &mut D,
+    ) -> Option<ExchangeOutcome> {
         let core = Rc::clone(&self.core);
         let proved = while_there(downstream, self.body, check.run(&core.password_cache)).await;
         if matches!(proved, Ok(PasswordResult::Right)) {

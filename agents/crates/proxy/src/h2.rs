@@ -23,7 +23,7 @@ use crate::flood::Flood;
 use crate::limits::STREAMS_MAX;
 use crate::transport::Transport;
 use io::Io;
-use payload::{StreamBacklog, Payload};
+use payload::{Payload, StreamBacklog};
 pub(crate) use request::{as_tunnel, request};
 pub(crate) use upstream::Http2Upstream;
 

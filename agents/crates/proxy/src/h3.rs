@@ -1,12 +1,12 @@
 //! HTTP/3 server: `quinn-proto` and `quinn-udp` implement QUIC, `fairlead-h3` the HTTP/3 frames. Invariant: each
 //! request stream is an exchange in its own task, all on one core thread and without locks.
 
-mod routing_id;
 mod connection;
-mod endpoint;
 mod cross_core_datagrams;
+mod endpoint;
 mod process_handover;
 mod request_head;
+mod routing_id;
 mod settings;
 mod socket;
 mod stream;
@@ -21,9 +21,9 @@ use quinn_udp::UdpSocketState;
 
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::Core;
-use routing_id::{Generation, QuicRoutingId};
 use cross_core_datagrams::{CrossCoreDatagrams, channels};
 use process_handover::{HandoverSockets, ProcessHandover};
+use routing_id::{Generation, QuicRoutingId};
 use socket::Socket;
 
 pub(crate) use process_handover::remove_stale_sockets;

@@ -19,7 +19,7 @@ use crate::access_log::LogWriter;
 use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
 use crate::core::{Ports, Siblings};
-use crate::h3::{QuicSettings, Ways};
+use crate::h3::{QuicSettings, EndpointSockets};
 use crate::health_check::HealthChecks;
 use crate::limits::Limits;
 use crate::policy::SharedPolicyState;
@@ -83,7 +83,7 @@ async fn serve_sockets(
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
     let quic = QuicSettings::new(&tls, &keys, &limits)?;
-    let ways = Ways::of_cores(&listeners, quic.generation, &control_path);
+    let ways = EndpointSockets::of_cores(&listeners, quic.generation, &control_path);
     // The user who started this process commands it, even after a switch to another user.
     let owner = rustix::process::geteuid().as_raw();
     if confined {

@@ -20,7 +20,7 @@ use crate::access_log::{AccessLog, LogMessage};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::{Core, CoreStats, DrainOptions, Ports, Sibling, Siblings, WakeRequests};
-use crate::h3::{self, QuicSettings, Ways};
+use crate::h3::{self, QuicSettings, EndpointSockets};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
@@ -72,7 +72,7 @@ pub(crate) struct WorkerOptions {
     pub(crate) listeners: Vec<OwnedListener>,
     pub(crate) quic: QuicSettings,
     /// One for each QUIC listener, in the same order.
-    pub(crate) ways: Vec<Ways>,
+    pub(crate) ways: Vec<EndpointSockets>,
     pub(crate) access_log: SyncSender<LogMessage>,
     /// Receives keys of sleeping apps that requests wait for.
     pub(crate) wakes: WakeRequests,
@@ -496,7 +496,7 @@ pub(crate) mod tests {
         let quic = QuicSettings::new(&tls, &keys, &limits).unwrap();
         let base = folder.join("a.sock");
         let mut listeners = vec![sockets.listeners];
-        let ways = Ways::of_cores(&listeners, quic.generation, &base).remove(0);
+        let ways = EndpointSockets::of_cores(&listeners, quic.generation, &base).remove(0);
         let worker = Worker::spawn(WorkerOptions {
             index: 0,
             quic,

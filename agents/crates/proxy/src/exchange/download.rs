@@ -7,8 +7,8 @@ use std::time::Duration;
 use fairlead_route::{BadResponse, ResponseBody, ResponseFacts};
 
 use super::compressed;
-use super::websocket_close::WebSocketClose;
 use super::relay::Failure;
+use super::websocket_close::WebSocketClose;
 use super::{Downstream, Edit, Exchange, ResponseView};
 use crate::compress::Compressor;
 use crate::h1::fields;

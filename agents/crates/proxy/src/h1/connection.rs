@@ -9,7 +9,7 @@ use fairlead_route::{Malformed, Version};
 use super::downstream::H1Client;
 use super::head::{fields, header_slots, may_have_ended, parse_request};
 use crate::core::{Alarm, Core};
-use crate::exchange::{self, RequestDispatch, Downstream, ExchangeOutcome, Origin, Reply};
+use crate::exchange::{self, Downstream, ExchangeOutcome, Origin, Reply, RequestDispatch};
 use crate::limits::Limits;
 use crate::transport::{Received, Transport};
 

@@ -12,10 +12,12 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::OpenStream;
-use super::payload::{StreamBacklog, Payload};
+use super::payload::{Payload, StreamBacklog};
 use super::trailers::{trailer_lines, trailer_map};
 use crate::core::{Backlog, Core};
-use crate::exchange::{self, RequestDispatch, ClientError, Downstream, ExchangeOutcome, Origin, Reply, ResponseView, Upload};
+use crate::exchange::{
+    self, ClientError, Downstream, ExchangeOutcome, Origin, Reply, RequestDispatch, ResponseView, Upload,
+};
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
 
@@ -61,7 +63,12 @@ pub(crate) async fn serve(
     }
 }
 
-fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_body: bool) -> Result<RequestDispatch, Malformed> {
+fn begin(
+    core: &Rc<Core>,
+    origin: &Origin,
+    parts: &http::request::Parts,
+    has_body: bool,
+) -> Result<RequestDispatch, Malformed> {
     if parts.headers.len() > HEADERS_MAX || head_bytes(&parts.headers) > core.limits.head_bytes_max {
         return Err(Malformed::HeadTooLarge);
     }

@@ -15,7 +15,7 @@ use foldhash::fast::RandomState;
 use quinn_proto::{Connection, ConnectionEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 use super::endpoint::Driver;
-use super::request_head::{RequestHeadResult, RequestHeadReader};
+use super::request_head::{RequestHeadReader, RequestHeadResult};
 use super::stream;
 use crate::client::OpenConnection;
 use crate::core::{Backlog, Core};
@@ -297,7 +297,9 @@ impl H3Connection {
         match state.phase {
             _ if self.backlog.is_cut() => state.close(ErrorCode::ExcessiveLoad),
             // The connection was never accepted, so it needs no GOAWAY.
-            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => state.close(ErrorCode::NoError),
+            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => {
+                state.close(ErrorCode::NoError)
+            }
             Phase::Open if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) => {
                 state.leave(now_ms);
             }

@@ -15,10 +15,10 @@ use fairlead_h3::Fields;
 use fairlead_reactor::Sleep;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
 
-use super::routing_id::QuicRoutingId;
 use super::connection::H3Connection;
 use super::cross_core_datagrams::CrossCoreDatagrams;
 use super::process_handover::ProcessHandover;
+use super::routing_id::QuicRoutingId;
 use super::settings::{QuicSettings, SEND_WINDOW_BYTES};
 use super::socket::{Datagram, Socket};
 use super::timers::Timers;
@@ -179,7 +179,8 @@ impl EndpointTask {
                 // The address of the client has changed, or the kernel distributes packets differently.
                 Some(routing_id)
                     if routing_id != table.routing_id
-                        && (cross_core.forward(table.routing_id, routing_id, &datagram) || handover.forward(routing_id, &datagram)) => {}
+                        && (cross_core.forward(table.routing_id, routing_id, &datagram)
+                            || handover.forward(routing_id, &datagram)) => {}
                 _ => table.datagram(now, &datagram),
             }
         }) {

@@ -8,11 +8,11 @@ use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version, is_gr
 
 use super::endpoint::Driver;
 use crate::core::Core;
-use crate::exchange::{self, RequestDispatch, Framing, Origin};
+use crate::exchange::{self, Framing, Origin, RequestDispatch};
 use crate::limits::HEADERS_MAX;
 
 /// Reads a request stream until its head is complete.
-pub(crate) struct Opening {
+pub(crate) struct RequestHeadReader {
     pub(crate) since_ms: u64,
     reader: MessageReader,
     head_bytes_max: usize,
@@ -58,7 +58,7 @@ pub(crate) struct RequestStream {
     pub(crate) body_left: Option<u64>,
 }
 
-impl Opening {
+impl RequestHeadReader {
     pub(crate) fn new(core: &Core) -> Self {
         let head_bytes_max = core.limits.head_bytes_max;
         Self {
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_head_that_waits_for_its_end_is_decoded_once_however_often_it_is_asked() {
         for (method, awaits) in [(&b"GET"[..], true), (b"POST", false)] {
-            let mut opening = Opening {
+            let mut opening = RequestHeadReader {
                 since_ms: 0,
                 reader: MessageReader::new(1 << 14),
                 head_bytes_max: 1 << 14,

@@ -77,6 +77,9 @@ mod tests {
         let long = [&[0xe0, 0, 0, 0, 1, CID_BYTES as u8], &id[..], b"rest"].concat();
         assert_eq!((QuicRoutingId::of(&short), QuicRoutingId::of(&long)), (Some(routing_id), Some(routing_id)));
         let foreign = [&[0xc0, 0, 0, 0, 1, 8], &id[..]].concat();
-        assert_eq!((QuicRoutingId::of(&foreign), QuicRoutingId::of(&short[..5]), QuicRoutingId::of(&[])), (None, None, None));
+        assert_eq!(
+            (QuicRoutingId::of(&foreign), QuicRoutingId::of(&short[..5]), QuicRoutingId::of(&[])),
+            (None, None, None)
+        );
     }
 }

@@ -7,7 +7,7 @@ use aws_lc_rs::{hkdf, hmac, rand};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 
-use super::routing_id::{RoutingIdGenerator, Generation, QuicRoutingId};
+use super::routing_id::{Generation, QuicRoutingId, RoutingIdGenerator};
 use crate::control::{ProxyError, ProxyKeys};
 use crate::limits::{Limits, STREAMS_MAX};
 

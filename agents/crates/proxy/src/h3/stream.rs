@@ -15,7 +15,9 @@ use quinn_proto::StreamId;
 use super::connection::{H3Connection, ReadResult, WriteResult};
 use super::request_head::{RequestStream, append};
 use crate::core::{Backlog, Core};
-use crate::exchange::{RequestDispatch, ClientError, Downstream, ExchangeOutcome, Reply, ResponseView, Upload, trailer_fields};
+use crate::exchange::{
+    ClientError, Downstream, ExchangeOutcome, Reply, RequestDispatch, ResponseView, Upload, trailer_fields,
+};
 
 /// Spawns a task that serves one request.
 pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, dispatch: RequestStream) {
