@@ -148,7 +148,7 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
         {invitation.email === null ? 'Create new link' : 'Send again'}
       </MenuItem>
       <MenuItem danger icon={<X size={15} />} onSelect={() => revoke.run({ invitationId: invitation.id })}>
-        Take back
+        Revoke
       </MenuItem>
     </Menu>
   );

@@ -95,13 +95,13 @@ function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: strin
     void refresh();
     const { memberId, role, scope } = grant;
     toast({
-      title: `Taken back: ${what}`,
+      title: `Revoked: ${what}`,
       action: { label: 'Undo', onSelect: () => restore.run({ memberId, role: role as never, scope }) },
     });
   });
   return (
     <Button size="small" variant="ghost" pending={take.pending} onClick={() => take.run({ grantId: grant.id })}>
-      Take back
+      Revoke
       <span className="sr-only"> {what}</span>
     </Button>
   );
