@@ -1,5 +1,5 @@
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { HomeLink } from '../common/home-link.tsx';
+import { HomeLink } from '../common/page/home-link.tsx';
 
 export default function NotFound() {
   return (

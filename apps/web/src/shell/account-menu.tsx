@@ -3,9 +3,9 @@
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
-import { useMe } from '../common/me.tsx';
-import { useSignOut } from '../common/use-sign-out.ts';
-import { useTheme } from '../common/use-theme.ts';
+import { useSignOut } from '../common/identity/use-sign-out.ts';
+import { useMe } from '../common/organization/me.tsx';
+import { useTheme } from '../common/theme/use-theme.ts';
 
 export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
   const { user } = useMe();

@@ -4,10 +4,10 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ArrowLeftRight, Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
 import { useRouter } from 'next/navigation';
-import { HoverLink } from '../common/hover-link.tsx';
-import { useMe } from '../common/me.tsx';
-import { useSignOut } from '../common/use-sign-out.ts';
-import { useTheme } from '../common/use-theme.ts';
+import { useSignOut } from '../common/identity/use-sign-out.ts';
+import { useMe } from '../common/organization/me.tsx';
+import { HoverLink } from '../common/page/hover-link.tsx';
+import { useTheme } from '../common/theme/use-theme.ts';
 import { type NavItem, navItemOf } from './navigation.ts';
 
 export function BottomBar({ items, pathname }: { readonly items: readonly NavItem[]; readonly pathname: string }) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathsOf } from '../common/paths.ts';
+import { pathsOf } from '../common/organization/paths.ts';
 import { navItemOf, navItemsOf } from './navigation.ts';
 
 const items = navItemsOf(pathsOf('acme'));

@@ -1,6 +1,6 @@
 // Navigation items of the rail, the bottom bar, the palette and the `g` shortcuts. Pure.
 import { ChartSpline, Globe, LayoutGrid, type LucideIcon, Server, Settings, SquareStack, Users } from 'lucide-react';
-import type { Paths } from '../common/paths.ts';
+import type { Paths } from '../common/organization/paths.ts';
 
 export interface NavItem {
   readonly title: string;

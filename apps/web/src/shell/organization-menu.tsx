@@ -3,8 +3,8 @@
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useRouter } from 'next/navigation';
-import { useMe } from '../common/me.tsx';
-import { newOrganizationPath } from '../common/paths.ts';
+import { useMe } from '../common/organization/me.tsx';
+import { newOrganizationPath } from '../common/organization/paths.ts';
 
 export function OrganizationMenu() {
   const { organization, organizations } = useMe();

@@ -7,10 +7,10 @@ import { ChartSpline, LogOut, Moon, Play, Plus, Server, SquareStack, Sun } from 
 import { useRouter } from 'next/navigation';
 import { useDeferredValue, useState } from 'react';
 import { useTRPC } from '../api/trpc.tsx';
-import { useMe } from '../common/me.tsx';
-import { useAction } from '../common/use-action.ts';
-import { useSignOut } from '../common/use-sign-out.ts';
-import { useTheme } from '../common/use-theme.ts';
+import { useAction } from '../common/form/use-action.ts';
+import { useSignOut } from '../common/identity/use-sign-out.ts';
+import { useMe } from '../common/organization/me.tsx';
+import { useTheme } from '../common/theme/use-theme.ts';
 import type { NavItem } from './navigation.ts';
 
 export interface PaletteProps {

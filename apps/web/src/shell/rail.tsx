@@ -4,7 +4,7 @@ import { Kbd } from '@fairlead/ui/kbd';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { LogoMark } from '@fairlead/ui/logo';
 import { Search } from 'lucide-react';
-import { HoverLink } from '../common/hover-link.tsx';
+import { HoverLink } from '../common/page/hover-link.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ControlHealth } from './control-health.tsx';
 import { type NavItem, navItemOf } from './navigation.ts';

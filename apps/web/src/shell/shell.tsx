@@ -4,7 +4,7 @@
 import dynamic from 'next/dynamic';
 import { usePathname, useRouter } from 'next/navigation';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { useMe } from '../common/me.tsx';
+import { useMe } from '../common/organization/me.tsx';
 import { BottomBar } from './bottom-bar.tsx';
 import { DeletionBanner } from './deletion-banner.tsx';
 import { navItemsOf } from './navigation.ts';

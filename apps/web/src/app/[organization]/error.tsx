@@ -1,7 +1,7 @@
 'use client';
 // Error page for a failure while a page rendered. The message stays on the server; the digest finds it in the log.
 import { ErrorState } from '@fairlead/ui/error-state';
-import { Page } from '../../common/page.tsx';
+import { Page } from '../../common/page/page.tsx';
 
 interface Props {
   readonly error: Error & { readonly digest?: string };

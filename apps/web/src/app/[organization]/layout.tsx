@@ -2,8 +2,8 @@
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { ConfirmIdentityProvider } from '../../common/confirm-identity.tsx';
-import { MeProvider } from '../../common/me.tsx';
+import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
+import { MeProvider } from '../../common/organization/me.tsx';
 import { TwoFactorNeeded } from '../../features/organization/two-factor-needed.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 import { Shell } from '../../shell/shell.tsx';

@@ -1,7 +1,7 @@
 // Skeleton while the next page loads: a header and a list at their final heights.
 import { Card } from '@fairlead/ui/card';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
-import { Page } from '../../common/page.tsx';
+import { Page } from '../../common/page/page.tsx';
 
 export default function Loading() {
   return (

@@ -1,6 +1,6 @@
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { HomeLink } from '../../common/home-link.tsx';
-import { Page } from '../../common/page.tsx';
+import { HomeLink } from '../../common/page/home-link.tsx';
+import { Page } from '../../common/page/page.tsx';
 
 export default function NotFound() {
   return (

@@ -1,6 +1,6 @@
 import type { Metadata } from 'next';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { ConfirmIdentityProvider } from '../../common/confirm-identity.tsx';
+import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
 import { AccountPage } from '../../features/account/account-page.tsx';
 import { Hydrated, pageApi } from '../../server/page-api.tsx';
 

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next';
 import Link from 'next/link';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { ForgotPasswordForm } from '../../features/identity/forgot-password-form.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { HomeLink } from '../../common/home-link.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { HomeLink } from '../../common/page/home-link.tsx';
 import { NewOrganizationForm } from '../../features/organization/new-organization-form.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 

@@ -1,8 +1,8 @@
 import { buttonClass } from '@fairlead/ui/button';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import type { Metadata } from 'next';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { newOrganizationPath } from '../../common/paths.ts';
+import { newOrganizationPath } from '../../common/organization/paths.ts';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 import { SignOutButton } from '../../features/identity/sign-out-button.tsx';
 
 export const metadata: Metadata = { title: 'No organization' };

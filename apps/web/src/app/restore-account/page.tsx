@@ -1,6 +1,6 @@
 import type { Metadata } from 'next';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { ResetPasswordForm } from '../../features/identity/reset-password-form.tsx';
 
 export const metadata: Metadata = { title: 'Restore your account' };

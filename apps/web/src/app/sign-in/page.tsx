@@ -1,6 +1,6 @@
 import type { Metadata } from 'next';
 import { redirect } from 'next/navigation';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { safeNext } from '../../features/identity/safe-next.ts';
 import { SignInForm } from '../../features/identity/sign-in-form.tsx';
 import { pageApi } from '../../server/page-api.tsx';

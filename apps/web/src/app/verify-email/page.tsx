@@ -1,6 +1,6 @@
 import type { Metadata } from 'next';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { VerifyEmailForm } from '../../features/identity/verify-email-form.tsx';
 
 export const metadata: Metadata = { title: 'Confirm your email address' };

@@ -5,7 +5,7 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { QueryView } from '../../common/query-view.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 
 const WORDS: Readonly<Record<string, string>> = {
   signed_in: 'Signed in',

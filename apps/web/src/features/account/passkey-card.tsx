@@ -11,7 +11,7 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { proofNeeded } from '../../common/confirm-identity.tsx';
+import { proofNeeded } from '../../common/identity/confirm-identity.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
 import { type AccountCall, useAccountCall } from './use-account-call.ts';
 

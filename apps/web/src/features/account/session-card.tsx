@@ -8,7 +8,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { Badge } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
-import { QueryView } from '../../common/query-view.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { useAccountCall } from './use-account-call.ts';
 
 export function SessionCard() {

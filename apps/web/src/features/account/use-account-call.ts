@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Failure, readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useProver, wasCancelled } from '../../common/confirm-identity.tsx';
+import { useProver, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 
 export interface AccountCall {
   readonly pending: boolean;

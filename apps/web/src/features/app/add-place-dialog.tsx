@@ -11,8 +11,8 @@ import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { ServerOptions } from '../../common/server-options.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { ServerOptions } from '../../common/server/server-options.tsx';
 import { makePlace, type NewPlace } from './make-place.ts';
 
 const NEW = 'new';

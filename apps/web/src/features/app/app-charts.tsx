@@ -5,10 +5,10 @@ import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
 import type { AppDetail, AppMetric, Range } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
-import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/series.ts';
-import { useTail } from '../../common/use-tail.ts';
+import { lengthOf, takesLiveSamples } from '../../common/chart/ranges.ts';
+import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/chart/series.ts';
+import { useTail } from '../../common/chart/use-tail.ts';
+import { useMe } from '../../common/organization/me.tsx';
 
 export interface AppChartsProps {
   readonly app: AppDetail;

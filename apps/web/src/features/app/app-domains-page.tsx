@@ -16,10 +16,10 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 
 export function AppDomainsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can, paths } = useMe();

@@ -13,14 +13,14 @@ import { type ReactNode, useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { MeScope, useMe } from '../../common/me.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
-import { LookPill } from '../../common/state-view.tsx';
-import { appLook, isUnderWay } from '../../common/states.ts';
-import { useAction } from '../../common/use-action.ts';
-import { WaitingNote } from '../../common/waiting-note.tsx';
+import { usePlacedApp } from '../../common/app/app-place.ts';
+import { WaitingNote } from '../../common/app/waiting-note.tsx';
+import { LookPill } from '../../common/deployment/state-view.tsx';
+import { appLook, isUnderWay } from '../../common/deployment/states.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { MeScope, useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
 import { EnvironmentMenu } from './environment-menu.tsx';
 
 const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) => module.UploadDialog), {

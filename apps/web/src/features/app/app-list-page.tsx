@@ -8,15 +8,15 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, SquareStack } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
-import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
-import { useMe } from '../../common/me.tsx';
+import { AppRows, rereadEvery } from '../../common/app/app-rows.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists all apps, with a search in the URL.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useUrlSearch } from '../../common/use-url-state.ts';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { LoadMore } from '../../common/page/load-more.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { useUrlSearch } from '../../common/page/use-url-state.ts';
 
 export function AppListPage() {
   const { paths, can } = useMe();

@@ -13,9 +13,9 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
-import { ConfirmDelete } from '../../common/confirm-delete.tsx';
-import { useMe } from '../../common/me.tsx';
+import { usePlacedApp } from '../../common/app/app-place.ts';
+import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { LeaveCard } from './leave-card.tsx';
 
 export interface AppSettingsPageProps {

@@ -7,9 +7,9 @@ import { useMutation } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 import { keyPlaceOf } from './app-form.ts';
 
 export interface DeployKeyStepProps {

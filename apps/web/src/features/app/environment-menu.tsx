@@ -6,7 +6,7 @@ import dynamic from 'next/dynamic';
 import { usePathname, useRouter } from 'next/navigation';
 import { useState } from 'react';
 import type { AppDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 
 const AddPlaceDialog = dynamic(() => import('./add-place-dialog.tsx').then((module) => module.AddPlaceDialog), {
   ssr: false,

@@ -4,7 +4,7 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { placeKey, useLiveAppFigures } from '../../common/use-live-figures.ts';
+import { placeKey, useLiveAppFigures } from '../../common/app/use-live-figures.ts';
 
 export interface FiguresProps {
   readonly app: AppDetail;

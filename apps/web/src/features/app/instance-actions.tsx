@@ -13,8 +13,8 @@ import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
 
 export function InstanceActions({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();

@@ -5,8 +5,8 @@ import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import type { AppDetail } from '../../api/types.ts';
-import { LookText } from '../../common/state-view.tsx';
-import type { StateLook } from '../../common/states.ts';
+import { LookText } from '../../common/deployment/state-view.tsx';
+import type { StateLook } from '../../common/deployment/states.ts';
 import { InstanceActions } from './instance-actions.tsx';
 
 type Instance = AppDetail['instances'][number];

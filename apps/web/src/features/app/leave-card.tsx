@@ -9,9 +9,9 @@ import { Fragment, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { placeOf } from '../../common/app-place.ts';
-import { ConfirmDelete } from '../../common/confirm-delete.tsx';
-import { useMe } from '../../common/me.tsx';
+import { placeOf } from '../../common/app/app-place.ts';
+import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 
 export function LeaveCard({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();

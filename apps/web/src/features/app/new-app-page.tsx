@@ -8,10 +8,10 @@ import { Skeleton } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { DeployKeyStep, type DeployKeyStepProps } from './deploy-key-step.tsx';
 import { NewAppForm } from './new-app-form.tsx';
 

@@ -6,7 +6,7 @@ import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Range, RouteMetric } from '../../api/types.ts';
-import { rereadEveryMs } from '../../common/ranges.ts';
+import { rereadEveryMs } from '../../common/chart/ranges.ts';
 
 export interface RoutesProps {
   readonly app: AppDetail;

@@ -10,7 +10,7 @@ import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { FolderField } from './folder-field.tsx';
 import { type PickedSource, type UploadProgress, uploadFolder } from './upload-folder.ts';
 

@@ -12,16 +12,16 @@ import { ChartSpline, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
-import { useMe } from '../../common/me.tsx';
+import { LookText } from '../../common/deployment/state-view.tsx';
+import { benchmarkLook } from '../../common/deployment/states.ts';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists benchmark runs, newest first; the URL can open the start dialog.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { LookText } from '../../common/state-view.tsx';
-import { benchmarkLook } from '../../common/states.ts';
-import { useUrlFilter } from '../../common/use-url-state.ts';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { LoadMore } from '../../common/page/load-more.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { useUrlFilter } from '../../common/page/use-url-state.ts';
 
 const StartDialog = dynamic(() => import('./start-dialog.tsx').then((module) => module.StartDialog), { ssr: false });
 

@@ -14,12 +14,12 @@ import { useRouter } from 'next/navigation';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkDetail } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
-import { LookPill } from '../../common/state-view.tsx';
-import { benchmarkLook } from '../../common/states.ts';
-import { useAction } from '../../common/use-action.ts';
+import { LookPill } from '../../common/deployment/state-view.tsx';
+import { benchmarkLook } from '../../common/deployment/states.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ResultTable } from './result-table.tsx';
 
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {

@@ -12,8 +12,8 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppSummary } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { QueryView } from '../../common/query-view.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { estimateMs, parseConcurrency } from './results.ts';
 
 const APPS_SHOWN = 100;

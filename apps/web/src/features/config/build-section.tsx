@@ -2,10 +2,10 @@
 // Build settings of an app. A builder that none of its servers supports is shown with the reason.
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppPlace } from '../../common/app-place.ts';
-import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
-import { useMe } from '../../common/me.tsx';
-import { Section } from '../../common/section.tsx';
+import type { AppPlace } from '../../common/app/app-place.ts';
+import { ChoiceField, CommandField, NumberField, TextField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { settingsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 

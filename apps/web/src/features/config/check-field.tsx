@@ -1,7 +1,7 @@
 'use client';
 // Health check of a process: a TCP port, an HTTP path, or a command.
 import type { Settings } from '../../api/types.ts';
-import { ChoiceField, CommandField, type FieldText, TextField } from '../../common/fields.tsx';
+import { ChoiceField, CommandField, type FieldText, TextField } from '../../common/form/fields.tsx';
 
 type Check = Settings['health'];
 

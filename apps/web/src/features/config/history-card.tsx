@@ -4,7 +4,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
+import { LoadMore } from '../../common/page/load-more.tsx';
 
 export function HistoryCard({ appId, environmentId }: { readonly appId: string; readonly environmentId: string }) {
   const trpc = useTRPC();

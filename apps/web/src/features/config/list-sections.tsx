@@ -3,8 +3,8 @@
 import type { VariableScope } from '@fairlead/core/config/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
-import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
-import { Line, ListCard, useRows } from '../../common/list-card.tsx';
+import { ChoiceField, CommandField, NumberField, TextField } from '../../common/form/fields.tsx';
+import { Line, ListCard, useRows } from '../../common/form/list-card.tsx';
 import type { Draft } from './draft.ts';
 
 const SCOPES: readonly { readonly value: VariableScope; readonly label: string }[] = [

@@ -5,10 +5,10 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox } from '@fairlead/ui/input';
 import { Plus } from 'lucide-react';
 import { useId } from 'react';
-import { TextField } from '../../common/fields.tsx';
-import { Line, useRows } from '../../common/list-card.tsx';
-import { useMe } from '../../common/me.tsx';
-import { Section } from '../../common/section.tsx';
+import { TextField } from '../../common/form/fields.tsx';
+import { Line, useRows } from '../../common/form/list-card.tsx';
+import { Section } from '../../common/form/section.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import type { Draft } from './draft.ts';
 
 export function NetworkSection({ draft }: { readonly draft: Draft }) {

@@ -4,8 +4,8 @@ import { Field, Input } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { useState } from 'react';
 import type { Settings } from '../../api/types.ts';
-import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { ChoiceField, CommandField, NumberField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 import { partsOf, settingsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 

@@ -1,6 +1,6 @@
 'use client';
-import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { ChoiceField, CommandField, NumberField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 // Run settings: the command, the health check and resource limits.
 import { settingsOf } from './bind.ts';
 import { CheckField } from './check-field.tsx';

@@ -2,8 +2,8 @@
 // Scaling settings: a fixed number of instances, an autoscaling range, or scale to zero when idle.
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
-import { NumberField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { NumberField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 import { partsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 

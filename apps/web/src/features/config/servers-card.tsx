@@ -10,12 +10,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import type { AppPlace } from '../../common/app-place.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { ServerOptions } from '../../common/server-options.tsx';
-import { useAction } from '../../common/use-action.ts';
+import type { AppPlace } from '../../common/app/app-place.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { ServerOptions } from '../../common/server/server-options.tsx';
 
 export function ServersCard({ app, place }: { readonly app: AppDetail; readonly place: AppPlace }) {
   const { paths, can } = useMe();

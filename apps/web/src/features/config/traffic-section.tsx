@@ -2,8 +2,8 @@
 // Traffic settings: load balancing, request queue, timeouts, retries and failed instances.
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
-import { ChoiceField, NumberField, TextField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { ChoiceField, NumberField, TextField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 import type { Bound } from './bind.ts';
 import type { Draft } from './draft.ts';
 

@@ -12,10 +12,10 @@ import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Credential } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import type { PasswordKind } from '../../common/source-host.ts';
-import { useAction } from '../../common/use-action.ts';
+import type { PasswordKind } from '../../common/app/source-host.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { PasswordDialog } from './password-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
 

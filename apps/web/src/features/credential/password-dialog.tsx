@@ -10,8 +10,8 @@ import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { type PasswordKind, passwordHost } from '../../common/source-host.ts';
+import { type PasswordKind, passwordHost } from '../../common/app/source-host.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
 const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: string }> = {
   https: {

@@ -1,7 +1,7 @@
 'use client';
 // Deployments of one app in one of its environments.
 import type { AppDetail } from '../../api/types.ts';
-import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
+import { howToBegin, usePlacedApp } from '../../common/app/app-place.ts';
 import { DeploymentListPanel } from './deployment-list.tsx';
 
 export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {

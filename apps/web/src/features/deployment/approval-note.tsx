@@ -7,9 +7,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 
 export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { can } = useMe();

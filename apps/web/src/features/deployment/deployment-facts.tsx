@@ -6,9 +6,9 @@ import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import type { ReactNode } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { triggerLabel } from '../../common/states.ts';
+import { triggerLabel } from '../../common/deployment/states.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 
 export function DeploymentFacts({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { paths } = useMe();

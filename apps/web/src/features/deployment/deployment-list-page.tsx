@@ -1,9 +1,9 @@
 'use client';
 import { PageHeader } from '@fairlead/ui/page-header';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists all deployments of the organization.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
 import { DeploymentListPanel } from './deployment-list.tsx';
 
 export function DeploymentListPage() {

@@ -6,11 +6,11 @@ import { Select } from '@fairlead/ui/input';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { DeploymentRows } from '../../common/deployment-rows.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { deploymentLook, deploymentStates, isDeploymentState } from '../../common/states.ts';
-import { useUrlFilter } from '../../common/use-url-state.ts';
+import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
+import { deploymentLook, deploymentStates, isDeploymentState } from '../../common/deployment/states.ts';
+import { LoadMore } from '../../common/page/load-more.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { useUrlFilter } from '../../common/page/use-url-state.ts';
 
 export interface DeploymentListPanelProps {
   /** Null lists all apps. */

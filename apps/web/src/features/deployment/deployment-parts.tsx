@@ -2,10 +2,10 @@
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { StateMark } from '@fairlead/ui/state-pill';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { LookText } from '../../common/state-view.tsx';
-import type { StateLook } from '../../common/states.ts';
+import { LookText } from '../../common/deployment/state-view.tsx';
+import type { StateLook } from '../../common/deployment/states.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 
 type Rollout = DeploymentDetail['servers'][number];
 

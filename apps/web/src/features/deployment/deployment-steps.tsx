@@ -1,7 +1,7 @@
 // Steps of a deployment, each with a description; the failed step is marked.
 import { type Step, Steps } from '@fairlead/ui/steps';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { stepTitle } from '../../common/states.ts';
+import { stepTitle } from '../../common/deployment/states.ts';
 
 export function DeploymentSteps({ deployment }: { readonly deployment: DeploymentDetail }) {
   const steps = deployment.steps.map(

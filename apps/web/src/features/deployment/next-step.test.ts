@@ -1,7 +1,7 @@
 import { errorCodes } from '@fairlead/contract/errors';
 import type { LogViewLine } from '@fairlead/ui/lib/log-rows';
 import { expect, test } from 'vitest';
-import { pathsOf } from '../../common/paths.ts';
+import { pathsOf } from '../../common/organization/paths.ts';
 import { failingLine, nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 const place = { appSlug: 'shop', environmentId: 'env_1', serverId: 'srv_1' };

@@ -1,7 +1,7 @@
 // Next step after a failed deployment, by its code: a page of settings, the failing line, or a retry. Pure.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import { type LogViewLine, plainText } from '@fairlead/ui/lib/log-rows';
-import type { Paths } from '../../common/paths.ts';
+import type { Paths } from '../../common/organization/paths.ts';
 
 /** `log` leads to the failing line, `again` deploys again, the others open a page. */
 export type NextStep = 'again' | 'build' | 'log' | 'run' | 'secrets' | 'server' | 'source' | 'variables' | 'volumes';

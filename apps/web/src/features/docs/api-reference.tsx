@@ -7,7 +7,7 @@ import { SearchInput } from '@fairlead/ui/search-input';
 import { Badge } from '@fairlead/ui/state-pill';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useDeferredValue } from 'react';
-import { useUrlSearch } from '../../common/use-url-state.ts';
+import { useUrlSearch } from '../../common/page/use-url-state.ts';
 import { type CallEntry, type FieldRow, matching } from './reference.ts';
 
 export function ApiReference({ entries }: { readonly entries: readonly CallEntry[] }) {

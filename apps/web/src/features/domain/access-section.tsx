@@ -4,9 +4,9 @@ import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Input } from '@fairlead/ui/input';
 import { Plus } from 'lucide-react';
-import { TextField } from '../../common/fields.tsx';
-import { Line, useRows } from '../../common/list-card.tsx';
-import { RangesField } from '../../common/ranges-field.tsx';
+import { TextField } from '../../common/form/fields.tsx';
+import { Line, useRows } from '../../common/form/list-card.tsx';
+import { RangesField } from '../../common/form/ranges-field.tsx';
 import type { Draft, DraftUser } from './draft.ts';
 
 export interface AccessSectionProps {

@@ -12,14 +12,14 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ExternalLink, Globe } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists every host name of the organization with its target.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useUrlSearch } from '../../common/use-url-state.ts';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { LoadMore } from '../../common/page/load-more.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { useUrlSearch } from '../../common/page/use-url-state.ts';
 
 export function DomainListPage() {
   const { paths } = useMe();

@@ -1,7 +1,7 @@
 'use client';
 // Request and response headers that the proxy changes.
-import { ChoiceField, TextField } from '../../common/fields.tsx';
-import { Line, ListCard, useRows } from '../../common/list-card.tsx';
+import { ChoiceField, TextField } from '../../common/form/fields.tsx';
+import { Line, ListCard, useRows } from '../../common/form/list-card.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 type Rule = PolicyDraft['requestHeaders'][number];

@@ -1,8 +1,8 @@
 'use client';
 // Request limits, priority and response settings of a domain.
 import { Checkbox } from '@fairlead/ui/input';
-import { ChoiceField, NumberField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { ChoiceField, NumberField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 const NUMBERS: readonly {

@@ -2,8 +2,8 @@
 // Pages that the proxy serves itself: maintenance and errors.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Textarea } from '@fairlead/ui/input';
-import { NumberField, TextField } from '../../common/fields.tsx';
-import { Line, ListCard, useRows } from '../../common/list-card.tsx';
+import { NumberField, TextField } from '../../common/form/fields.tsx';
+import { Line, ListCard, useRows } from '../../common/form/list-card.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 type Shown = NonNullable<PolicyDraft['maintenance']>;

@@ -1,8 +1,8 @@
 'use client';
 // Target of a domain, and its handling of plain HTTP.
 import { Checkbox } from '@fairlead/ui/input';
-import { ChoiceField, TextField } from '../../common/fields.tsx';
-import { Section } from '../../common/section.tsx';
+import { ChoiceField, TextField } from '../../common/form/fields.tsx';
+import { Section } from '../../common/form/section.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 type Redirect = NonNullable<PolicyDraft['redirect']>;

@@ -8,7 +8,7 @@ import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Environment } from '../../api/types.ts';
-import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 
 export function DeleteEnvironment({ environment }: { readonly environment: Environment }) {
   const trpc = useTRPC();

@@ -6,8 +6,8 @@ import { StatePill } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
-import { useMe } from '../../common/me.tsx';
+import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useMe } from '../../common/organization/me.tsx';
 import { PROTECTION } from './protection-text.ts';
 import { useProtect } from './use-protect.ts';
 

@@ -3,8 +3,8 @@
 import { useToast } from '@fairlead/ui/toast';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
 export function useProtect() {
   const trpc = useTRPC();

@@ -9,7 +9,7 @@ import Link from 'next/link';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useLinkToken } from '../../common/use-link-token.ts';
+import { useLinkToken } from '../../common/identity/use-link-token.ts';
 
 export interface ResetPasswordFormProps {
   readonly submitLabel: string;

@@ -8,7 +8,7 @@ import { Field, Input } from '@fairlead/ui/input';
 import { KeyRound } from 'lucide-react';
 import Link from 'next/link';
 import { type FormEvent, useState, useSyncExternalStore } from 'react';
-import { type SignInOutcome, signIn, signInByCode, signInByPasskey } from '../../common/session-calls.ts';
+import { type SignInOutcome, signIn, signInByCode, signInByPasskey } from '../../common/identity/session-calls.ts';
 
 type Failure = Exclude<SignInOutcome, 'ok' | 'needs_code'>;
 

@@ -2,7 +2,7 @@
 // Signs out on a page without a navigation rail.
 import { Button } from '@fairlead/ui/button';
 import { useTransition } from 'react';
-import { useSignOut } from '../../common/use-sign-out.ts';
+import { useSignOut } from '../../common/identity/use-sign-out.ts';
 
 export function SignOutButton() {
   const signOut = useSignOut();

@@ -6,7 +6,7 @@ import { useMutation } from '@tanstack/react-query';
 import Link from 'next/link';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useLinkToken } from '../../common/use-link-token.ts';
+import { useLinkToken } from '../../common/identity/use-link-token.ts';
 
 export function VerifyEmailForm() {
   const token = useLinkToken();

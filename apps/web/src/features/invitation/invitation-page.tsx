@@ -10,9 +10,9 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { Me, Outputs } from '../../api/types.ts';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { roleLabel } from '../../common/role-words.ts';
-import { signIn, signOut } from '../../common/session-calls.ts';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { signIn, signOut } from '../../common/identity/session-calls.ts';
+import { roleLabel } from '../../common/organization/role-words.ts';
 import { forgetInvitationToken, keepInvitationToken, useInvitationToken } from './use-invitation-token.ts';
 
 type Preview = Outputs['invitation']['read'];

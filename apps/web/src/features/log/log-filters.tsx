@@ -3,8 +3,8 @@
 import { Checkbox, Select } from '@fairlead/ui/input';
 import { SearchInput } from '@fairlead/ui/search-input';
 import type { AppDetail } from '../../api/types.ts';
-import { placeOf } from '../../common/app-place.ts';
-import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
+import { placeOf } from '../../common/app/app-place.ts';
+import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];

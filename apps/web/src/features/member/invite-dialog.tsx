@@ -13,9 +13,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { localAddressIn } from '../../common/local-address.ts';
-import { useMe } from '../../common/me.tsx';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { localAddressIn } from '../../common/server/local-address.ts';
 import { type MemberRole, useRoles } from './use-roles.ts';
 
 const WAYS = [

@@ -7,12 +7,12 @@ import { useQuery } from '@tanstack/react-query';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists the members of the organization with their roles, and pending invitations.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { MemberRows } from './member-rows.tsx';
 import { PendingInvitations } from './pending-invitations.tsx';

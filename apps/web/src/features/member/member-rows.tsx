@@ -11,9 +11,9 @@ import { Ellipsis, UserMinus } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { RemoveMember } from './remove-member.tsx';
 import { type MemberRole, type Roles, useRoles } from './use-roles.ts';
 

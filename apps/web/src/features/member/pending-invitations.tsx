@@ -15,9 +15,9 @@ import { Ellipsis, Mail, RotateCw, X } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { InvitationLink } from './invite-dialog.tsx';
 import { useRoles } from './use-roles.ts';
 

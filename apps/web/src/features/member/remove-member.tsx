@@ -7,7 +7,7 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import type { Member } from './member-rows.tsx';
 
 export function RemoveMember({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {

@@ -3,8 +3,8 @@
 // it would refuse.
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useMe } from '../../common/me.tsx';
-import { roleLabel } from '../../common/role-words.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { roleLabel } from '../../common/organization/role-words.ts';
 
 export type MemberRole = ReturnType<typeof useMe>['organization']['role'];
 

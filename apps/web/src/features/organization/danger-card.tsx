@@ -9,9 +9,9 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { ConfirmDelete } from '../../common/confirm-delete.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
+import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { Setting } from './setting.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
 

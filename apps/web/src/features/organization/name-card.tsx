@@ -9,9 +9,9 @@ import { useRouter } from 'next/navigation';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { pathsOf } from '../../common/paths.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { pathsOf } from '../../common/organization/paths.ts';
 
 export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
   const { organization } = useMe();

@@ -1,8 +1,8 @@
 'use client';
 // Organization settings: name, security requirements, and transfer, leave or delete.
 import { PageHeader } from '@fairlead/ui/page-header';
-import { useMe } from '../../common/me.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
 import { DangerCard } from './danger-card.tsx';
 import { KeyCard } from './key-card.tsx';
 import { NameCard } from './name-card.tsx';

@@ -5,9 +5,9 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { Setting } from './setting.tsx';
 
 export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {

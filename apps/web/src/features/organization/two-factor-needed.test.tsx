@@ -5,8 +5,8 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
 import type { Me, Outputs } from '../../api/types.ts';
-import { ConfirmIdentityProvider } from '../../common/confirm-identity.tsx';
-import { MeProvider } from '../../common/me.tsx';
+import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
+import { MeProvider } from '../../common/organization/me.tsx';
 import { TwoFactorNeeded } from './two-factor-needed.tsx';
 
 const organization = { id: 'org_1', slug: 'acme', name: 'Acme', permissions: [], granted: [] };

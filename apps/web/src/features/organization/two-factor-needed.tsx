@@ -5,10 +5,10 @@ import { useQuery } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useProver } from '../../common/confirm-identity.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { useMe } from '../../common/me.tsx';
-import { accountPath } from '../../common/paths.ts';
+import { useProver } from '../../common/identity/confirm-identity.tsx';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { accountPath } from '../../common/organization/paths.ts';
 
 export function TwoFactorNeeded() {
   const { organization, organizations } = useMe();

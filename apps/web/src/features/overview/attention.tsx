@@ -4,9 +4,9 @@ import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useState } from 'react';
 import type { Overview } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import type { Paths } from '../../common/paths.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import type { Paths } from '../../common/organization/paths.ts';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 
 type Item = Overview['attention'][number];
 

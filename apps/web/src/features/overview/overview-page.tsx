@@ -9,16 +9,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
-import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
-import { DeploymentRows } from '../../common/deployment-rows.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
+import { AppRows, rereadEvery } from '../../common/app/app-rows.tsx';
+import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
+import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 // Overview page: problems first, then apps, servers and the latest deployments.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { ServerCard } from '../../common/server-card.tsx';
-import { useLiveServerFigures } from '../../common/use-live-figures.ts';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { ServerCard } from '../../common/server/server-card.tsx';
 import { Attention } from './attention.tsx';
 
 export function OverviewPage() {

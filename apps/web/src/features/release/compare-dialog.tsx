@@ -7,7 +7,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs, Release } from '../../api/types.ts';
-import { QueryView } from '../../common/query-view.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { nameOfField } from './setting-names.ts';
 
 type Difference = Outputs['release']['diff']['settings'][number];

@@ -15,13 +15,13 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
-import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app-place.ts';
-import { CommitLine } from '../../common/commit-line.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { LoadMore } from '../../common/load-more.tsx';
-import { useMe } from '../../common/me.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app/app-place.ts';
+import { CommitLine } from '../../common/deployment/commit-line.tsx';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { LoadMore } from '../../common/page/load-more.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 
 const CompareDialog = dynamic(() => import('./compare-dialog.tsx').then((module) => module.CompareDialog), {
   ssr: false,

@@ -1,5 +1,5 @@
 // Describes what saving the role matrix would change; lost permissions come first. Pure.
-import type { Permission } from '../../common/me.tsx';
+import type { Permission } from '../../common/organization/me.tsx';
 
 export interface RoleChange {
   readonly lost: readonly Permission[];

@@ -9,8 +9,8 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs, Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { roleLabel } from '../../common/role-words.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { roleLabel } from '../../common/organization/role-words.ts';
 import type { Roles } from './role-matrix.tsx';
 
 type Member = Outputs['member']['list']['items'][number];

@@ -9,11 +9,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { roleLabel } from '../../common/role-words.ts';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { roleLabel } from '../../common/organization/role-words.ts';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { GrantDialog } from './grant-dialog.tsx';
 import type { Roles } from './role-matrix.tsx';
 

@@ -8,9 +8,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { useMe } from '../../common/me.tsx';
-import { roleLabel } from '../../common/role-words.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { roleLabel } from '../../common/organization/role-words.ts';
 import type { Roles } from './role-matrix.tsx';
 
 interface Props {

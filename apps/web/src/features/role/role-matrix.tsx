@@ -12,10 +12,10 @@ import { Trash2 } from 'lucide-react';
 import { Fragment, type KeyboardEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { type Permission, useMe } from '../../common/me.tsx';
-import { PERMISSION_GROUPS, permissionLabel, roleLabel } from '../../common/role-words.ts';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { type Permission, useMe } from '../../common/organization/me.tsx';
+import { PERMISSION_GROUPS, permissionLabel, roleLabel } from '../../common/organization/role-words.ts';
 import { changeOf, describeChange } from './changes.ts';
 
 export type Roles = Outputs['role']['list'];

@@ -8,9 +8,9 @@ import { Badge } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretView } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { useReread } from './use-secret-calls.ts';
 
 export function HistoryDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {

@@ -5,7 +5,7 @@ import { StateMark } from '@fairlead/ui/state-pill';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { AppSecrets, SecretOwner } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 /** Maximum number of names with a button of their own. */

@@ -11,7 +11,7 @@ import { ClipboardPaste, Ellipsis, Eye, History, Pencil, Plus, Trash2 } from 'lu
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import type { SecretOwner, SecretView } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { HistoryDialog } from './history-dialog.tsx';
 import { PasteDialog } from './paste-dialog.tsx';

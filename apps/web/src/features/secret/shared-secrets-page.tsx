@@ -11,10 +11,10 @@ import { KeyRound, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretGroup } from '../../api/types.ts';
-import { MeScope, useMe } from '../../common/me.tsx';
-import { Crumbs, Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { MeScope, useMe } from '../../common/organization/me.tsx';
+import { Crumbs, Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { SecretRows } from './secret-rows.tsx';
 import { useReread } from './use-secret-calls.ts';
 

@@ -2,7 +2,7 @@
 // Calls that carry secret values. They drop a value from the browser's caches as soon as it was used.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
 /** Returns a function that refetches every list of secrets. */
 export function useReread(): () => void {

@@ -13,10 +13,10 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { useFreshMutation } from '../../common/confirm-identity.tsx';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { localAddressIn } from '../../common/local-address.ts';
-import { useMe } from '../../common/me.tsx';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { localAddressIn } from '../../common/server/local-address.ts';
 
 /** Poll interval in milliseconds, a fallback where the live stream cannot connect. */
 const ASK_EVERY_MS = 3000;

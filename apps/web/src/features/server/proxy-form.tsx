@@ -8,11 +8,11 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
-import { ChoiceField, NumberField } from '../../common/fields.tsx';
-import { useMe } from '../../common/me.tsx';
-import { problemOf } from '../../common/problem-of.ts';
-import { RangesField } from '../../common/ranges-field.tsx';
-import { SaveBar } from '../../common/save-bar.tsx';
+import { ChoiceField, NumberField } from '../../common/form/fields.tsx';
+import { problemOf } from '../../common/form/problem-of.ts';
+import { RangesField } from '../../common/form/ranges-field.tsx';
+import { SaveBar } from '../../common/form/save-bar.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 
 type Proxy = ServerDetail['proxy'];
 

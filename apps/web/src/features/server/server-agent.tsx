@@ -9,7 +9,7 @@ import { type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 
 type Upgrade = NonNullable<ServerDetail['upgrade']>;
 

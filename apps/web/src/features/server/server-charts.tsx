@@ -5,9 +5,9 @@ import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
 import type { Range, ServerDetail, ServerMetric } from '../../api/types.ts';
-import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
-import { serverRows, serverSampleRow, withTail } from '../../common/series.ts';
-import { useTail } from '../../common/use-tail.ts';
+import { lengthOf, takesLiveSamples } from '../../common/chart/ranges.ts';
+import { serverRows, serverSampleRow, withTail } from '../../common/chart/series.ts';
+import { useTail } from '../../common/chart/use-tail.ts';
 
 export interface ServerChartsProps {
   readonly server: ServerDetail;

@@ -5,8 +5,8 @@ import { formatBytes } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Badge, StateText } from '@fairlead/ui/state-pill';
 import type { ServerDetail } from '../../api/types.ts';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 import { ServerAgent, shortDigest } from './server-agent.tsx';
 
 export function ServerFacts({ server }: { readonly server: ServerDetail }) {

@@ -9,14 +9,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus, Server } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerSummary } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
+import { useMe } from '../../common/organization/me.tsx';
 // Lists all servers with live gauges; the URL can open the dialog that adds one.
-import { OrganizationLive } from '../../common/organization-live.tsx';
-import { Page } from '../../common/page.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { ServerCard } from '../../common/server-card.tsx';
-import { useLiveServerFigures } from '../../common/use-live-figures.ts';
-import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
+import { Page } from '../../common/page/page.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
+import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
+import { ServerCard } from '../../common/server/server-card.tsx';
 import { AddServerDialog } from './add-server-dialog.tsx';
 
 export function ServerListPage() {

@@ -5,11 +5,11 @@ import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { ReactNode } from 'react';
-import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
-import { Page } from '../../common/page.tsx';
-import { roleLabel } from '../../common/role-words.ts';
-import { useSignOut } from '../../common/use-sign-out.ts';
+import { useSignOut } from '../../common/identity/use-sign-out.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { roleLabel } from '../../common/organization/role-words.ts';
+import { HoverLink } from '../../common/page/hover-link.tsx';
+import { Page } from '../../common/page/page.tsx';
 import { ThemeChoice } from './theme-choice.tsx';
 
 export function SettingsPage() {

@@ -1,7 +1,7 @@
 'use client';
 // Switch between the light, dark and system theme.
 import { Segmented } from '@fairlead/ui/tabs';
-import { useTheme } from '../../common/use-theme.ts';
+import { useTheme } from '../../common/theme/use-theme.ts';
 
 const OPTIONS = [
   { value: 'system', label: 'System' },

@@ -8,9 +8,9 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { signIn } from '../../common/session-calls.ts';
-import { useLinkToken } from '../../common/use-link-token.ts';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { signIn } from '../../common/identity/session-calls.ts';
+import { useLinkToken } from '../../common/identity/use-link-token.ts';
 import { SetupProgress } from './setup-progress.tsx';
 import { SetupSteps } from './setup-steps.tsx';
 

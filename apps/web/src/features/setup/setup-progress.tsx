@@ -4,8 +4,8 @@ import { buttonClass } from '@fairlead/ui/button';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
-import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { pathsOf } from '../../common/paths.ts';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { pathsOf } from '../../common/organization/paths.ts';
 import { type SetupStep, SetupSteps } from './setup-steps.tsx';
 
 /** Poll interval in milliseconds: there is no organization page yet that has a live stream. */

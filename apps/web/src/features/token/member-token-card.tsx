@@ -4,9 +4,9 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useMe } from '../../common/me.tsx';
-import { QueryView } from '../../common/query-view.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { QueryView } from '../../common/page/query-view.tsx';
 import { TokenRows } from './token-rows.tsx';
 
 export function MemberTokenCard() {

@@ -6,7 +6,7 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useState } from 'react';
 import type { Outputs } from '../../api/types.ts';
-import { permissionLabel } from '../../common/role-words.ts';
+import { permissionLabel } from '../../common/organization/role-words.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
 

@@ -5,7 +5,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
+import { useMe } from '../../common/organization/me.tsx';
 import { VolumeRow } from './volume-row.tsx';
 
 /** Without an app, lists the volumes of all apps, deleted ones included. */

@@ -10,9 +10,9 @@ import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Volume } from '../../api/types.ts';
-import { ConfirmDelete } from '../../common/confirm-delete.tsx';
-import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
 
 /** `place` names the app and environment where the page does not show them. */
 export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly place?: string }) {

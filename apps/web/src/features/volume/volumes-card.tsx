@@ -4,7 +4,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
+import { usePlacedApp } from '../../common/app/app-place.ts';
 import { LeftVolumesCard } from './left-volumes-card.tsx';
 import { VolumeRow } from './volume-row.tsx';
 

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next';
-import { isDeploymentState } from '../../../common/states.ts';
+import { isDeploymentState } from '../../../common/deployment/states.ts';
 import { DeploymentListPage } from '../../../features/deployment/deployment-list-page.tsx';
 import { Hydrated, pageApi } from '../../../server/page-api.tsx';
 import { readSearch, type SearchParams } from '../../../server/search-params.ts';

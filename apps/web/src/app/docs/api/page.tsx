@@ -2,7 +2,7 @@
 import { apiDocument } from '@fairlead/api';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { Metadata } from 'next';
-import { Crumbs, Page } from '../../../common/page.tsx';
+import { Crumbs, Page } from '../../../common/page/page.tsx';
 import { ApiReference } from '../../../features/docs/api-reference.tsx';
 import { entriesOf } from '../../../features/docs/reference.ts';
 

@@ -1,4 +1,4 @@
-import { isRange } from '../../../../common/ranges.ts';
+import { isRange } from '../../../../common/chart/ranges.ts';
 import { AppLivePage } from '../../../../features/app/app-live-page.tsx';
 import { loadApp } from '../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../server/page-api.tsx';

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next';
-import { isRange } from '../../../../common/ranges.ts';
+import { isRange } from '../../../../common/chart/ranges.ts';
 import { ServerPage } from '../../../../features/server/server-page.tsx';
 import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
 import { readSearch, type SearchParams } from '../../../../server/search-params.ts';

@@ -1,4 +1,4 @@
-import { isDeploymentState } from '../../../../../common/states.ts';
+import { isDeploymentState } from '../../../../../common/deployment/states.ts';
 import { AppDeploymentsPage } from '../../../../../features/deployment/app-deployments-page.tsx';
 import { loadApp } from '../../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';

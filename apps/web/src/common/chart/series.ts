@@ -3,8 +3,8 @@ import type { AppSample, ServerSample } from '@fairlead/contract/live';
 import type { Marker } from '@fairlead/ui/charts/prepare/markers';
 import { appendRow, type TimeRow } from '@fairlead/ui/charts/prepare/time-series';
 import { shortHash } from '@fairlead/ui/lib/format';
-import type { AppMetric, ServerMetric } from '../api/types.ts';
-import { deploymentLook } from './states.ts';
+import type { AppMetric, ServerMetric } from '../../api/types.ts';
+import { deploymentLook } from '../deployment/states.ts';
 
 export function appRows(points: AppMetric['points']): TimeRow[] {
   return points.map((point) => ({

@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
-import type { Me } from '../api/types.ts';
+import type { Me } from '../../api/types.ts';
 import { MeProvider, MeScope, type Permission, useMe } from './me.tsx';
 
 const scope = { projectId: 'prj_1', environmentId: 'env_1' };

@@ -3,7 +3,7 @@
 // refetches.
 import { ErrorState } from '@fairlead/ui/error-state';
 import type { ReactNode } from 'react';
-import { readFailure } from '../api/failure.ts';
+import { readFailure } from '../../api/failure.ts';
 
 interface QueryLike<Data> {
   readonly data: Data | undefined;

@@ -3,10 +3,10 @@
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
-import type { DeploymentSummary } from '../api/types.ts';
+import type { DeploymentSummary } from '../../api/types.ts';
+import { useMe } from '../organization/me.tsx';
+import { HoverLink } from '../page/hover-link.tsx';
 import { CommitLine } from './commit-line.tsx';
-import { HoverLink } from './hover-link.tsx';
-import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
 import { lookOfDeployment, triggerLabel } from './states.ts';
 

@@ -2,9 +2,9 @@
 // Selects an app's environment from the URL, so that every page of it can be linked. Default: the environment where the
 // app was created, or the oldest that the reader may see.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useTRPC } from '../api/trpc.tsx';
-import type { AppDetail } from '../api/types.ts';
-import { useUrlFilter } from './use-url-state.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useUrlFilter } from '../page/use-url-state.ts';
 
 export type AppPlace = AppDetail['places'][number];
 

@@ -1,5 +1,5 @@
 // Time ranges of charts, each with its refetch interval.
-import type { Range } from '../api/types.ts';
+import type { Range } from '../../api/types.ts';
 
 export const ranges: readonly { readonly value: Range; readonly label: string; readonly lengthMs: number }[] = [
   { value: '15m', label: '15 min', lengthMs: 15 * 60_000 },

@@ -2,7 +2,7 @@
 // Latest samples of each app and server from the page's live stream. Empty until the first sample arrives.
 import type { LiveEvent, ServerSample } from '@fairlead/contract/live';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { useLiveEvents } from '../api/live.tsx';
+import { useLiveEvents } from '../../api/live.tsx';
 import { type AppFigures, addUp } from './app-figures.ts';
 
 /** Minimum time between renders in milliseconds: hundreds of apps send a sample each second. */

@@ -5,7 +5,7 @@ import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { plural } from '@fairlead/ui/lib/format';
-import type { Failure } from '../api/failure.ts';
+import type { Failure } from '../../api/failure.ts';
 
 export interface SaveBarProps {
   /** Number of settings that differ from the saved ones. */

@@ -1,7 +1,7 @@
 'use client';
 // Current user, organization and permissions. Hiding a button is a courtesy; the API decides.
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
-import type { Me } from '../api/types.ts';
+import type { Me } from '../../api/types.ts';
 import { type Paths, pathsOf } from './paths.ts';
 
 type Organization = Me['organizations'][number];

@@ -1,7 +1,7 @@
 // Note that explains in one sentence why a deployment is not live yet.
 import { StateMark } from '@fairlead/ui/state-pill';
-import type { DeploymentDetail } from '../api/types.ts';
-import { HoverLink } from './hover-link.tsx';
+import type { DeploymentDetail } from '../../api/types.ts';
+import { HoverLink } from '../page/hover-link.tsx';
 
 type Wait = NonNullable<DeploymentDetail['waiting']>;
 

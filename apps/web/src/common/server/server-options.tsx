@@ -1,5 +1,5 @@
 // Options of a server select. An offline server can be chosen: its work waits for it.
-import type { ServerSummary } from '../api/types.ts';
+import type { ServerSummary } from '../../api/types.ts';
 
 export function ServerOptions({ servers }: { readonly servers: readonly ServerSummary[] }) {
   return servers.map((server) => (

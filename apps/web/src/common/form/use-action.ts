@@ -2,8 +2,8 @@
 // Runs a user's action: its button is pending meanwhile, and a failure shows the API's message as a toast.
 import { useToast } from '@fairlead/ui/toast';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { readFailure } from '../api/failure.ts';
-import { wasCancelled } from './confirm-identity.tsx';
+import { readFailure } from '../../api/failure.ts';
+import { wasCancelled } from '../identity/confirm-identity.tsx';
 
 export interface Action<Input> {
   readonly pending: boolean;

@@ -3,7 +3,7 @@
 import type { LiveEvent } from '@fairlead/contract/live';
 import type { TimeRow } from '@fairlead/ui/charts/prepare/time-series';
 import { useState } from 'react';
-import { useLiveEvents } from '../api/live.tsx';
+import { useLiveEvents } from '../../api/live.tsx';
 
 const KEPT_MS = 180_000;
 

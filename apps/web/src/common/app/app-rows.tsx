@@ -4,12 +4,12 @@ import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Sparkline } from '@fairlead/ui/sparkline';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
-import type { AppSummary } from '../api/types.ts';
-import { CommitLine } from './commit-line.tsx';
-import { HoverLink } from './hover-link.tsx';
-import { useMe } from './me.tsx';
-import { LookText } from './state-view.tsx';
-import { appLook } from './states.ts';
+import type { AppSummary } from '../../api/types.ts';
+import { CommitLine } from '../deployment/commit-line.tsx';
+import { LookText } from '../deployment/state-view.tsx';
+import { appLook } from '../deployment/states.ts';
+import { useMe } from '../organization/me.tsx';
+import { HoverLink } from '../page/hover-link.tsx';
 import { placeKey, useLiveAppFigures } from './use-live-figures.ts';
 
 /** Refetch interval in milliseconds of a list with an app on several servers. */

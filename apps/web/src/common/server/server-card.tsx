@@ -4,12 +4,12 @@ import type { ServerSample } from '@fairlead/contract/live';
 import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
 import { StateText, type Tone } from '@fairlead/ui/state-pill';
-import type { ServerSummary } from '../api/types.ts';
+import type { ServerSummary } from '../../api/types.ts';
+import { LookText } from '../deployment/state-view.tsx';
+import { serverLook } from '../deployment/states.ts';
+import { useMe } from '../organization/me.tsx';
+import { HoverLink } from '../page/hover-link.tsx';
 import { isDiskShort } from './disk.ts';
-import { HoverLink } from './hover-link.tsx';
-import { useMe } from './me.tsx';
-import { LookText } from './state-view.tsx';
-import { serverLook } from './states.ts';
 
 export interface ServerCardProps {
   readonly server: ServerSummary;

@@ -9,8 +9,8 @@ import { Field, Input } from '@fairlead/ui/input';
 import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { createContext, type FormEvent, type ReactNode, useCallback, useContext, useId, useState } from 'react';
-import { readFailure } from '../api/failure.ts';
-import { useTRPC } from '../api/trpc.tsx';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
 
 /** Proof that the API may ask for before it runs a call. */
 type Proof = 'session.not_fresh' | 'session.second_factor_required';

@@ -1,6 +1,12 @@
 // Tone, shape and label of each state, the same on every page. Pure.
 import type { Shape, Tone } from '@fairlead/ui/state-pill';
-import type { AppSummary, BenchmarkSummary, DeploymentDetail, DeploymentSummary, ServerSummary } from '../api/types.ts';
+import type {
+  AppSummary,
+  BenchmarkSummary,
+  DeploymentDetail,
+  DeploymentSummary,
+  ServerSummary,
+} from '../../api/types.ts';
 
 export interface StateLook {
   readonly tone: Tone;

@@ -2,7 +2,7 @@
 // Live stream of a page that shows the whole organization. Readers with access to parts of it get no such stream; their
 // lists refetch when they return to the page.
 import type { ReactNode } from 'react';
-import { LivePage } from '../api/live.tsx';
+import { LivePage } from '../../api/live.tsx';
 import { useMe } from './me.tsx';
 
 const NEEDED = ['app.read', 'metric.read', 'server.read'] as const;
