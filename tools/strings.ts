@@ -55,7 +55,7 @@ export function scriptStrings(path: string, source: string): UserString[] {
     },
     JSXText: (node) => add(node.value, node.start),
     Literal: (node) => typeof node.value === 'string' && !code.has(node) && add(node.value, node.start),
-    // What is put into a template is shown as `…`, so that the sentence stays one.
+    // `…` stands for each expression of a template, so that the sentence stays one.
     TemplateLiteral: (node) => add(node.quasis.map(({ value }) => value.cooked ?? '').join('…'), node.start),
   }).visit(parseSync(path, source).program);
   return found;

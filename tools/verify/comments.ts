@@ -16,7 +16,7 @@ const SOURCES = [
   'apps/**/*.css',
   'prisma/schema/*.prisma',
 ];
-// Generated code and what is built; of fixtures the text is somebody else's.
+// Generated code, build output and fixtures, which are not written here.
 const IGNORED = /(^|\/)(node_modules|\.next|\.turbo|dist|gen|generated|target|fixtures|golden|test-results)(\/|$)/;
 
 const QUESTION_WORDS =
@@ -57,7 +57,7 @@ function ofScript(path: string, source: string): Comment[] {
   return found;
 }
 
-/** Reads languages whose comments are lines of `//`, `///` or `//!`, and blocks. */
+/** Reads languages with comments of `//`, `///`, `//!` and blocks. */
 function ofLines(source: string): Comment[] {
   const comments: Comment[] = [];
   let marker = '';

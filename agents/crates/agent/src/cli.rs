@@ -52,7 +52,7 @@ pub(crate) struct RunArgs {
     pub(crate) listen: ListenArgs,
     #[command(flatten)]
     pub(crate) mirrors: MirrorArgs,
-    /// Where Prometheus may ask for the proxy's numbers, for example 127.0.0.1:9464; nowhere unless given.
+    /// Address of the proxy's Prometheus metrics, for example 127.0.0.1:9464. Default: none.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Network of apps and builds: one for each, where this server can give it, or the server's for all.
@@ -64,7 +64,7 @@ pub(crate) struct RunArgs {
     /// Stop the apps and the proxy too when this process is asked to stop.
     #[arg(long)]
     pub(crate) stop_apps_on_exit: bool,
-    /// How long an agent on trial must stay known to the control plane, which tests shorten.
+    /// Time that an agent on trial must stay connected to the control plane; tests shorten it.
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) proof_seconds: u64,
 }
@@ -90,7 +90,7 @@ pub(crate) struct MirrorArgs {
 }
 
 impl MirrorArgs {
-    /// Those given, else those of package managers' variables, else the publishers.
+    /// Returns the mirrors of the options, else those of package managers' variables, else the publishers.
     pub(crate) fn or_of_variables(self, variable: impl Fn(&str) -> Option<String>) -> Mirrors {
         let mirrors = Mirrors::from_variables(variable);
         let mirrors = self.mirror_go.iter().fold(mirrors, |mirrors, proxy| mirrors.with_go(proxy));

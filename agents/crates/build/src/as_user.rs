@@ -1,5 +1,5 @@
-//! Work on files with a build's rights instead of the agent's, so that the kernel refuses what the build could not have
-//! read itself. Owns the change of rights; a thread that made it never does anything else.
+//! Runs file operations with the rights of a build's user, so the kernel refuses files that the build may not read. Invariant:
+//! a thread that changed its rights does no other work.
 
 use std::io;
 

@@ -156,7 +156,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
     Ok(())
 }
 
-/// What was asked for, where nothing was the agent's own; never more than the server could give.
+/// Returns a build's limits: the requested ones, else the agent's own; never more than the server has.
 fn limits(asked: BuildLimits, own: BuildLimits) -> BuildLimits {
     let or = |asked: u64, own: u64| if asked == 0 { own } else { asked };
     BuildLimits {
@@ -212,11 +212,11 @@ async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildOut
     Ok(BuildOutcome { commit, artifact: artifact? })
 }
 
-/// What the step `build` left to pack.
+/// Result of the step `build` that the next step packs.
 enum BuildProduct {
-    /// A folder, below the source.
+    /// Folder below the source.
     Folder { below: PathBuf, plan: Box<Plan> },
-    /// An image of the engine.
+    /// Image in the container engine.
     Image { name: String, plan: Box<Plan> },
 }
 
@@ -340,7 +340,7 @@ pub(crate) fn not_packed(error: PackError, limit: Duration, doing: &'static str)
     }
 }
 
-/// What is reported of a plan that was carried out.
+/// Returns the artifact with the manifest of its plan.
 pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::ArtifactKind, plan: Plan) -> Artifact {
     Artifact {
         digest,
@@ -360,7 +360,7 @@ pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::Ar
     }
 }
 
-/// A step under way; its end is told with its outcome.
+/// Reports the start of a step, and its end with the result.
 struct StepReporter<'a, 'b> {
     workshop: &'a mut Workshop<'b>,
     status: StepStatus,

@@ -1,4 +1,4 @@
-//! The folders of one build. Owns who may do what in them.
+//! Folders of one build, with their owners and permissions.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -11,13 +11,13 @@ use fairlead_model::{AppId, BuildSpec, EnvironmentId};
 use crate::confine::{Bind, write_passwd};
 use crate::{BuildError, BuildOptions};
 
-/// Less than this and a build would only fail later, with worse words.
+/// Minimum free disk space to start a build; with less it would fail later, with a worse message.
 pub(crate) const DISK_BYTES_MIN: u64 = 128 << 20;
 
-/// Where a build works.
+/// Paths of one build's folders.
 #[derive(Debug, Clone)]
 pub(crate) struct BuildFolders {
-    /// The agent's; all but the cache lies in it.
+    /// Parent folder of all but the cache and the repository; the agent owns it.
     pub(crate) folder: PathBuf,
     pub(crate) source: PathBuf,
     pub(crate) home: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct BuildFolders {
     pub(crate) shm: PathBuf,
     /// Keys of the source, gone before anything of a repository runs.
     pub(crate) keys: PathBuf,
-    /// Of the app in one environment, for all its builds: whoever may deploy to another one must not leave anything here.
+    /// Cache of the app in one environment, for all its builds. Builds of other environments can't write to it.
     pub(crate) cache: PathBuf,
     /// Holds the app's repository for the same builds. The agent's, and closed: commands of a build could plant settings of git.
     pub(crate) repository: PathBuf,
@@ -147,7 +147,7 @@ fn give(path: &Path, mode: u32, user: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
-/// The user whose build a folder is; `None` when it is gone.
+/// Returns the owner of a folder; `None` if it is gone.
 pub(crate) fn owner(path: &Path) -> Option<u32> {
     fs::symlink_metadata(path).ok().map(|found| found.uid())
 }
@@ -188,7 +188,7 @@ mod tests {
                 let found = fs::symlink_metadata(path).unwrap();
                 assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
             }
-            // Whoever owns it could put a link in the place of one of the others.
+            // The owner could replace one of the others by a link.
             let found = fs::symlink_metadata(&folder).unwrap();
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
             let found = fs::symlink_metadata(&build_folders.repository).unwrap();

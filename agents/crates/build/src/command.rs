@@ -35,16 +35,16 @@ use crate::line_splitter::LineSplitter;
 use crate::native::reuse::KeptFolders;
 use crate::{BuildError, BuildOptions, BuildSink, leftover_processes, size};
 
-/// Lines of a build's log; whoever writes more has a loop.
+/// Maximum number of lines of a build's log; only an endless loop writes more.
 const LINES_MAX: u32 = 50_000;
-/// After the command has ended: how long something it left may hold its output open.
+/// Maximum wait, after the command has ended, for processes that hold its output open.
 const OUTPUT_SLACK: Duration = Duration::from_millis(500);
 /// Last lines kept for the sentence of a failure: npm writes a hundred lines of usage below the one that says why.
 const TAIL_LINES: usize = 300;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
 
-/// How long a program may be busy being quota, and how often it is tried meanwhile.
+/// Maximum wait for a program file that is still open for writing, and the pause between attempts.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -52,7 +52,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const DEVICES: [&str; 8] =
     ["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
 
-/// How often the size of its folders is looked at.
+/// Interval at which the size of the build's folders is measured.
 const SIZE_PAUSE: Duration = Duration::from_secs(3);
 
 /// A build as its commands see it.
@@ -60,11 +60,11 @@ pub(crate) struct Workshop<'a> {
     pub(crate) options: &'a BuildOptions,
     pub(crate) deployment: &'a DeploymentId,
     pub(crate) build_folders: BuildFolders,
-    /// Where its commands keep what the next build may use.
+    /// Folder in which its commands keep files for the next build.
     pub(crate) cache: PathBuf,
     /// Folders of programs that come before those of the server.
     pub(crate) programs: Vec<PathBuf>,
-    /// Folder that is packed, whose programs every build command finds; empty until the plan is known.
+    /// Folder that is packed; build commands find its programs. Empty until the plan is known.
     pub(crate) packed: PathBuf,
     /// Folders for the next build; `None` before the plan is known.
     pub(crate) kept: Option<KeptFolders>,
@@ -88,7 +88,7 @@ pub(crate) struct Workshop<'a> {
     pub(crate) turn: leftover_processes::UserLock,
 }
 
-/// What to run. Arguments are never parsed again.
+/// Program and arguments to run. Invariant: no shell parses the arguments.
 pub(crate) struct CommandSpec<'a> {
     pub(crate) step: Step,
     pub(crate) program: &'a str,
@@ -101,7 +101,7 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) secrets: bool,
 }
 
-/// How it ended.
+/// Result of a command.
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) captured: Vec<u8>,
@@ -110,7 +110,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it said that no space was left.
+    /// True if its output says that no space was left.
     pub(crate) fn disk_full(&self) -> bool {
         self.tail.iter().any(|line| line.contains("No space left on device") || line.contains("ENOSPC"))
     }
@@ -177,7 +177,7 @@ impl Workshop<'_> {
                 status = child.wait() => break status.map_err(BuildError::server("waiting for a command")),
             }
         };
-        // Whatever it left behind must not go on, and must not hold its output open.
+        // Remaining processes must end: they would hold its output open.
         if let Some(group) = group {
             kill_process_group(group, Signal::KILL).ok();
         }
@@ -189,7 +189,7 @@ impl Workshop<'_> {
                 }
             }
         };
-        // What still holds it is ended with the build.
+        // Processes that still hold it end with the build.
         timeout(OUTPUT_SLACK, rest).await.ok();
         output.finish(self);
         match ended {
@@ -220,7 +220,7 @@ impl Workshop<'_> {
 
     /// Completes when the build's folders exceed their bound, or the disk is full.
     fn watch_size(&self) -> impl Future<Output = Excess> + use<> {
-        let written = self.disk_quota();
+        let quota = self.disk_quota();
         async move {
             loop {
                 sleep(SIZE_PAUSE).await;
@@ -294,7 +294,7 @@ impl Workshop<'_> {
         Sandbox::new(Limits { files: Some(files), ports: None, system_calls: sandbox::seccomp_known() })
     }
 
-    /// Where programs are looked up.
+    /// Returns the `PATH` of build commands.
     pub(crate) fn path(&self) -> OsString {
         let own = self.programs.iter().map(|folder| folder.as_os_str());
         own.chain([self.options.path.as_os_str()]).collect::<Vec<_>>().join(OsStr::new(":"))
@@ -548,7 +548,7 @@ impl Output {
     }
 }
 
-/// What is left of these bytes without secrets; some may be held back until more has come.
+/// Redacts secrets from these bytes; may hold some back until more has come.
 fn redacted<'a>(secrets: &mut Option<fairlead_secret::Stream>, clean: &'a mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     let Some(secrets) = secrets else { return bytes };
     clean.clear();

@@ -26,18 +26,18 @@ pub(crate) struct Bind {
 /// Network of one command.
 #[derive(Debug)]
 pub(crate) enum CommandNetwork {
-    /// The server's.
+    /// Shares the server's network namespace.
     Server,
-    /// This network namespace.
+    /// Joins this network namespace.
     Own(OwnedFd),
-    /// None at all; the server's if this process may not give network namespaces.
+    /// No network; the server's if this process may not give network namespaces.
     None,
 }
 
-/// How to confine one command.
+/// Restrictions of one command.
 pub(crate) struct Confinement {
     pub(crate) user: Option<u32>,
-    /// Of its control group.
+    /// Descriptors through which it enters its control groups.
     pub(crate) entrances: Vec<OwnedFd>,
     pub(crate) network: CommandNetwork,
     /// Mounts in namespaces of its own; empty if this server can't give any.
@@ -48,7 +48,7 @@ pub(crate) struct Confinement {
     pub(crate) sandbox: Option<Sandbox>,
 }
 
-/// Whether this process may give namespaces; asked once.
+/// Returns true if this process may create namespaces. Checks once and caches the result.
 pub(crate) fn namespaces() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -100,7 +100,7 @@ fn network_namespaces() -> bool {
     })
 }
 
-/// Writes a passwd that knows the build's user: some programs end when they find nobody (ssh, Node's `os.userInfo`).
+/// Writes a passwd with the build's user: some programs fail without an entry (ssh, Node's `os.userInfo`).
 pub(crate) fn write_passwd(path: &Path, user: u32, home: &Path) -> io::Result<()> {
     let known = fs::read_to_string("/etc/passwd")?;
     let line = format!("build:x:{user}:{user}::{}:/usr/sbin/nologin\n", home.display());
@@ -153,8 +153,8 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
         rustix::thread::set_no_new_privs(true)?;
         // After the change of user, which clears it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // What whoever started the agent had left open is not for a repository's programs. Marked, not closed: the
-        // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
+        // Programs of a repository must not inherit open descriptors. They are marked, not closed: the standard library
+        // still needs its own. A kernel before 5.11 can't mark them, and they stay open.
         // SAFETY: only sets close-on-exec; no descriptor is closed here.
         unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
         // The sandbox comes last: the steps before need calls that it refuses.
@@ -197,7 +197,7 @@ unsafe fn unshare(binds: &[(CString, CString)], view: Option<&RootView>) -> io::
 unsafe fn wait_for(child: libc::pid_t) -> ! {
     // SAFETY: system calls only, in a process that has one thread; it never returns.
     unsafe {
-        // Or what it shares with the child would never look closed to whoever reads it.
+        // Otherwise readers of pipes shared with the child would never see them closed.
         libc::close_range(0, libc::c_uint::MAX, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let mut status = 0;
@@ -208,7 +208,7 @@ unsafe fn wait_for(child: libc::pid_t) -> ! {
         }
         if libc::WIFSIGNALED(status) {
             libc::kill(libc::getpid(), libc::WTERMSIG(status));
-            // A signal that ends nobody.
+            // The signal did not end this process.
             libc::_exit(128 + libc::WTERMSIG(status));
         }
         libc::_exit(libc::WEXITSTATUS(status))

@@ -18,7 +18,7 @@ use crate::line_splitter::LineSplitter;
 use crate::{BuildError, context, dockerfile, pack, secrets};
 use fairlead_inspect::Plan;
 
-/// How long what a build left is kept for the next one of the same app.
+/// Time for which the files of a build are kept for the next one of the same app.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
 /// Most bytes of the variables given to a Dockerfile: they travel in the head of a request, and engines take 1 MiB of it.
 const ARGUMENTS_BYTES_MAX: usize = 200 * 1024;
@@ -206,7 +206,7 @@ pub(crate) async fn pull(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Resul
     let sentence = format!("Uses the image {} as it was at {digest}.", spec.image);
     workshop.say(Step::Build, sentence.clone());
     plan.sentences.push(sentence);
-    // Saved under a name of ours: loaded elsewhere, the registry's would take that name from what has it there.
+    // The image is saved under a name of Fairlead's. Loaded elsewhere, the registry's name would replace another image there.
     let (repository, tag) = name(&workshop.options.image_owner, spec);
     let named = engine.tag(&spec.image, &repository, &tag).await;
     named.map_err(|error| failed("The image could not be named", error))?;

@@ -17,9 +17,9 @@ pub enum BuildError {
     /// It took longer than it may.
     #[error("The build took longer than {} min, while it {doing}. Make that quicker, or look in the log for what it waits for.", minutes(.limit))]
     Timeout {
-        /// How long it might take.
+        /// Time limit of the build.
         limit: Duration,
-        /// What it did when the time was over, after "it".
+        /// Activity at the time limit, as words after "it".
         doing: String,
     },
     /// The repository can't be read.
@@ -31,7 +31,7 @@ pub enum BuildError {
     /// It has no such folder.
     #[error("{0}")]
     RootFolderMissing(String),
-    /// Nothing in it is known to the builder.
+    /// The builder knows no framework or language in the repository.
     #[error("{0}")]
     NotDetected(String),
     /// A committed fairlead.toml, Procfile or the like has a mistake.
@@ -42,7 +42,7 @@ pub enum BuildError {
         "The repository's files can't be read for a plan: {0}. Look for a damaged or very large file that names packages or settings, then deploy again."
     )]
     Reading(#[from] ReadingError),
-    /// A command failed.
+    /// A command failed for an unknown reason.
     #[error("{0}")]
     Command(String),
     /// A command failed for a reason that its output tells.
@@ -73,17 +73,17 @@ pub enum BuildError {
     /// It used more memory than it may.
     #[error("The build needed more than its {} MiB of memory, while it {doing}. Give builds more memory in the settings, or make it need less.", .limit_bytes >> 20)]
     OutOfMemory {
-        /// Its bound.
+        /// Limit of the build in bytes.
         limit_bytes: u64,
-        /// What it did, after "it".
+        /// Activity at the limit, as words after "it".
         doing: String,
     },
     /// It used more of the disk than it may.
     #[error("The build wrote more than the {} MiB that it and its cache may hold, while it {doing}. Let it write less, or give builds more room in the settings.", .limit_bytes >> 20)]
     TooLarge {
-        /// Its bound.
+        /// Limit of the build in bytes.
         limit_bytes: u64,
-        /// What it did, after "it".
+        /// Activity at the limit, as words after "it".
         doing: String,
     },
     /// The server's disk is full.
@@ -92,9 +92,9 @@ pub enum BuildError {
     /// The server itself could not do it.
     #[error("The build could not run on this server: {what} failed ({source}).")]
     Server {
-        /// What was tried.
+        /// Operation that failed, as words for the message.
         what: &'static str,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },

@@ -1,6 +1,5 @@
-//! A repository at a pinned commit, without its history, with its submodules and large files. Git runs as the build's user,
-//! speaks http, https and ssh only, asks nobody anything and reads no configuration but its own. Owns the sentences about
-//! what a repository lacks.
+//! Clones a repository at a pinned commit, without history, with its submodules and large files. Invariant: git runs as the
+//! build's user over http, https or ssh only, without prompts, and reads only its own configuration.
 
 mod kept_repository;
 
@@ -13,7 +12,7 @@ use crate::BuildError;
 use crate::command::{CommandSpec, Outcome, Workshop};
 use crate::source_keys::{self, Keys};
 
-/// Given on every call, before the subcommand. Nothing a repository contains may add to it.
+/// Options of every git call, before the subcommand. Invariant: the content of a repository can't add to them.
 const CONFIG: [&str; 16] = [
     "-c",
     "credential.helper=",
@@ -66,11 +65,11 @@ const ORIGIN: &str = "remote.origin.url";
 /// Names the commit that was fetched, so that the next fetch from the kept repository gets only what differs from it.
 const FETCHED: &str = "refs/fairlead/fetched";
 
-/// What a ref turned out to be.
+/// Ref of the remote repository that a request resolved to.
 struct ResolvedRef {
-    /// What to fetch: a full ref name or a commit hash.
+    /// Full ref name or commit hash to fetch.
     name: String,
-    /// In words, for the log.
+    /// Description for the log.
     words: String,
 }
 
@@ -165,7 +164,7 @@ impl Git<'_, '_> {
         let commit = Commit { branch: found.branch().to_owned(), ..self.read_commit().await? };
         let words = format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author);
         self.workshop.say(Step::Clone, words);
-        // What a relative address of a submodule, and git-lfs, begin at.
+        // Base of relative submodule addresses, and the server of git-lfs.
         self.must(&["config", ORIGIN, &spec.repository_url]).await?;
         let has_submodules = self.submodules().await?;
         if self.fetches_large_files {

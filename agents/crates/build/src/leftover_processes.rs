@@ -1,5 +1,5 @@
-//! Ends what a build left running, whatever group or session it fled to and whichever run of the agent started it:
-//! everything of the build's own user, or, where builds run as the agent itself, what carries its mark.
+//! Ends processes that a build left running, in any process group or session: all processes of the build's own user. Where
+//! builds run as the agent's user, it ends the processes with the build's environment variable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,21 +14,21 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// The variable that marks a build's processes. A program may drop it, so it counts only where there is no own user.
 pub(crate) const MARK: &str = "FAIRLEAD_BUILD_ID";
-/// What SIGKILL has not ended by then hangs in the kernel.
+/// Maximum wait after SIGKILL; a process that is still there hangs in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long a process without any environment is taken for one that is just being started.
+/// Time for which a process without an environment counts as one that is starting.
 const STARTING: Duration = Duration::from_millis(100);
 
-/// Users that build now.
+/// Users with a running build.
 static BUSY: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Keeps a build's user to one build: the end of one ends everything of its user.
+/// Lock of a user that allows one build at a time, because the end of a build ends all processes of its user.
 #[derive(Debug)]
 pub(crate) struct UserLock(Option<u32>);
 
 impl UserLock {
-    /// `None` when another build of this user runs. Without an own user there is nothing to keep.
+    /// Takes the lock; `None` if another build of this user runs. Always succeeds without an own user.
     pub(crate) fn take(user: Option<u32>) -> Option<Self> {
         let free = user.is_none_or(|user| BUSY.lock().unwrap_or_else(PoisonError::into_inner).insert(user));
         free.then_some(Self(user))
@@ -43,7 +43,7 @@ impl Drop for UserLock {
     }
 }
 
-/// Processes of a build that run now. Blocking: it reads /proc.
+/// Lists the running processes of a build. Blocking: it reads /proc.
 pub(crate) fn processes(deployment: &DeploymentId, user: Option<u32>) -> Vec<Pid> {
     own(user).map_or_else(|| marked(&mark(deployment)).found, owned)
 }
@@ -57,7 +57,7 @@ fn own(user: Option<u32>) -> Option<u32> {
     user.filter(|user| *user != 0 && *user != geteuid().as_raw())
 }
 
-/// Kills until none is left. Blocking: it waits for the kernel.
+/// Kills the processes of a build until none is left. Blocking: it waits for the kernel.
 pub(crate) fn end(deployment: &DeploymentId, user: Option<u32>) {
     let mark = mark(deployment);
     let user = own(user);

@@ -1,6 +1,5 @@
-//! Source to artifact: clone and pin, detect, install, build, pack; and an artifact back to a folder.
-//! Owns the working folder of a build and everything that runs in it. Never runs anything through a shell, never as
-//! root, and never believes a path that a repository or an archive gives.
+//! Builds an artifact from a source (clone, detect, install, build, pack), and unpacks artifacts.
+//! Invariants: no command runs through a shell or as root, and paths from a repository or an archive are untrusted.
 
 mod as_user;
 mod build;
@@ -55,14 +54,14 @@ pub use store::{Store, TransferError};
 pub use toolchain::{Mirrors, ToolchainError, Toolchains, is_usable};
 pub use unpack::{UnpackError, unpack};
 
-/// Where and as whom builds run.
+/// Folders, user, limits and services of builds.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
     /// Working folders, one a deployment; gone when the build ends.
     pub builds: PathBuf,
     /// Packed artifacts by digest.
     pub artifacts: PathBuf,
-    /// What builds keep for the next one, a folder for each app in each environment.
+    /// Caches for the next build, one folder per app and environment.
     pub caches: PathBuf,
     /// Takes the folders that nothing uses any more.
     pub trash: Trash,
@@ -72,35 +71,34 @@ pub struct BuildOptions {
     pub program: PathBuf,
     /// `PATH` of everything that runs.
     pub path: OsString,
-    /// What the surroundings add, see `inherited_environment`.
+    /// Variables from the agent's environment, see `inherited_environment`.
     pub environment: BTreeMap<String, String>,
-    /// Of each build where it has none of its own; zero memory or CPU for none.
+    /// Default limits of a build; zero memory or CPU for none.
     pub limits: BuildLimits,
-    /// Where each build gets a control group of its own.
+    /// Parent of the control groups of builds.
     pub cgroups: Cgroups,
     /// Network of each build's commands, and whether it reaches private networks; `None`: they share the server's. Sources are cloned
     /// in the server's network: git runs no program of a repository.
     pub network: Option<(OwnNetwork, bool)>,
-    /// What fetches programs that the server lacks; none: only its own are used.
+    /// Store that downloads missing programs; `None`: builds use only the server's own.
     pub toolchains: Option<Toolchains>,
     /// For Dockerfiles and images.
     pub engine: Option<Engine>,
-    /// Whose the names are that builds give to images in the engine: no other agent of this machine has the same.
+    /// Owner in the names of images that builds create; unique among the agents of this machine.
     pub image_owner: String,
-    /// For uploads.
+    /// Artifact store that uploaded sources come from.
     pub store: Option<Store>,
-    /// Opens secrets.
+    /// Key that decrypts secrets.
     pub sealing: Option<Arc<SealingKey>>,
-    /// Takes secrets out of the log, before its lines are cut.
+    /// Redacts secrets from the log, before its lines are cut.
     pub redactor: Option<Redactor>,
 }
 
-/// What a build made, and of what.
+/// Artifact of a build and the commit that it was built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildOutcome {
     /// The commit it was pinned to; none of an upload or an image.
     pub commit: Option<Commit>,
-    /// The packed artifact.
     pub artifact: Artifact,
 }
 
@@ -114,14 +112,14 @@ pub trait BuildSink: Send + Sync {
     fn commit(&mut self, commit: &Commit);
 }
 
-/// Where the artifact of a digest lies; `None` when it is no `sha256:<64 hex digits>`.
+/// Returns the path of the artifact with a digest; `None` unless the digest is `sha256:<64 hex digits>`.
 pub fn artifact_path(artifacts: &Path, digest: &str) -> Option<PathBuf> {
     let hex = digest.strip_prefix("sha256:")?;
     let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     valid.then(|| artifacts.join(format!("{hex}.tar.zst")))
 }
 
-/// What of the agent's own environment a build needs to reach the world: proxies, authorities and registries.
+/// Returns the agent's own variables that builds need for network access: proxies, authorities and registries.
 pub fn inherited_environment() -> BTreeMap<String, String> {
     const NAMES: [&str; 18] = [
         "http_proxy",

@@ -1,11 +1,11 @@
-//! Bytes of a program's output to lines that a log can keep: whole, valid UTF-8, without control sequences, bounded.
+//! Splits a program's output into log lines: valid UTF-8, without control sequences, with a maximum length.
 
 use fairlead_base::excerpt;
 
-/// A longer line is cut into several.
+/// Maximum length of a line; a longer one is cut into several.
 pub(crate) const LINE_BYTES_MAX: usize = 4096;
 
-/// Collects bytes until a line is whole.
+/// Splitter that collects bytes until a line is complete.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter {
     partial: Vec<u8>,

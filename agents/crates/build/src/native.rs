@@ -95,7 +95,7 @@ pub(crate) async fn make(
     Ok(plain(&packed.join(&plan.folder).join(output)))
 }
 
-/// Fails if the build left no server, so that nobody has to guess it from a crash.
+/// Fails if the build left no server, so the cause is clear before the app starts.
 fn require_server(workshop: &Workshop<'_>, folder: &Path, plan: &Plan) -> Result<(), BuildError> {
     let Some(server) = &plan.server else { return Ok(()) };
     let is_there = || {
@@ -195,7 +195,7 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
         for (_, path) in old {
             trash.set_aside(&path)?;
         }
-        // Whoever asked has gone only when the build has.
+        // The receiver is dropped only when the build has ended.
         sender.send(own).ok();
         Ok::<(), std::io::Error>(())
     })

@@ -1,6 +1,5 @@
-//! A folder to an artifact: the same files make the same bytes, whoever packs them and when.
-//! Owns the order and the attributes of entries. Never follows a link, neither above the folder nor in it, never packs
-//! one that leads outside of the app and the system's programs, and never reads what the build's user may not read.
+//! Packs a folder into an artifact, reproducibly: the same files make the same bytes. Invariant: it never follows a link,
+//! packs none that leads outside of the app and the system's programs, and reads only what the build's user may read.
 
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
@@ -31,7 +30,7 @@ pub(crate) const DEPTH_MAX: usize = 128;
 /// Takes the bytes of the archive before they are compressed.
 type Copy = Option<SyncSender<Vec<u8>>>;
 
-/// What was packed.
+/// Digest and size of a packed artifact.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     /// `sha256:<hex>` of the file.
@@ -48,7 +47,7 @@ pub(crate) enum PackError {
     /// Desired state no longer asks for it.
     #[error("it was cancelled")]
     Cancelled,
-    /// What the build left can't be an app; a sentence.
+    /// The build's output can't be an app; the message says why.
     #[error("{0}")]
     Refused(String),
     /// The build's time is over.
@@ -61,15 +60,15 @@ pub(crate) enum PackError {
 
 impl From<io::Error> for PackError {
     fn from(error: io::Error) -> Self {
-        // What ended a copy comes back as the reader's error.
+        // The reader of a copy passes a `PackError` through as an I/O error.
         error.downcast::<Self>().unwrap_or_else(Self::Server)
     }
 }
 
-/// For folders of which all is packed.
+/// Empty set of excluded paths, for folders that are packed whole.
 pub(crate) static NO_EXCLUSIONS: BTreeSet<PathBuf> = BTreeSet::new();
 
-/// What no artifact exceeds. Unpacking refuses more; packing does so first, in the build that made it.
+/// Maximum sizes of an artifact. Unpacking refuses more; packing refuses it first, in the build that made it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) bytes_max: u64,
@@ -80,7 +79,7 @@ impl Bounds {
     pub(crate) const ARTIFACT: Self = Self { bytes_max: 16 << 30, entries_max: 2_000_000 };
 }
 
-/// What to pack, and with whose rights.
+/// Parameters of packing a folder.
 #[derive(Debug)]
 pub(crate) struct PackRequest<'a> {
     /// A folder that only the agent can move.
@@ -89,7 +88,7 @@ pub(crate) struct PackRequest<'a> {
     pub(crate) below: &'a Path,
     /// Paths below the app's folder that are left out.
     pub(crate) excluded: &'a BTreeSet<PathBuf>,
-    /// Whose rights must suffice; `None`: the agent's.
+    /// User that must be allowed to read the files; `None`: the agent's.
     pub(crate) user: Option<u32>,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) deadline: Instant,
@@ -129,7 +128,7 @@ fn pack_archive(order: &PackRequest<'_>, artifacts: &Path, name: &str, copy: Cop
 }
 
 fn write(order: &PackRequest<'_>, partial: &Path, copy: Copy) -> Result<Packed, PackError> {
-    // Opened with the agent's rights: the folder of artifacts is closed to all others.
+    // The agent's rights open the file: the folder of artifacts is closed to all others.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(partial)?;
     as_user(order.user, || fill(order, file, copy))?
 }
@@ -315,7 +314,7 @@ fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     header
 }
 
-/// Whether a link at `at` leads to something inside the folder, by its words alone.
+/// Returns true if a link at `at` leads inside the folder, judged by its path alone.
 pub(crate) fn stays_inside(at: &Path, target: &Path) -> bool {
     let mut depth: usize = at.parent().map_or(0, |parent| parent.components().count());
     for component in target.components() {

@@ -1,6 +1,5 @@
-//! Writes the folder of a release while its artifact is packed, so the server that built it need not unpack it.
-//! Invariant: the folder equals the unpacked artifact. Both come from the same bytes, read once, so no hard link or open file of the
-//! build reaches it.
+//! Writes the folder of a release while its artifact is packed, so the server that built it need not unpack it. Invariant: the
+//! folder equals the unpacked artifact, because both come from the same bytes, read once.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -63,8 +62,8 @@ pub(crate) fn adopt(artifact: &Path, into: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Runs `pack` with a copy of what it writes going into a folder, whose loss never fails it. Once both are done, `name` tells
-/// the artifact's hex digits. Blocking.
+/// Runs `pack` and unpacks a copy of its output into a folder; a failure of the copy never fails `pack`. Once both are done,
+/// `name` returns the artifact's hex digits. Blocking.
 pub(crate) fn beside_pack<T, E>(
     artifacts: &Path,
     name: &str,

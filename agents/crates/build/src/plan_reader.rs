@@ -1,4 +1,4 @@
-//! Reading of a source for the plan of its build, by a process of its own: whatever the files do to it, the agent goes on.
+//! Plans a build in a separate process that reads the source, so no file can crash the agent.
 
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;

@@ -1,5 +1,5 @@
-//! Secrets of a build: those for its commands, and those that open its source. Opened when they are used, dropped with the
-//! build. No error here tells a value.
+//! Secrets of a build, for its commands and its source. Decrypted when they are used, dropped with the build; no error contains
+//! a value.
 
 use fairlead_model::{AppKey, BuildSpec, SealedSecrets, Secret};
 

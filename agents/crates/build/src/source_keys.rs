@@ -1,5 +1,5 @@
-//! What opens a source: a name and a password for https, a key and known hosts for ssh. There while git fetches, gone
-//! before anything of the repository runs. Never in an address or an argument.
+//! Credentials of a source: name and password for https, key and known hosts for ssh. Invariant: they exist only while git
+//! fetches, and never in an address or an argument.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use crate::{BuildError, secrets};
 /// Runs ssh with the file of settings; the words of git are passed on as they are.
 const SSH_SCRIPT: &str = "#!/bin/sh\nexec ssh -F \"$FAIRLEAD_SSH_CONFIG\" \"$@\"\n";
 
-/// Variables for git.
+/// Environment variables that pass the credentials to git.
 pub(crate) struct Keys {
     pub(crate) environment: Vec<(&'static str, Zeroizing<String>)>,
 }
@@ -83,7 +83,7 @@ fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroiz
     .into()
 }
 
-/// Takes the files away again.
+/// Removes the files with the credentials.
 pub(crate) async fn remove(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     let folder = workshop.build_folders.keys.clone();
     blocking("removing the key of the source", move || fairlead_base::tree::remove(&folder)).await
@@ -120,7 +120,7 @@ mod tests {
         (address, received)
     }
 
-    /// Asks for the refs of a repository whose host redirects to another one; returns what the other host got.
+    /// Lists the refs of a repository on a host that redirects to another one; returns the request headers at the other host.
     fn redirected(without: Option<&str>) -> Vec<String> {
         // The protocol's second version (gitprotocol-v2), so that git sends a further request of its own.
         let refs = "001e# service=git-upload-pack\n0000000eversion 2\n000cls-refs\n0000";

@@ -1,5 +1,5 @@
-//! The artifact store of the control plane: what was built goes there, what is missing comes from there. Owns the address
-//! of an artifact; the token is of the session that is open now.
+//! Client of the control plane's artifact store: uploads built artifacts and downloads missing ones, with the token of the
+//! current session.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 /// No artifact is larger packed.
 const BYTES_MAX: u64 = 16 << 30;
-/// How long the network may be away: within what a roll-out is given to fetch in.
+/// Maximum time to retry while the network is down; shorter than a roll-out's time to fetch.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Why an artifact did not come or go.
+/// Error of a transfer from or to the artifact store.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// There is no link, so no token.
@@ -25,16 +25,16 @@ pub enum TransferError {
     /// It isn't `sha256:<hex>`.
     #[error("it has no digest")]
     Digest,
-    /// Asked to stop.
+    /// The caller cancelled the transfer.
     #[error("it was cancelled")]
     Cancelled,
-    /// Anything else.
+    /// The HTTP transfer failed.
     #[error(transparent)]
     Fetch(#[from] FetchError),
 }
 
 impl TransferError {
-    /// Whether it may go better later: the link is down, the network is, or the session ended in between.
+    /// True if a retry may succeed: the link or the network is down, or the session ended in between.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unlinked | Self::Fetch(FetchError::Status { status: 401, .. }) => true,

@@ -42,36 +42,36 @@ pub enum ToolchainError {
         "The server could not get {name}: {source}. Let it reach that host, set a mirror for it, or install the program on the server."
     )]
     Fetch {
-        /// What was wanted.
+        /// Requested tool and version.
         name: String,
-        /// Why not.
+        /// Cause of the failed download.
         #[source]
         source: FetchError,
     },
     /// It is not what it should be.
     #[error("The package of {name} can't be used: {why}.")]
     Package {
-        /// What was wanted.
+        /// Requested tool and version.
         name: String,
-        /// What is wrong with it.
+        /// Defect of the package.
         why: String,
     },
-    /// The disk.
+    /// The data folder can't be read or written.
     #[error("The server could not keep {name} ({source}). Free some space on it, then deploy again.")]
     Disk {
-        /// What was wanted.
+        /// Requested tool and version.
         name: String,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Asked to stop.
+    /// The build was cancelled.
     #[error("It was cancelled.")]
     Cancelled,
 }
 
 impl ToolchainError {
-    /// Host that can't be reached, if that is why; it may well have what was asked for.
+    /// Returns the unreachable host if that is the cause; it may have the requested version.
     pub(crate) fn unreachable(&self) -> Option<&str> {
         match self {
             Self::Fetch { source, .. } if source.is_passing() => source.host(),
@@ -279,7 +279,7 @@ impl Toolchains {
         Ok(ToolchainVersion::new(tool, version))
     }
 
-    /// The newest that is here and satisfies the request, if its source can't be reached; else the error.
+    /// Returns the newest installed version that satisfies the request, if its source can't be reached; else the error.
     pub(crate) fn newest_installed(
         &self,
         tool: Tool,
@@ -357,7 +357,7 @@ fn line(tool: Tool) -> fn(Version) -> (u64, u64) {
     }
 }
 
-/// Name for people.
+/// Returns the name of a tool that users see.
 pub(crate) fn label(tool: Tool) -> &'static str {
     match tool {
         Tool::Node => "Node",

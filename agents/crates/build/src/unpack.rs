@@ -64,7 +64,7 @@ impl From<io::Error> for UnpackError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
-            // What the decoders say of bytes that they can't read.
+            // Decoders return these kinds for bytes that they can't read.
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Damaged,
             _ => Self::Server(error),
         }
@@ -73,7 +73,7 @@ impl From<io::Error> for UnpackError {
 
 /// Unpacks an artifact into `into`, unless that is there: it only ever appears whole. Blocking.
 /// Everything belongs to the agent; nothing is writable by others or has set-user bits. The folder itself is closed to
-/// all but the agent: whoever starts a release lets its app in.
+/// all but the agent; the start of a release gives its app access.
 pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackError> {
     if into.is_dir() {
         return Ok(());
@@ -109,7 +109,7 @@ fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
     let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
     let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
     unpack_entries(&mut decoder, partial)?;
-    // What follows the archive is part of the digest too.
+    // Bytes after the archive are part of the digest too.
     io::copy(&mut decoder, &mut io::sink())?;
     let mut hashing = decoder.finish().into_inner();
     io::copy(&mut hashing, &mut io::sink())?;
@@ -127,12 +127,12 @@ pub(crate) fn unpack_entries(from: impl Read, into: &Path) -> Result<(), UnpackE
     Ok(())
 }
 
-/// How an archive that others made is taken.
+/// Options for unpacking an archive from others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// Leading names that are left away.
+    /// Number of leading path components to strip.
     pub(crate) strip: usize,
-    /// More is refused.
+    /// Maximum unpacked size; more is refused.
     pub(crate) bytes_max: u64,
     /// Reports whether an entry is wanted, by its path without the leading names.
     pub(crate) wanted: fn(&Path) -> bool,
@@ -190,7 +190,7 @@ impl Unpacker<'_> {
         let refused = |why: &str, at: &Path| UnpackError::Refused(format!("{} {why}", at.display()));
         let mut at = entry.path()?.into_owned();
         if let Some(form) = self.foreign {
-            // What `git archive` and `tar` say of the whole is no file.
+            // Global headers of `git archive` and `tar` are no files.
             if matches!(entry.header().entry_type(), EntryType::XGlobalHeader) {
                 return Ok(());
             }
@@ -234,7 +234,7 @@ impl Unpacker<'_> {
             }
             EntryType::Symlink => {
                 let target = entry.link_name()?.ok_or_else(|| refused("is a link to nothing", &at))?.into_owned();
-                // Whatever follows one of these as root must not trust what it finds.
+                // Code that follows one of these links as root must not trust the target.
                 let leads_inside = self.foreign.is_none() && leads_inside(&target);
                 // Root may follow a foreign link and the links in its target: none of them may lead up again.
                 let is_plain = self.foreign.is_none() || leads_up_first(&target);

@@ -1,4 +1,4 @@
-//! A folder that somebody uploaded, from the artifact store to the source of a build.
+//! Fetches an uploaded folder from the artifact store and unpacks it as the source of a build.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use crate::command::Workshop;
 use crate::unpack::{Form, UnpackError, unpack_tar};
 use crate::{BuildError, TransferError, artifact_path};
 
-/// Of an upload, unpacked.
+/// Maximum unpacked size of an upload.
 const BYTES_MAX: u64 = 4 << 30;
 
 /// Fetches the upload unless it is here, and unpacks it into the source.

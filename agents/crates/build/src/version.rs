@@ -25,7 +25,7 @@ impl fmt::Display for Version {
 /// A longer range is a mistake, or an attack on the server's time.
 const RANGE_BYTES_MAX: usize = 500;
 
-/// Which versions will do: alternatives of spans, each from a version up to one that it excludes.
+/// Version range: a union of half-open spans, each from a version up to one that it excludes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Range(Vec<(Version, Version)>);
 

@@ -1,4 +1,5 @@
-//! Containers: made, started, heard, asked, ended. Owns what every container is denied; whose it is, its labels say.
+//! Creates, starts, attaches to, inspects and removes containers. Sets the restrictions of every container; labels name its
+//! owner.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -21,108 +22,108 @@ use futures_util::{Stream, StreamExt};
 
 use crate::{Engine, EngineError};
 
-/// What root in a container may do beyond an ordinary user: what the entry points of common images begin with (take over
-/// a folder, bind port 80, become another user, end a child), and nothing that reaches past the container. Of Docker's own
-/// list MKNOD, NET_RAW, SYS_CHROOT, SETFCAP, SETPCAP, FSETID and AUDIT_WRITE are left out.
+/// Capabilities of root in a container. Entry points of common images need them to take over a folder, bind port 80, become
+/// another user and end a child. None reaches past the container. Docker's default list also has MKNOD, NET_RAW, SYS_CHROOT,
+/// SETFCAP, SETPCAP, FSETID and AUDIT_WRITE.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
-/// Open files, and processes of one user, where they can't be raised.
+/// Limits of open files, and of processes of one user, on a server that can't raise them.
 const LOW_LIMITS: [(&str, i64); 2] = [("nofile", 16_384), ("nproc", 8_192)];
-/// Without a limit of its own, as for processes.
+/// Default maximum number of processes in a container.
 pub(crate) const PIDS_MAX: u32 = 4096;
-/// The label by which a container is known to be one of Fairlead's.
+/// Label that marks a container as one of Fairlead's.
 pub const OWNER_LABEL: &str = "dev.fairlead.owner";
-/// Between two looks at something that should end in a moment.
+/// Pause between two checks of a container that is about to end.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A container to make.
+/// Parameters of a new container.
 #[derive(Debug, Clone, Default)]
 pub struct ContainerOrder {
-    /// Its name; one that has it already is removed first.
+    /// Name; an existing container with this name is removed first.
     pub name: String,
-    /// The image, by id or name; it must be here.
+    /// Id or name of a local image.
     pub image: String,
-    /// Program and arguments instead of the image's own; empty: those.
+    /// Program and arguments; empty for the image's own.
     pub command: Vec<String>,
-    /// `NAME=value`, beside the image's own.
+    /// Variables as `NAME=value`, in addition to the image's own.
     pub environment: Vec<String>,
-    /// Whose it is.
+    /// Labels; `OWNER_LABEL` names the owner.
     pub labels: BTreeMap<String, String>,
-    /// Without swap; zero for none.
+    /// Memory limit, without swap; zero for none.
     pub memory_bytes: u64,
-    /// 1000 = one core; zero for none.
+    /// CPU limit, 1000 = one core; zero for none.
     pub cpu_millis: u32,
-    /// Zero for 4096.
+    /// Maximum number of processes; zero for 4096.
     pub processes: u32,
-    /// Folders of this server that it sees.
+    /// Bind mounts from folders of this server.
     pub binds: Vec<Bind>,
-    /// A group it is in beside those of its user.
+    /// Supplementary group, in addition to those of its user.
     pub group: Option<u32>,
-    /// The network it is in, by name; empty: the engine's own.
+    /// Name of its network; empty for the engine's default.
     pub network: String,
-    /// Whether the engine's own first process reaps what the app leaves behind.
+    /// True if the engine's init process reaps the app's orphaned processes.
     pub init: bool,
-    /// Whether open files and processes of a user are bounded by what a server that may not raise its limits has; else by
-    /// what the engine takes.
+    /// True to limit open files and processes of a user to the defaults of a server that can't raise them; else the engine's
+    /// maximum applies.
     pub low_limits: bool,
 }
 
-/// A folder of this server as a container sees it.
+/// Bind mount of a folder of this server in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// On this server.
+    /// Path on this server.
     pub from: PathBuf,
-    /// In the container.
+    /// Path in the container.
     pub to: String,
-    /// Whether it may only be read.
+    /// True for a read-only mount.
     pub read_only: bool,
 }
 
-/// How a container is.
+/// State of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContainerState {
-    /// Whether it runs.
+    /// True while its first process runs.
     pub running: bool,
-    /// Id that the engine gave it.
+    /// Id from the engine.
     pub id: String,
-    /// Its first process, as this server counts; zero when none runs.
+    /// Process id of its first process in the server's PID namespace; zero when none runs.
     pub pid: u32,
-    /// How it ended.
+    /// Exit code of its first process.
     pub code: i32,
-    /// Ended for using more memory than it may.
+    /// True if the kernel killed it at its memory limit.
     pub out_of_memory: bool,
-    /// Where this server reaches it.
+    /// Address at which this server reaches it.
     pub address: Option<IpAddr>,
-    /// What it wants to be asked to end with.
+    /// Signal that asks it to stop, from the image.
     pub stop_signal: String,
 }
 
-/// What an image says of itself.
+/// Metadata of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// `sha256:<hex>`.
+    /// Id as `sha256:<hex>`.
     pub id: String,
     /// The lowest TCP port that it exposes.
     pub port: Option<u16>,
-    /// On this server's disk.
+    /// Size on this server's disk.
     pub size_bytes: u64,
-    /// Whether it knows what to start.
+    /// True if the image has an entry point or a command.
     pub starts: bool,
 }
 
-/// Bytes that a container wrote.
+/// Chunk of a container's output.
 #[derive(Debug)]
 pub struct Written {
-    /// To standard error, else to standard output.
+    /// True for standard error, false for standard output.
     pub is_error: bool,
-    /// What.
+    /// Bytes as the container wrote them.
     pub bytes: Bytes,
 }
 
-/// What a container writes, as it comes.
+/// Output of a container as a stream of chunks.
 pub type Words = Pin<Box<dyn Stream<Item = Result<Written, EngineError>> + Send>>;
 
 impl Engine {
-    /// Makes a container; an older one of that name goes.
+    /// Creates a container and removes an older one with that name.
     pub async fn create_container(&self, order: &ContainerOrder) -> Result<(), EngineError> {
         self.remove_container(&order.name).await?;
         let docker = self.api().await?;
@@ -133,7 +134,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What it writes from now on. Ask before it is started.
+    /// Attaches to the output that the container writes from now on. Call it before the container starts.
     pub async fn attach(&self, name: &str) -> Result<Words, EngineError> {
         let options = AttachContainerOptionsBuilder::new().stdout(true).stderr(true).stream(true).build();
         let attached = self.api().await?.attach_container(name, Some(options)).await?;
@@ -147,12 +148,12 @@ impl Engine {
         })))
     }
 
-    /// Starts it.
+    /// Starts a container that exists.
     pub async fn start_container(&self, name: &str) -> Result<(), EngineError> {
         Ok(self.api().await?.start_container(name, None::<StartContainerOptions>).await?)
     }
 
-    /// How it is; `None`: there is none of that name.
+    /// Returns the state of a container; `None` if there is none with that name.
     pub async fn container(&self, name: &str) -> Result<Option<ContainerState>, EngineError> {
         let found = self.api().await?.inspect_container(name, None::<InspectContainerOptions>).await;
         let Some(found) = found_or_none(found)? else { return Ok(None) };
@@ -174,14 +175,14 @@ impl Engine {
         }))
     }
 
-    /// Returns when it runs no more, or is not there. An engine that goes away meanwhile is asked again.
+    /// Waits until a container has ended or does not exist. Retries while the engine is unavailable.
     pub async fn ended(&self, name: &str) {
         loop {
             match self.container(name).await {
                 Ok(Some(state)) if state.running => {
                     let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
                     if let Ok(docker) = self.api().await {
-                        // What it says is asked for again: another way to end than with 0 is no error here.
+                        // The next inspection reports the exit code: other codes than 0 are no error here.
                         let mut ends = std::pin::pin!(docker.wait_container(name, Some(options)));
                         ends.next().await;
                     }
@@ -196,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// Sends it a signal, by its name. One that has ended hears nothing.
+    /// Sends a signal, by its name. Does nothing if the container has ended.
     pub async fn signal_container(&self, name: &str, signal: &str) -> Result<(), EngineError> {
         let options = KillContainerOptionsBuilder::new().signal(signal).build();
         match self.api().await?.kill_container(name, Some(options)).await {
@@ -206,20 +207,20 @@ impl Engine {
         }
     }
 
-    /// Ends and removes it, with the volumes that its image had asked for and nobody named. No such one: well.
+    /// Kills and removes a container with its anonymous volumes. Does nothing if there is none.
     pub async fn remove_container(&self, name: &str) -> Result<(), EngineError> {
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         loop {
             match self.api().await?.remove_container(name, Some(options.clone())).await {
                 Err(error) if status(&error) == Some(404) => return Ok(()),
-                // Somebody else removes it: that takes its time.
+                // Another request removes it at this moment.
                 Err(error) if status(&error) == Some(409) => tokio::time::sleep(PAUSE).await,
                 result => return Ok(result?),
             }
         }
     }
 
-    /// Runs a command in it, to its end; with what it ended.
+    /// Runs a command in a container to its end; returns the exit code.
     pub async fn exec(&self, name: &str, command: &[String], limit: Duration) -> Result<Option<i64>, EngineError> {
         let docker = self.api().await?;
         let config = ExecConfig {
@@ -250,13 +251,13 @@ impl Engine {
             && let Some(pid) = docker.inspect_exec(&exec).await?.pid.and_then(|pid| i32::try_from(pid).ok())
             && let Some(pid) = rustix::process::Pid::from_raw(pid)
         {
-            // The engine has no word for it. It may have ended by itself meanwhile.
+            // The engine's API can't end it. It may have ended by itself meanwhile.
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
         }
         ended.unwrap_or(Ok(None))
     }
 
-    /// Names of the containers that this owner made, running or not.
+    /// Lists the names of an owner's containers, running or not.
     pub async fn containers_of(&self, owner: &str) -> Result<Vec<String>, EngineError> {
         let filters = HashMap::from([("label".to_owned(), vec![format!("{OWNER_LABEL}={owner}")])]);
         let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
@@ -265,7 +266,7 @@ impl Engine {
         Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
     }
 
-    /// What an image says of itself; `None`: it is not here.
+    /// Returns the metadata of a local image; `None` if there is none.
     pub async fn image(&self, name: &str) -> Result<Option<ImageFacts>, EngineError> {
         let Some(found) = found_or_none(self.api().await?.inspect_image(name).await)? else { return Ok(None) };
         let config = found.config.unwrap_or_default();
@@ -280,7 +281,7 @@ impl Engine {
     }
 }
 
-/// Whether an image's `user[:group]` begins as root, as one that names none does.
+/// True if an image's `user[:group]` is root, or empty, which means root.
 fn is_root(user: &str) -> bool {
     matches!(user.split(':').next().unwrap_or_default(), "" | "0" | "root")
 }
@@ -310,7 +311,7 @@ fn body(order: &ContainerOrder, is_root: bool) -> ContainerCreateBody {
         cap_add: is_root.then(|| CAPABILITIES.map(str::to_owned).to_vec()),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         ulimits: Some(limits(order)),
-        // What it writes goes to whoever is attached, who takes its secrets out; the engine keeps none of it.
+        // The attached client redacts secrets from the output, so the engine must not keep a log.
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
         ..HostConfig::default()

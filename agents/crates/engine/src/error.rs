@@ -1,23 +1,23 @@
-//! What an engine refuses, in its own words where it has some.
+//! Errors of the container engine, with the engine's message where it has one.
 
 use std::io;
 
-/// Why it did not do it.
+/// Error of a request to the container engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// It said no.
+    /// The engine refused the request; its message.
     #[error("{0}")]
     Refused(String),
-    /// There is none.
+    /// This server has no container engine.
     #[error("this server has no container engine")]
     Missing,
-    /// It can't be asked.
+    /// The connection to the engine failed.
     #[error("the container engine can't be asked: {0}")]
     Connection(#[source] bollard::errors::Error),
-    /// A file here.
+    /// A local file can't be read or written.
     #[error("a file of the image can't be read or written")]
     File(#[from] io::Error),
-    /// Asked to stop.
+    /// The caller cancelled the request.
     #[error("it was cancelled")]
     Cancelled,
 }

@@ -1,4 +1,4 @@
-//! Images: pulled, saved to a file and loaded from one.
+//! Pulls, tags, lists and removes images, saves them to a file and loads them from one.
 
 use bollard::auth::DockerCredentials;
 use bollard::query_parameters::{
@@ -12,12 +12,12 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::container::found_or_none;
 use crate::{Engine, EngineError};
 
-/// Who asks a registry.
+/// Credentials for a registry.
 #[derive(Clone, Default)]
 pub struct Login {
-    /// Empty: nobody.
+    /// User name; empty for an anonymous pull.
     pub username: String,
-    /// Password or token.
+    /// Password or access token.
     pub password: String,
 }
 
@@ -27,19 +27,19 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// An image under one of its names.
+/// One name of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedImage {
-    /// `repository:tag`, as this engine says it.
+    /// Name as `repository:tag`, without the registry that Podman adds.
     pub name: String,
-    /// On disk; layers that it shares with others count in each.
+    /// Size on disk; shared layers count in each image.
     pub size_bytes: u64,
-    /// When it was built, wherever that was.
+    /// Time at which the image was built, in Unix seconds.
     pub made_unix_s: u64,
 }
 
 impl Engine {
-    /// Pulls an image; its digest in the registry, `sha256:<hex>`.
+    /// Pulls an image; returns its digest in the registry, `sha256:<hex>`.
     pub async fn pull(
         &self,
         reference: &str,
@@ -59,7 +59,7 @@ impl Engine {
             if let Some(detail) = said.error_detail {
                 return Err(EngineError::Refused(detail.message.unwrap_or_default()));
             }
-            // One line a layer, not one a percent.
+            // One line per layer, not one per percent.
             if let Some(status) =
                 said.status.filter(|_| said.progress_detail.is_none_or(|detail| detail.current.is_none()))
             {
@@ -86,7 +86,7 @@ impl Engine {
         Ok(to.flush().await?)
     }
 
-    /// Loads what `save` wrote, decompressed; the name it is known by.
+    /// Loads an uncompressed archive of `save`; returns the name of the image.
     pub async fn load(
         &self,
         from: impl tokio::io::AsyncRead + Send + Unpin + 'static,
@@ -108,13 +108,13 @@ impl Engine {
         name.ok_or_else(|| EngineError::Refused("the archive holds no image".to_owned()))
     }
 
-    /// Gives an image one more name.
+    /// Adds a name to an image.
     pub async fn tag(&self, image: &str, repository: &str, tag: &str) -> Result<(), EngineError> {
         let options = TagImageOptionsBuilder::new().repo(repository).tag(tag).build();
         Ok(self.api().await?.tag_image(image, Some(options)).await?)
     }
 
-    /// Names `repository:tag` of images that begin so.
+    /// Lists images with a name `repository:tag` that begins with `prefix`.
     pub async fn images_below(&self, prefix: &str) -> Result<Vec<NamedImage>, EngineError> {
         let found = self.api().await?.list_images(None::<ListImagesOptions>).await?;
         let named = found.into_iter().flat_map(|image| {
@@ -125,19 +125,19 @@ impl Engine {
         Ok(named.filter(|image| plain(&image.name).starts_with(prefix)).collect())
     }
 
-    /// Takes a name away from an image, and the image when it has no other.
+    /// Removes a name of an image, and the image with its last name.
     pub async fn remove(&self, name: &str) -> Result<(), EngineError> {
         found_or_none(self.api().await?.remove_image(name, None::<RemoveImageOptions>, None).await)?;
         Ok(())
     }
 }
 
-/// Podman says a registry before a name that is of none: the one that Docker means, or `localhost`.
+/// Strips the registry that Podman adds to a name without one: Docker's default, or `localhost`.
 fn plain(name: &str) -> &str {
     ["docker.io/", "localhost/"].iter().find_map(|registry| name.strip_prefix(registry)).unwrap_or(name)
 }
 
-/// The next word of the engine; cancelling hangs up, which ends a build.
+/// Returns the next message of the engine. Cancelling closes the connection, which ends a build.
 async fn next<T>(
     words: &mut (impl Stream<Item = Result<T, bollard::errors::Error>> + Unpin),
     cancel: &CancellationToken,

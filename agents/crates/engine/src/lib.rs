@@ -1,5 +1,5 @@
-//! The container engine of a server, Docker or Podman, by the API they share. Owns the connection, what an image is made
-//! of, pulled to, saved to and loaded from, and containers. Never starts an engine, and never prunes what others made.
+//! Client of a server's container engine (Docker or Podman) for images, containers and networks, over the API that both share.
+//! Never starts an engine, and never prunes what others made.
 
 mod builder;
 mod container;
@@ -20,51 +20,51 @@ pub use error::EngineError;
 pub use image::{Login, NamedImage};
 pub use network::OwnBridge;
 
-/// Of one question; images take as long as they take.
+/// Timeout of one request; transfers of images have none.
 const TIMEOUT_SECONDS: u64 = 120;
 const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Where engines usually listen: Docker, Podman.
+/// Default sockets of Docker and Podman.
 const USUAL: [&str; 3] = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
 
-/// An engine, there or not; each request has its own socket.
+/// Client of an engine, which need not exist. Opens one connection per request.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    /// `None`: wherever it is when it is asked.
+    /// `None`: looked up at each request.
     socket: Option<PathBuf>,
 }
 
 impl Engine {
-    /// The engine behind this socket.
+    /// Returns a client for the engine behind this socket.
     pub fn at(socket: &Path) -> Self {
         Self { socket: Some(socket.to_owned()) }
     }
 
-    /// The one that this server has, looked for each time it is asked: it may be installed while the agent runs. The first
-    /// of what `DOCKER_HOST` names, Docker's socket, Podman's.
+    /// Returns a client for this server's engine: the first of `DOCKER_HOST`, Docker's socket and Podman's socket. Looks it up at
+    /// each request, because an engine may be installed while the agent runs.
     pub fn usual() -> Self {
         Self { socket: None }
     }
 
-    /// Where it listens; `None`: there is none.
+    /// Returns the engine's socket; `None` if there is no engine.
     pub fn socket(&self) -> Option<PathBuf> {
         let named = || std::env::var("DOCKER_HOST").ok()?.strip_prefix("unix://").map(PathBuf::from);
         let usual = || named().into_iter().chain(USUAL.map(PathBuf::from)).find(|socket| socket.exists());
         self.socket.clone().or_else(usual)
     }
 
-    /// Whether it answers now.
+    /// Returns true if the engine answers a ping.
     pub async fn answers(&self) -> bool {
         let ping = async { self.connect()?.ping().await.map_err(EngineError::from) };
         matches!(tokio::time::timeout(PING_TIMEOUT, ping).await, Ok(Ok(_)))
     }
 
-    /// To ask it for more; with a version of the API that it speaks.
+    /// Returns an API client with a version that the engine supports.
     pub async fn api(&self) -> Result<Docker, EngineError> {
         Ok(self.connect()?.negotiate_version().await?)
     }
 
-    /// Whether it is Podman, which differs where the API that both have says nothing.
+    /// Returns true for Podman, which differs from Docker in details that the shared API leaves open.
     async fn is_podman(&self) -> Result<bool, EngineError> {
         let components = self.api().await?.version().await?.components.unwrap_or_default();
         Ok(components.iter().any(|component| component.name == "Podman Engine"))

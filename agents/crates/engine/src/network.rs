@@ -1,4 +1,4 @@
-//! Networks of containers: a bridge for each container, or closed bridges on a server whose apps share its network. Never
+//! Networks of containers: a bridge for each container, or closed bridges where apps share the server's network. Never
 //! touches a network that another program made.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use fairlead_base::random;
 use crate::container::{OWNER_LABEL, found_or_none, status};
 use crate::{Engine, EngineError, podman};
 
-/// Docker's word: nothing goes from one container of the bridge to another.
+/// Docker's option that blocks traffic between containers of a bridge.
 const CLOSED_WITHIN: (&str, &str) = ("com.docker.network.bridge.enable_icc", "false");
 
 /// Docker's name for the option that names the bridge's device.
@@ -77,9 +77,8 @@ impl Engine {
         found_or_none(self.api().await?.remove_network(name).await).map(drop)
     }
 
-    /// The network for a container of this owner and app, made if it is missing; its name. With Docker one for all of the
-    /// owner, as the networks that it has room for are few; Podman closes bridges against each other only, so there each app
-    /// has its own.
+    /// Returns the name of the closed network of an app and creates the network if it is missing. Docker has room for few
+    /// networks, so all apps of an owner share one. Podman only isolates bridges from each other, so each app has its own.
     pub async fn closed_network(&self, owner: &str, app: &str) -> Result<String, EngineError> {
         let shared = format!("fairlead-{owner}");
         if self.is_podman().await? {
@@ -91,7 +90,7 @@ impl Engine {
         Ok(shared)
     }
 
-    /// Podman's own API: the one that it shares with Docker leaves out, with no more than a warning, the word that closes.
+    /// Creates a closed network over Podman's own API: the shared API drops the isolation option with only a warning.
     async fn make_podman_network(&self, name: &str, owner: &str) -> Result<(), EngineError> {
         let socket = self.socket().ok_or(EngineError::Missing)?;
         if podman::is_closed(&socket, name).await?.is_none() {
@@ -118,7 +117,7 @@ impl Engine {
             ..NetworkCreateRequest::default()
         };
         match docker.create_network(order).await {
-            // Another instance was quicker.
+            // Another instance created it first.
             Err(error) if status(&error) == Some(409) => Ok(()),
             made => made.map(drop).map_err(EngineError::from),
         }
@@ -131,7 +130,7 @@ impl Engine {
         let options = ListNetworksOptionsBuilder::new().filters(&filters).build();
         for name in docker.list_networks(Some(options)).await?.into_iter().filter_map(|network| network.name) {
             match docker.remove_network(&name).await {
-                // In use, as each engine says it; or gone by itself.
+                // In use (the engines differ in the status), or already removed.
                 Err(error)
                     if matches!(status(&error), Some(403 | 404 | 409))
                         || error.to_string().contains("is being used") =>

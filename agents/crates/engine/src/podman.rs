@@ -1,5 +1,4 @@
-//! What Podman is asked for by its own API, where the one that it shares with Docker has no word for it. One request, its own
-//! connection; owns nothing else.
+//! Client for Podman's own API, for network options that the API shared with Docker lacks. Opens one connection per request.
 
 use std::io;
 use std::path::Path;
@@ -12,14 +11,14 @@ use crate::EngineError;
 use crate::container::OWNER_LABEL;
 use crate::network::OwnBridge;
 
-/// The option of a network that closes it against other networks.
+/// Option that isolates a network from other networks.
 const CLOSED: (&str, &str) = ("isolate", "true");
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Of an answer; one about a network is short.
+/// Maximum size of a response; one about a network is short.
 const ANSWER_BYTES: u64 = 64 * 1024;
 
-/// Makes a bridge that is closed against other bridges. Without names: an app's instances don't call each other by them, and
-/// the program that would answer is one more that has to be there.
+/// Creates a bridge that is isolated from other bridges. Without DNS: instances of an app don't call each other by name, and
+/// DNS would require one more program on the server.
 pub(crate) async fn create_network(socket: &Path, name: &str, label: (&str, &str)) -> Result<(), EngineError> {
     let order = serde_json::json!({
         "name": name,
@@ -29,7 +28,7 @@ pub(crate) async fn create_network(socket: &Path, name: &str, label: (&str, &str
         "labels": { label.0: label.1 },
     });
     match ask(socket, "POST", "create", &order.to_string()).await? {
-        // 409: another instance was quicker.
+        // 409: another instance created it first.
         (200 | 409, _) => Ok(()),
         (_, text) => Err(EngineError::Refused(text)),
     }
@@ -58,7 +57,7 @@ pub(crate) async fn create_bridge(
     }
 }
 
-/// Whether nothing goes from a network to another; `None`: there is none of that name.
+/// Returns true if a network is isolated from others; `None` if there is none with that name.
 pub(crate) async fn is_closed(socket: &Path, name: &str) -> Result<Option<bool>, EngineError> {
     match ask(socket, "GET", &format!("{name}/json"), "").await? {
         (200, text) => {
@@ -71,9 +70,9 @@ pub(crate) async fn is_closed(socket: &Path, name: &str) -> Result<Option<bool>,
     }
 }
 
-/// Asks for something about networks; status and body of the answer.
+/// Sends a request about networks; returns the status and body of the response.
 async fn ask(socket: &Path, method: &str, what: &str, body: &str) -> Result<(u16, String), EngineError> {
-    // The older version of HTTP: its answer is not in pieces.
+    // HTTP/1.0 responses are not chunked.
     let request = format!(
         "{method} /v4.0.0/libpod/networks/{what} HTTP/1.0\r\nhost: podman\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",

@@ -1,4 +1,4 @@
-//! One request on a connection of its own. Owns which addresses are allowed, whom TLS trusts, and every deadline.
+//! HTTP client for one request per connection. Checks addresses, sets the certificate authorities of TLS and applies timeouts.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -24,14 +24,14 @@ use crate::reference::resolve;
 use crate::{Client, FetchError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Until the head of an answer, and between two pieces of its body.
+/// Maximum wait for the head of a response, and between two pieces of its body.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(60);
 const REDIRECTS_MAX: usize = 5;
 
 trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// A checked address.
+/// Parsed URL: https, or http to a loopback address, without credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
     pub(crate) uri: Uri,
@@ -42,7 +42,7 @@ pub(crate) struct Address {
 
 impl Address {
     pub(crate) fn parse(url: &str) -> Result<Self, FetchError> {
-        // Without its query, which may hold what nobody should read.
+        // The query may hold a secret, so the error leaves it out.
         let wrong = || FetchError::Address(url.split('?').next().unwrap_or_default().chars().take(200).collect());
         let uri: Uri = url.parse().map_err(|_| wrong())?;
         let secure = match uri.scheme_str() {
@@ -73,7 +73,7 @@ impl Address {
 }
 
 impl Client {
-    /// Sends a request and gives the head of the answer; redirects of one without a token are followed.
+    /// Sends a request and returns the head of the response. Follows redirects unless the request carries a token.
     pub(crate) async fn request(
         &self,
         url: &str,
@@ -86,7 +86,7 @@ impl Client {
                 return Ok((address, answer));
             }
             let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-            // Without a place to go on at, its status is all that it says.
+            // A redirect without a location is returned as it is.
             let Some(next) = location.map(|location| resolve(&address.uri.to_string(), location)) else {
                 return Ok((address, answer));
             };
@@ -102,7 +102,7 @@ impl Client {
         let (mut sender, connection) = handshake.map_err(|error| address.failed(error))?;
         let host = address.host.clone();
         tokio::spawn(async move {
-            // The answer's body tells the same to whoever reads it.
+            // The reader of the body gets the same error.
             if let Err(error) = connection.await {
                 tracing::debug!(host, %error, "a connection ended early");
             }
@@ -133,7 +133,7 @@ impl Client {
     }
 }
 
-/// The next piece of a body, in time; `None` at its end.
+/// Returns the next piece of a body; `None` at its end. Fails after `SILENCE_MAX` without data.
 pub(crate) async fn piece(address: &Address, body: &mut Incoming) -> Result<Option<Bytes>, FetchError> {
     loop {
         let frame = timeout(SILENCE_MAX, body.frame()).await.map_err(|_| address.failed("it fell silent"))?;
@@ -160,7 +160,7 @@ pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, Fetc
     for error in &system.errors {
         tracing::warn!(%error, "some of the system's authorities can't be read");
     }
-    // Some systems still list authorities whose encoding rustls does not take.
+    // Some systems still list authorities in an encoding that rustls rejects.
     let (_, ignored) = roots.add_parsable_certificates(system.certs);
     tracing::debug!(ignored, "authorities of the system in a form unknown here");
     if let Some(path) = ca_file {

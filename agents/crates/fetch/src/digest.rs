@@ -1,4 +1,4 @@
-//! Digests that files must have, in the words of those who publish them.
+//! Digests of files, parsed from the notations of their publishers (`sha256:<hex>`, Subresource Integrity).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 use aws_lc_rs::digest::{Algorithm, Context, SHA256, SHA512};
 use base64::Engine;
 
-/// What the bytes of a file must hash to.
+/// Expected digest of a file, SHA-256 or SHA-512.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
     algorithm: &'static Algorithm,
@@ -15,7 +15,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// `sha256:<hex>`, or the hex alone.
+    /// Parses `sha256:<hex>`, or the hex alone.
     pub fn sha256(text: &str) -> Option<Self> {
         let hex = text.strip_prefix("sha256:").unwrap_or(text);
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -26,25 +26,25 @@ impl Digest {
         Some(Self { algorithm: &SHA256, bytes: bytes? })
     }
 
-    /// `sha512-<base64>` (Subresource Integrity), as npm's registry publishes it.
+    /// Parses `sha512-<base64>` (Subresource Integrity), as npm's registry publishes it.
     pub fn integrity(text: &str) -> Option<Self> {
         let strong = text.split_ascii_whitespace().find_map(|one| one.strip_prefix("sha512-"))?;
         let bytes = base64::engine::general_purpose::STANDARD.decode(strong).ok()?;
         (bytes.len() == 64).then_some(Self { algorithm: &SHA512, bytes })
     }
 
-    /// Whether a file is what it should be. Reads it whole.
+    /// Returns true if the file has this digest. Reads the whole file.
     pub fn is_of(&self, path: &Path) -> io::Result<bool> {
         read(path, Self::context(Some(self))).map(|context| self.is(context))
     }
 
-    /// The lower-case hex of a file's SHA-256. Reads it whole.
+    /// Returns the SHA-256 of a file in lower-case hex. Reads the whole file.
     pub fn hex_of(path: &Path) -> io::Result<String> {
         let digest = read(path, Self::context(None))?.finish();
         Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// To hash what comes; of some kind where nothing is known.
+    /// Returns a hash context for the digest's algorithm, or for SHA-256 without a digest.
     pub(crate) fn context(of: Option<&Self>) -> Context {
         Context::new(of.map_or(&SHA256, |digest| digest.algorithm))
     }

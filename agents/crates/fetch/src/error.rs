@@ -1,8 +1,8 @@
-//! Why a file did not come or go.
+//! Errors of file transfers over HTTP.
 
 use std::io;
 
-/// Every one names the host, never a token or a query.
+/// Error of a transfer. Messages name the host, never a token or a query.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The address can't be used.
@@ -11,7 +11,7 @@ pub enum FetchError {
     /// The authorities can't be used.
     #[error("the certificate authorities can't be used: {0}")]
     Authorities(String),
-    /// No connection.
+    /// The connection to the host could not be established.
     #[error("{host} can't be reached ({reason})")]
     Unreachable {
         /// Host name or address.
@@ -19,48 +19,48 @@ pub enum FetchError {
         /// Cause, from the system.
         reason: String,
     },
-    /// A connection that broke.
+    /// The connection broke, or the host stopped sending.
     #[error("the connection to {host} broke off ({reason})")]
     Connection {
-        /// Who.
+        /// Host name or address.
         host: String,
-        /// What happened.
+        /// Cause of the failure.
         reason: String,
     },
-    /// It answered with something else than was asked for.
+    /// The response has an unexpected status.
     #[error("{host} answered {status} for {path}")]
     Status {
-        /// Who.
+        /// Host name or address.
         host: String,
-        /// Its status.
+        /// HTTP status code of the response.
         status: u16,
-        /// Of what.
+        /// Path of the URL, without the query.
         path: String,
     },
-    /// More than may be.
+    /// The response is larger than the limit.
     #[error("{host} sends more than the {bytes_max} bytes that are allowed")]
     TooLarge {
-        /// Who.
+        /// Host name or address.
         host: String,
-        /// The bound.
+        /// Maximum size in bytes.
         bytes_max: u64,
     },
-    /// Not what was asked for.
+    /// The file's digest differs from the expected one.
     #[error("what {host} sent is not what was asked for: its digest differs")]
     Digest {
-        /// Who.
+        /// Host name or address.
         host: String,
     },
-    /// The file here.
+    /// The local file can't be read or written.
     #[error("the file can't be read or written")]
     File(#[from] io::Error),
-    /// Asked to stop.
+    /// The caller cancelled the transfer.
     #[error("it was cancelled")]
     Cancelled,
 }
 
 impl FetchError {
-    /// Host that did not give what was asked for.
+    /// Returns the host that caused the error, if there is one.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Unreachable { host, .. }
@@ -72,7 +72,7 @@ impl FetchError {
         }
     }
 
-    /// Whether another attempt may do better: the network's own moods, not refusals.
+    /// True if a retry may succeed: network failures, 429 and 5xx responses.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Connection { .. } => true,

@@ -1,5 +1,5 @@
-//! Files over HTTP: fetched with resume, bounds and a digest that must match, and sent in parts that may be resumed.
-//! Owns the client and its deadlines. Plain http is for this machine only, and a bearer token never follows a redirect.
+//! File transfers over HTTP: resumable downloads with a size limit and a digest, and resumable uploads in parts.
+//! Invariants: plain http only reaches this machine, and a bearer token never follows a redirect.
 
 mod connection;
 mod digest;
@@ -22,7 +22,7 @@ pub use send::Send;
 /// Default number of attempts to download a file.
 const ATTEMPTS: u32 = 5;
 
-/// Makes requests, each on a connection of its own.
+/// HTTP client. Opens one connection per request.
 #[derive(Clone)]
 pub struct Client {
     tls: Arc<ClientConfig>,
@@ -31,12 +31,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Trusts the system's authorities and those of a file (PEM).
+    /// Returns a client that trusts the system's certificate authorities and those of a PEM file.
     pub fn new(ca_file: Option<&Path>) -> Result<Self, FetchError> {
         connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls), attempts: ATTEMPTS })
     }
 
-    /// The same client, which tries a file once.
+    /// Returns a client that downloads without retries.
     #[must_use]
     pub fn without_retries(&self) -> Self {
         Self { attempts: 1, ..self.clone() }

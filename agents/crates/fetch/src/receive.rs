@@ -1,4 +1,4 @@
-//! Fetching: a small answer into memory, or a file that goes on where an earlier attempt ended.
+//! Downloads: a small response into memory, or a file with resume after a failed attempt.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,19 +14,19 @@ use tokio::io::AsyncWriteExt;
 use crate::connection::{Address, piece};
 use crate::{Client, Digest, FetchError};
 
-/// What to fetch.
+/// Parameters of a download.
 #[derive(Debug, Clone, Copy)]
 pub struct Receive<'a> {
-    /// Where from.
+    /// URL of the file.
     pub url: &'a str,
-    /// Sent as `Authorization: Bearer`; empty: none.
+    /// Bearer token; empty for a request without `Authorization`.
     pub token: &'a str,
-    /// More is refused.
+    /// Maximum size in bytes; a larger response is an error.
     pub bytes_max: u64,
 }
 
 impl Client {
-    /// A whole answer in memory.
+    /// Returns the whole body of a response.
     pub async fn bytes(&self, what: Receive<'_>, accept: &'static str) -> Result<Vec<u8>, FetchError> {
         let mut request = request(what)?;
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
@@ -44,8 +44,8 @@ impl Client {
         Ok(bytes)
     }
 
-    /// A file with this digest at `to`, which only ever appears whole. What an earlier attempt left beside it is gone on with.
-    /// Without a digest the caller proves what came.
+    /// Downloads a file to `to`, which only ever appears whole. Resumes the partial file that an earlier attempt left beside it.
+    /// Without a digest, the caller verifies the file.
     pub async fn file(
         &self,
         what: Receive<'_>,
@@ -75,7 +75,7 @@ impl Client {
             }
         };
         if digest.is_some_and(|digest| !digest.is(context)) {
-            // Or every further attempt would go on with it.
+            // Otherwise every further attempt would resume it.
             tokio::fs::remove_file(&partial).await?;
             return Err(FetchError::Digest { host: Address::parse(what.url)?.host });
         }
@@ -85,7 +85,7 @@ impl Client {
         Ok(synced.map_err(std::io::Error::other)??)
     }
 
-    /// One attempt; the hash of all that is there when it ends well.
+    /// Makes one attempt; returns the hash of the whole partial file.
     async fn part(&self, what: Receive<'_>, digest: Option<&Digest>, partial: &Path) -> Result<Context, FetchError> {
         let (mut have, mut context) = hashed(digest, partial).await?;
         let mut request = request(what)?;
@@ -99,7 +99,7 @@ impl Client {
             answer.headers().get(CONTENT_RANGE).is_some_and(|range| range.as_bytes().starts_with(begins.as_bytes()));
         match answer.status() {
             StatusCode::PARTIAL_CONTENT if have > 0 && goes_on => {}
-            // It has no more than is here.
+            // The partial file is complete.
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => return Ok(context),
             StatusCode::OK => (have, context) = (0, Digest::context(digest)),
             status => return Err(address.status(status)),
@@ -117,7 +117,7 @@ impl Client {
                 Ok(Some(data)) => data,
                 Ok(None) => break,
                 Err(error) => {
-                    // What came so far is gone on with.
+                    // The next attempt resumes from these bytes.
                     file.sync_all().await?;
                     return Err(error);
                 }

@@ -1,7 +1,7 @@
-//! What an address in an answer means, as RFC 3986 (5.2) has it. Owns no rule of which addresses are allowed.
+//! Resolves URL references against a base URL (RFC 3986, 5.2). Does not check whether an address is allowed.
 
-/// The whole address of `reference`, found at `base`, an address with a scheme and a host. Without the fragment, which is
-/// never sent.
+/// Resolves `reference` against `base`, a URL with a scheme and a host. The result has no fragment, because clients never
+/// send one.
 pub fn resolve(base: &str, reference: &str) -> String {
     let reference = before(reference, &['#']);
     if has_scheme(reference) {
@@ -20,7 +20,7 @@ pub fn resolve(base: &str, reference: &str) -> String {
         "" if query.is_empty() => return base.to_owned(),
         "" => base_path.to_owned(),
         _ if path.starts_with('/') => without_dots(path),
-        // From the folder of the base.
+        // Relative to the folder of the base.
         _ => without_dots(&format!("{}/{path}", &base_path[..base_path.rfind('/').unwrap_or_default()])),
     };
     format!("{}{path}{query}", &base[..host_end])
@@ -36,7 +36,7 @@ fn has_scheme(reference: &str) -> bool {
         && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
 }
 
-/// A path that begins with a slash, with `.` and `..` carried out; what would lead above the root stays at it.
+/// Removes `.` and `..` from a path that begins with a slash; `..` at the root stays at the root.
 fn without_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').skip(1) {
@@ -48,7 +48,7 @@ fn without_dots(path: &str) -> String {
             part => parts.push(part),
         }
     }
-    // It names a folder then.
+    // Such a path names a folder.
     if path.ends_with("/.") || path.ends_with("/..") {
         parts.push("");
     }

@@ -1,4 +1,4 @@
-//! Sending a file in parts to a store that keeps them by digest; what it has already is not sent again.
+//! Uploads a file in parts to a store that keeps files by digest. Skips parts that the store has.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use crate::receive::request;
 use crate::{Client, FetchError, Receive};
 
 const PART_BYTES: u64 = 8 << 20;
-/// Attempts without any progress.
+/// Maximum number of attempts without progress.
 const ATTEMPTS: u32 = 5;
-/// How far a part of a file has come; of the store.
+/// Header with the number of bytes that the store has.
 const OFFSET: &str = "upload-offset";
-/// The build that made the file.
+/// Header with the deployment that built the file.
 const DEPLOYMENT: &str = "fairlead-deployment";
 
-/// What to send.
+/// Parameters of an upload.
 #[derive(Debug, Clone, Copy)]
 pub struct Send<'a> {
-    /// Where to.
+    /// URL of the file in the store.
     pub url: &'a str,
-    /// Sent as `Authorization: Bearer`.
+    /// Bearer token of the `Authorization` header.
     pub token: &'a str,
-    /// The file.
+    /// Path of the local file.
     pub file: &'a Path,
-    /// The deployment whose build made it, in whose name the store takes it.
+    /// Deployment that built the file; the store accepts the upload on its behalf.
     pub deployment: &'a str,
 }
 
@@ -44,7 +44,7 @@ impl Send<'_> {
 }
 
 impl Client {
-    /// Sends what the store lacks of the file.
+    /// Uploads the parts of the file that the store lacks.
     pub async fn send(&self, what: Send<'_>, cancel: &CancellationToken) -> Result<(), FetchError> {
         let mut file = tokio::fs::File::open(what.file).await?;
         let total = file.metadata().await?.len();
@@ -68,7 +68,7 @@ impl Client {
             match result {
                 Ok(None) => return Ok(()),
                 Ok(Some(next)) => {
-                    // A store that stays where it is would be asked for ever.
+                    // A store that makes no progress would be asked forever.
                     failures = if at.is_none_or(|at| next > at) { 0 } else { failures + 1 };
                     at = Some(next);
                     if failures >= ATTEMPTS {
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Bytes that the store holds of it; `None`: all, checked.
+    /// Returns the number of bytes that the store has; `None` if it has the whole file and verified it.
     async fn held(&self, what: Send<'_>, total: u64) -> Result<Option<u64>, FetchError> {
         let head = what.request(Method::HEAD)?;
         let (address, answer) = self.request(what.url, &head).await?;
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// One part; where to go on, or `None` when the store has it whole.
+    /// Uploads one part; returns the next offset, or `None` when the store has the whole file.
     async fn send_part(
         &self,
         what: Send<'_>,

@@ -1,4 +1,4 @@
-//! Files to and from a small store that speaks as the control plane's does, and that breaks off when it is told to.
+//! Tests downloads and uploads against a small store that speaks the control plane's protocol and drops connections on demand.
 #![cfg(test)]
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use fairlead_fetch::{Client, Digest, FetchError, Receive, Send};
 
 const TOKEN: &str = "a-token";
 
-/// What the store holds of one file, and how it misbehaves.
+/// State of one file in the store, and the failures that the store injects.
 #[derive(Default)]
 struct Held {
     bytes: Vec<u8>,
@@ -101,7 +101,7 @@ fn answer(mut stream: TcpStream, held: &Mutex<Held>) {
                 return say("409 Conflict", &format!("Upload-Offset: {have}\r\nContent-Length: 0\r\n"), b"");
             }
             if !held.breaks.is_empty() {
-                // It kept a part, and nobody heard of it.
+                // The store keeps a part and drops the connection before it answers.
                 let kept = held.breaks.remove(0).min(body.len());
                 held.bytes.extend_from_slice(&body[..kept]);
                 return;

@@ -41,7 +41,7 @@ fn quoted(word: &str) -> String {
     if word.is_empty() || word.contains(special) { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// Names for people.
+/// Returns the names in backticks, separated by commas.
 pub(crate) fn in_quotes(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

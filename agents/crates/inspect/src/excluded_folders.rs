@@ -10,7 +10,7 @@ const SELF_CONTAINED: &str = ".output/server/";
 const CONFIGURATIONS: [&str; 4] = ["nuxt.config", "nitro.config", "vite.config", "app.config"];
 const ENDINGS: [&str; 4] = ["js", "mjs", "ts", "mts"];
 
-/// Adds to a finished plan what its app leaves behind.
+/// Adds `node_modules` to the folders that a finished plan excludes, if the built app does not need it.
 pub(crate) fn add(plan: &mut Plan, files: &Files, shown: &str) -> Result<(), InspectError> {
     // A workspace has its packages in the folders of others.
     if plan.runtime != "node" || plan.workspace.is_some() || !plan.output.is_empty() {

@@ -163,7 +163,7 @@ impl Files {
         folders.iter().filter(is_app).take(8).cloned().collect()
     }
 
-    /// Files whose names end in `ending`, at most `depth` folders deep, near ones first.
+    /// Lists files with names that end in `ending`, at most `depth` folders deep, near ones first.
     pub(crate) fn ending(&self, ending: &str, depth: usize) -> Vec<String> {
         let folders = [String::new()].into_iter().chain(self.folders("", depth));
         let mut found = Vec::new();

@@ -42,7 +42,7 @@ impl Project<'_> {
 /// Preset of a framework.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Preset {
-    /// Name for people.
+    /// Name that users see.
     pub(crate) name: &'static str,
     /// Dependency that showed it.
     pub(crate) dependency: &'static str,

@@ -67,7 +67,6 @@ pub(crate) struct Asked<'a> {
 /// Folder of an app in its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look<'a> {
-    /// App's folder.
     pub(crate) app: &'a Files,
     pub(crate) asked: Asked<'a>,
     /// Name of the folder for people.
@@ -91,7 +90,7 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
             return Err(manifest::no_site());
         }
         plan.say(format!("Found `{file}` in {}; the container engine builds it.", wish.shown));
-        // An image has a start command of its own, unless somebody sets another.
+        // The image's own start command applies unless the settings have one.
         plan.start = first_given(&[&manifest.run.start, &wish.overrides.start]).unwrap_or_default();
         finish(&mut plan, &manifest, None);
         return Ok(Way::Dockerfile { file, plan: Box::new(plan) });

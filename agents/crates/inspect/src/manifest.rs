@@ -94,7 +94,7 @@ enum Listen {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct WorkerTable {
-    /// Starts the process.
+    /// Command that starts the process.
     command: Command,
     /// Processes of it, 1 to 64.
     #[serde(default = "one")]

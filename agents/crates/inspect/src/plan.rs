@@ -42,7 +42,7 @@ pub struct Plan {
     pub start: Vec<String>,
     /// Variables of all processes, which the app's own replace.
     pub environment: BTreeMap<String, String>,
-    /// For a static site: folders, of which the first with an index.html is served. Relative to the app's folder.
+    /// Candidate output folders of a static site, relative to the app's folder. The first with an index.html is served.
     pub output: Vec<String>,
     /// For a static site: page for paths without a file.
     pub fallback: Fallback,
@@ -188,13 +188,13 @@ pub struct Reuse {
 /// Command of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Program and arguments.
+    /// Program, then its arguments.
     pub command: Vec<String>,
     /// Variables beside those of every command.
     pub environment: Vec<(String, String)>,
     /// True: it runs in the app's folder; false: in the workspace's, where there is one.
     pub in_app: bool,
-    /// True: its failure is told and does not end the build.
+    /// True if the build reports its failure and goes on.
     pub may_fail: bool,
 }
 

@@ -42,9 +42,7 @@ pub(crate) const PRIVATE_V6: &str = "fc00::/7, fec0::/10, ::ffff:0:0/96, 64:ff9b
 /// Public ports of the proxy, which apps may use too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicPorts {
-    /// TCP ports.
     pub tcp: BTreeSet<u16>,
-    /// UDP ports.
     pub udp: BTreeSet<u16>,
 }
 
@@ -118,7 +116,7 @@ impl Firewall {
         self.nft(&["-s", "-t", "list", "table", "inet", &self.table], "")
     }
 
-    /// Removes the rules.
+    /// Removes the nftables table of the agent.
     pub fn remove(&self) -> Result<(), FirewallError> {
         self.nft(&["-f", "-"], &format!("table inet {0}\ndelete table inet {0}\n", self.table)).map(drop)
     }
@@ -179,7 +177,7 @@ impl Firewall {
         for (protocol, numbers) in [("tcp", &ports.tcp), ("udp", &ports.udp)] {
             if !numbers.is_empty() {
                 let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
-                // Writing to a string can't fail.
+                // A write to a string can't fail.
                 writeln!(public, "\t\t{protocol} dport {{ {} }} fib daddr type local accept", numbers.join(", ")).ok();
             }
         }

@@ -1,5 +1,5 @@
-//! A network namespace with one way out: `eth0` inside, a device of the server outside, one address of each family, and a route to
-//! everything through the server, whose firewall decides.
+//! A network namespace with one way out: `eth0` inside, a device of the server outside, one address of each family, and a
+//! default route through the server. The server's firewall filters the traffic.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -111,7 +111,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Removes the devices with this prefix whose alias is that of an instance or build that has ended. Returns how many.
+/// Removes the devices with this prefix and the alias of an ended instance or build. Returns their number.
 pub fn remove_devices(prefix: &str, has_ended: impl Fn(&str) -> bool) -> io::Result<usize> {
     let mut netlink = Netlink::open()?;
     let mut removed = 0;

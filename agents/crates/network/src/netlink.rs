@@ -168,7 +168,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// Removes a device.
+    /// Removes the device with this interface index.
     pub(crate) fn remove(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -290,8 +290,8 @@ fn up(index: u32) -> LinkMessage {
     message
 }
 
-/// Encodes `IFLA_INET_CONF`, whose attributes are numbered as the settings are (`inet_set_link_af` of the kernel). Settings that are
-/// not listed stay as they are.
+/// Encodes `IFLA_INET_CONF`; its attributes have the numbers of the settings (`inet_set_link_af` of the kernel). Settings that
+/// are not listed stay as they are.
 fn device_settings(settings: &[(u16, u32)]) -> AfSpecInet {
     let nested: Vec<DefaultNla> =
         settings.iter().map(|(setting, value)| DefaultNla::new(*setting, value.to_ne_bytes().to_vec())).collect();

@@ -48,7 +48,7 @@ impl OwnNetwork {
         Ok(self)
     }
 
-    /// Makes a namespace whose relay runs in the calling runtime.
+    /// Makes a namespace and runs its relay in the calling runtime.
     pub fn serve(&self, private: bool) -> io::Result<ServedNamespace> {
         let made = Namespace::make(&self.link(private, BUILD), || Relay::bind(&[]));
         let (namespace, relay) = made.map_err(io::Error::other)?;
@@ -117,7 +117,7 @@ pub struct ServedNamespace {
 }
 
 impl ServedNamespace {
-    /// The namespace's descriptor.
+    /// Returns the file descriptor of the namespace.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.namespace.descriptor()
     }

@@ -1,4 +1,4 @@
-//! Network namespaces of apps on a server whose agent is not root: `pasta` (package passt) connects them, and nftables in each
+//! Network namespaces of apps under a rootless agent: `pasta` (package passt) connects them, and nftables in each
 //! namespace refuses what apps may not reach. Invariant: an app has no capability in its user namespace and can't change the rules.
 
 mod capabilities;

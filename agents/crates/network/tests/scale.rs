@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 const NAMESPACES: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Devices of the server whose names begin so, and its IPv4 and IPv6 routes to them.
+/// Counts the server's devices with this prefix, and its IPv4 and IPv6 routes to them.
 fn left(prefix: &str) -> (usize, usize, usize) {
     let devices = read_dir("/sys/class/net").unwrap().flatten();
     let devices = devices.filter(|device| device.file_name().to_string_lossy().starts_with(prefix)).count();

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tokio::time::{Instant, sleep};
 
-use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec};
+use crate::instance::{ContainerRecord, ContainerSpec, InstanceFolder, InstanceSpec};
 use crate::shim::container_name;
 
 /// Pause between two checks for a container that is being made.
@@ -40,10 +40,10 @@ pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathB
 }
 
 /// Waits until the container runs. The task that waits for its end learns if it never does.
-pub(crate) async fn contained(folder: &InstanceFolder) -> Contained {
+pub(crate) async fn container_record(folder: &InstanceFolder) -> ContainerRecord {
     loop {
-        match folder.contained() {
-            Ok(Some(contained)) => return contained,
+        match folder.container_record() {
+            Ok(Some(container_record)) => return container_record,
             Ok(None) => {}
             Err(error) => tracing::warn!(folder = %folder.path().display(), %error, "can't be read"),
         }

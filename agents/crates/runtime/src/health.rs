@@ -22,8 +22,8 @@ use tokio::time::timeout;
 
 use crate::listener::{Listeners, Owner};
 use crate::listening;
-use crate::rollout::ProbeFailure;
-use crate::socket::let_proxy_in;
+use crate::rollout::HealthCheckFailure;
+use crate::socket::grant_proxy_access;
 
 /// Maximum bytes read of an HTTP response: the status line comes first.
 const HEAD_BYTES_MAX: usize = 1024;
@@ -92,7 +92,7 @@ impl Check {
 }
 
 /// Runs one check. Also finds an app that listens on the IPv6 loopback only.
-pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure> {
+pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFailure> {
     let address = answers(target).await?;
     match &target.command {
         Some(command) => run(command, target.timeout).await.map(|()| address),
@@ -101,8 +101,8 @@ pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailur
 }
 
 /// Returns `Ok` if the command exits with 0.
-async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailure> {
-    let failed = |outcome: String| Err(ProbeFailure::Command(outcome));
+async fn run(command: &HealthCommand, limit: Duration) -> Result<(), HealthCheckFailure> {
+    let failed = |outcome: String| Err(HealthCheckFailure::Command(outcome));
     let child = Command::new(&command.program)
         .args(["shim", command.which.flag()])
         .arg(&command.folder)
@@ -135,7 +135,7 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailur
     }
 }
 
-async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure> {
+async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFailure> {
     if let Some(socket) = &target.socket {
         let answer = timeout(target.timeout, check(socket, &target.path)).await;
         return match judge(answer, socket) {
@@ -160,16 +160,16 @@ async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure>
             };
             match outcome {
                 // The other address family may still be the app's own.
-                Some(Err(ProbeFailure::Foreign)) => is_foreign = true,
+                Some(Err(HealthCheckFailure::Foreign)) => is_foreign = true,
                 Some(outcome) => return outcome,
                 None => {}
             }
         }
     }
-    Err(if is_foreign { ProbeFailure::Foreign } else { nobody(target) })
+    Err(if is_foreign { HealthCheckFailure::Foreign } else { nobody(target) })
 }
 
-async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
     judge(timeout(target.timeout, check(&address, &target.path)).await, &address)
 }
 
@@ -179,14 +179,14 @@ async fn answers_itself(
     target: &HealthTarget,
     owner: &Owner,
     address: SocketAddr,
-) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
     let failed = |error: io::Error| {
         tracing::warn!(%address, %error, "can't tell who listens");
-        Some(Err(ProbeFailure::Broken))
+        Some(Err(HealthCheckFailure::Broken))
     };
     let before = match owner.listeners(address) {
         Ok(Listeners::Missing) => return None,
-        Ok(Listeners::Foreign) => return Some(Err(ProbeFailure::Foreign)),
+        Ok(Listeners::Foreign) => return Some(Err(HealthCheckFailure::Foreign)),
         Ok(own) => own,
         Err(error) => return failed(error),
     };
@@ -196,9 +196,9 @@ async fn answers_itself(
     }
     match owner.listeners(address) {
         Ok(after) if before.has_lasted(&after) => outcome,
-        Ok(Listeners::Foreign) => Some(Err(ProbeFailure::Foreign)),
+        Ok(Listeners::Foreign) => Some(Err(HealthCheckFailure::Foreign)),
         // The app has closed its listener, or opened another one meanwhile: the next check decides.
-        Ok(_) => Some(Err(ProbeFailure::Broken)),
+        Ok(_) => Some(Err(HealthCheckFailure::Broken)),
         Err(error) => failed(error),
     }
 }
@@ -220,26 +220,26 @@ pub(crate) fn port_to_try(listening: &[u16], attempt: usize) -> Option<u16> {
 fn judge(
     answer: Result<io::Result<Option<u16>>, Elapsed>,
     address: &UpstreamAddress,
-) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
     match answer {
-        Err(_) => Some(Err(ProbeFailure::TimedOut)),
+        Err(_) => Some(Err(HealthCheckFailure::TimedOut)),
         Ok(Err(error)) if refused(&error) => None,
-        Ok(Err(_)) => Some(Err(ProbeFailure::Broken)),
+        Ok(Err(_)) => Some(Err(HealthCheckFailure::Broken)),
         Ok(Ok(None)) => Some(Ok(address.clone())),
         Ok(Ok(Some(status @ 200..=399))) => {
             tracing::trace!(status, %address, "healthy");
             Some(Ok(address.clone()))
         }
-        Ok(Ok(Some(status))) => Some(Err(ProbeFailure::Status(status))),
+        Ok(Ok(Some(status))) => Some(Err(HealthCheckFailure::Status(status))),
     }
 }
 
-fn nobody(target: &HealthTarget) -> ProbeFailure {
+fn nobody(target: &HealthTarget) -> HealthCheckFailure {
     let listening = listening::ports(&listening::tree(target.pid));
     let is_own = target.owner.is_none() || target.socket.is_some() || listening.contains(&target.port);
     let picked = listening::picked_by_kernel();
     let ports: Vec<u16> = listening.iter().copied().filter(|port| !picked.contains(port)).collect();
-    if is_own || ports.is_empty() { ProbeFailure::Refused { listening } } else { ProbeFailure::Elsewhere { ports } }
+    if is_own || ports.is_empty() { HealthCheckFailure::Refused { listening } } else { HealthCheckFailure::Elsewhere { ports } }
 }
 
 fn refused(error: &io::Error) -> bool {
@@ -263,7 +263,7 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
                 if stream.peer_cred()?.uid() != *owner {
                     return Err(io::ErrorKind::PermissionDenied.into());
                 }
-                let_proxy_in(socket, *owner)?;
+                grant_proxy_access(socket, *owner)?;
             }
             ask(stream, path, "localhost").await
         }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     /// Checks an app that answers with these bytes; with `None` it never answers.
-    async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<UpstreamAddress, ProbeFailure> {
+    async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<UpstreamAddress, HealthCheckFailure> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let app = tokio::spawn(async move {
@@ -364,10 +364,10 @@ mod tests {
     async fn answers_are_told_apart() {
         assert!(against(Some(b"HTTP/1.1 200 OK\r\n\r\n"), "/").await.is_ok());
         assert!(against(Some(b"HTTP/1.1 302 Found\r\n\r\n"), "/").await.is_ok());
-        assert_eq!(against(Some(b"HTTP/1.1 404 Not Found\r\n\r\n"), "/").await, Err(ProbeFailure::Status(404)));
-        assert_eq!(against(Some(b"SSH-2.0-OpenSSH\r\n"), "/").await, Err(ProbeFailure::Broken));
-        assert_eq!(against(Some(b""), "/").await, Err(ProbeFailure::Broken));
-        assert_eq!(against(None, "/").await, Err(ProbeFailure::TimedOut));
+        assert_eq!(against(Some(b"HTTP/1.1 404 Not Found\r\n\r\n"), "/").await, Err(HealthCheckFailure::Status(404)));
+        assert_eq!(against(Some(b"SSH-2.0-OpenSSH\r\n"), "/").await, Err(HealthCheckFailure::Broken));
+        assert_eq!(against(Some(b""), "/").await, Err(HealthCheckFailure::Broken));
+        assert_eq!(against(None, "/").await, Err(HealthCheckFailure::TimedOut));
         assert!(against(None, "").await.is_ok(), "without a path a connection is enough");
     }
 
@@ -376,7 +376,7 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs(1);
-        let Err(ProbeFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else {
+        let Err(HealthCheckFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else {
             panic!("it should be refused")
         };
         assert!(listening.contains(&other.local_addr().unwrap().port()));
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(probe(&anybody).await, Ok(address.into()), "control: without an owner it counts");
         listener.accept().unwrap();
         let foreign = HealthTarget { owner: Some(Owner::new(user + 1, std::process::id())), ..anybody };
-        assert_eq!(probe(&foreign).await, Err(ProbeFailure::Foreign));
+        assert_eq!(probe(&foreign).await, Err(HealthCheckFailure::Foreign));
         listener.set_nonblocking(true).unwrap();
         assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let owned = UpstreamAddress::Tcp { address, owner: Some(user) };
@@ -424,7 +424,7 @@ mod tests {
             count
         });
         let target = HealthTarget { path: "/".into(), ..own(address.port()) };
-        assert_eq!(probe(&target).await, Err(ProbeFailure::Broken));
+        assert_eq!(probe(&target).await, Err(HealthCheckFailure::Broken));
         assert!(app.await.unwrap() > 0);
     }
 
@@ -437,7 +437,7 @@ mod tests {
             let socket = UpstreamAddress::Unix { path: path.clone(), owner: Some(owner) };
             HealthTarget { socket: Some(socket), ..target(0, "/up", Duration::from_secs(5)) }
         };
-        assert!(matches!(probe(&of(own)).await, Err(ProbeFailure::Refused { .. })), "nobody listens yet");
+        assert!(matches!(probe(&of(own)).await, Err(HealthCheckFailure::Refused { .. })), "nobody listens yet");
         let listener = tokio::net::UnixListener::bind(&path).unwrap();
         let app = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -449,7 +449,7 @@ mod tests {
             (String::from_utf8_lossy(&request[..count]).into_owned(), said)
         });
         assert_eq!(probe(&of(own)).await, Ok(UpstreamAddress::Unix { path: path.clone(), owner: Some(own) }));
-        assert_eq!(probe(&of(own + 1)).await, Err(ProbeFailure::Broken), "somebody else's");
+        assert_eq!(probe(&of(own + 1)).await, Err(HealthCheckFailure::Broken), "somebody else's");
         let (request, said) = app.await.unwrap();
         assert!(request.starts_with("GET /up HTTP/1.1\r\nhost: localhost\r\n"), "{request}");
         assert!(said, "who is not the app hears nothing");

@@ -203,7 +203,7 @@ pub struct ContainerSpec {
 
 /// State of a running container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Contained {
+pub(crate) struct ContainerRecord {
     /// First process, by its number on this server.
     pub(crate) pid: u32,
     /// Address by which this server reaches it; none if it had ended before the query, listens nowhere, or is reached
@@ -325,7 +325,7 @@ impl InstanceFolder {
         remove_if_present(&self.exit_path())?;
         remove_if_present(&self.start_error())?;
         remove_if_present(&self.out_of_memory())?;
-        remove_if_present(&self.contained_path())?;
+        remove_if_present(&self.container_record_path())?;
         file::replace(&self.spec_path(), &serde_json::to_vec_pretty(spec)?, 0o600)
     }
 
@@ -351,19 +351,19 @@ impl InstanceFolder {
     }
 
     /// Records the running container.
-    pub(crate) fn write_contained(&self, contained: &Contained) -> io::Result<()> {
-        file::replace(&self.contained_path(), &serde_json::to_vec(contained)?, 0o600)
+    pub(crate) fn write_container_record(&self, container_record: &ContainerRecord) -> io::Result<()> {
+        file::replace(&self.container_record_path(), &serde_json::to_vec(container_record)?, 0o600)
     }
 
     /// Reads the running container; `None` before it runs, and for a process.
-    pub(crate) fn contained(&self) -> io::Result<Option<Contained>> {
-        Ok(match file::read_if_present(&self.contained_path())? {
+    pub(crate) fn container_record(&self) -> io::Result<Option<ContainerRecord>> {
+        Ok(match file::read_if_present(&self.container_record_path())? {
             Some(bytes) => Some(serde_json::from_slice(&bytes)?),
             None => None,
         })
     }
 
-    fn contained_path(&self) -> PathBuf {
+    fn container_record_path(&self) -> PathBuf {
         self.0.join("container.json")
     }
 

@@ -88,13 +88,13 @@ impl LayerKind {
     "the copy of its release needs {} MiB of the server's disk, where {} MiB are free. Free some space, then deploy again",
     .needed_bytes.div_ceil(1 << 20), .free_bytes >> 20
 )]
-pub(crate) struct NoRoom {
+pub(crate) struct DiskFull {
     /// Size of the release, with the space that stays free.
     pub(crate) needed_bytes: u64,
     pub(crate) free_bytes: u64,
 }
 
-impl NoRoom {
+impl DiskFull {
     fn check(release: &Path, free_bytes: Option<u64>) -> Result<(), Self> {
         let needed_bytes = bytes_of(release).saturating_add(FREE_BYTES_RESERVE);
         match free_bytes {
@@ -104,23 +104,23 @@ impl NoRoom {
     }
 }
 
-impl From<NoRoom> for io::Error {
-    fn from(error: NoRoom) -> Self {
+impl From<DiskFull> for io::Error {
+    fn from(error: DiskFull) -> Self {
         Self::new(io::ErrorKind::StorageFull, error)
     }
 }
 
 /// Permits of starts that copy a release.
 #[derive(Debug)]
-pub(crate) struct CopyTurns(Arc<Semaphore>);
+pub(crate) struct CopyPermits(Arc<Semaphore>);
 
-impl Default for CopyTurns {
+impl Default for CopyPermits {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(COPIES_MAX)))
     }
 }
 
-impl CopyTurns {
+impl CopyPermits {
     /// Waits for a permit to copy; returns at once if nothing is copied.
     pub(crate) async fn take(&self, layer: Option<LayerKind>) -> Option<OwnedSemaphorePermit> {
         match layer {
@@ -230,7 +230,7 @@ fn copy(release: &Path, into: &Path, user: u32) -> io::Result<()> {
             } else if kind.is_file() {
                 copy_file(&source, &copy, user, || {
                     if !has_room {
-                        NoRoom::check(release, free_bytes(into))?;
+                        DiskFull::check(release, free_bytes(into))?;
                     }
                     has_room = true;
                     Ok(())
@@ -300,10 +300,10 @@ mod tests {
     fn a_copy_needs_room_for_the_release_and_for_what_stays_free() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), vec![1; 2 << 20]).unwrap();
-        assert_eq!(NoRoom::check(dir.path(), None), Ok(()));
-        assert_eq!(NoRoom::check(dir.path(), Some(FREE_BYTES_RESERVE + (3 << 20))), Ok(()));
+        assert_eq!(DiskFull::check(dir.path(), None), Ok(()));
+        assert_eq!(DiskFull::check(dir.path(), Some(FREE_BYTES_RESERVE + (3 << 20))), Ok(()));
         let free_bytes = FREE_BYTES_RESERVE + (1 << 20);
-        let error = NoRoom::check(dir.path(), Some(free_bytes)).unwrap_err();
+        let error = DiskFull::check(dir.path(), Some(free_bytes)).unwrap_err();
         assert!(error.free_bytes == free_bytes && error.needed_bytes >= FREE_BYTES_RESERVE + (2 << 20), "{error:?}");
         assert!(
             error.to_string().contains("needs 259 MiB") && error.to_string().contains("257 MiB are free"),
@@ -311,12 +311,12 @@ mod tests {
         );
         let error = io::Error::from(error);
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(error.get_ref().is_some_and(|inner| inner.is::<NoRoom>()));
+        assert!(error.get_ref().is_some_and(|inner| inner.is::<DiskFull>()));
     }
 
     #[tokio::test]
     async fn only_a_few_releases_are_copied_at_once() {
-        let turns = CopyTurns::default();
+        let turns = CopyPermits::default();
         let first = turns.take(Some(LayerKind::Copy)).await;
         let second = turns.take(Some(LayerKind::Copy)).now_or_never().unwrap();
         assert!(first.is_some() && second.is_some());

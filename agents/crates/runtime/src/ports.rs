@@ -51,7 +51,7 @@ impl Ports {
     }
 
     /// Releases the port of an instance that is gone.
-    pub(crate) fn give_back(&self, port: u16) {
+    pub(crate) fn release(&self, port: u16) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.promised.remove(&port) && self.range.contains(&port) {
             state.recent.push_back(port);
@@ -91,7 +91,7 @@ mod tests {
         drop(taken);
         assert_eq!(ports.take(), Some(port));
         assert_eq!(ports.take(), None);
-        ports.give_back(port);
+        ports.release(port);
         assert_eq!(ports.take(), Some(port));
     }
 
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(distinct.len(), 50, "each is promised once");
         let next = |pair: &[u16]| pair[1] == pair[0] + 1;
         assert!(taken.windows(2).filter(|pair| next(pair)).count() < 25, "{taken:?}");
-        taken.iter().for_each(|port| ports.give_back(*port));
+        taken.iter().for_each(|port| ports.release(*port));
         let again: HashSet<u16> = (0..50).map(|_| ports.take().unwrap()).collect();
         assert!(again.is_disjoint(&distinct), "{again:?}");
     }

@@ -8,7 +8,7 @@ mod group;
 mod hook;
 mod leaving;
 mod scale;
-mod sentence;
+mod messages;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -23,16 +23,16 @@ use fairlead_model::{
 use serde::{Deserialize, Serialize};
 
 pub use crate::crash::{Crash, CrashReason};
-use advance::{Next, Progress, Retreat, Stage};
+use advance::{Pending, Progress, Rollback, Stage};
 pub use canary::Traffic;
-pub use event::{Action, Adopted, Context, Event, Exit, FoundHook, HookKind, HookOutcome, Now, ProbeFailure, Upstream};
+pub use event::{Action, AdoptedInstance, Context, Event, Exit, AdoptedHook, HookKind, HookOutcome, Now, HealthCheckFailure, Upstream};
 use group::{Group, Slot};
 pub use hook::HookRecord;
 use hook::HookRun;
 use leaving::{Leaving, LeavingStage};
 pub use scale::Load;
-use scale::Pace;
-pub(crate) use sentence::ended;
+use scale::Autoscaler;
+pub(crate) use messages::ended;
 
 /// Maximum wait for the proxy to confirm a switch, before the old instances get the routes back.
 const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);
@@ -73,20 +73,20 @@ pub struct AppState {
     key: AppKey,
     desired: Option<AppSpec>,
     /// Instances found running at start, until the first desired state assigns them.
-    adopted: BTreeMap<InstanceId, Adopted>,
+    adopted: BTreeMap<InstanceId, AdoptedInstance>,
     restored: Option<(ReleaseSpec, Option<DeploymentId>)>,
     serving: Option<Group>,
-    next: Option<Next>,
+    pending: Option<Pending>,
     switching: Option<Switching>,
     leaving: BTreeMap<InstanceId, Leaving>,
-    retreat: Option<Retreat>,
+    rollback: Option<Rollback>,
     hook: Option<HookRun>,
     hooks: Vec<HookRecord>,
     /// Commands found at start, until their rollout claims them.
-    found_hooks: Vec<FoundHook>,
+    adopted_hooks: Vec<AdoptedHook>,
     /// Progress of the current rollout, as recorded before the restart.
     progressed: Option<Progress>,
-    pace: Pace,
+    autoscaler: Autoscaler,
     /// Time since which a request waits for the app to wake, and the generation of routes that ends the wait.
     waking: Option<(Duration, Option<u64>)>,
     rollouts: BTreeMap<DeploymentId, RolloutStatus>,
@@ -122,15 +122,15 @@ impl AppState {
             adopted: BTreeMap::new(),
             restored: record.serving,
             serving: None,
-            next: None,
+            pending: None,
             switching: None,
             leaving: BTreeMap::new(),
-            retreat: None,
+            rollback: None,
             hook: None,
             hooks: record.hooks,
-            found_hooks: Vec::new(),
+            adopted_hooks: Vec::new(),
             progressed: record.progress,
-            pace: Pace::restored(record.scaled),
+            autoscaler: Autoscaler::restored(record.scaled),
             waking: None,
             rollouts: record.rollouts.into_iter().map(|status| (status.deployment.clone(), status)).collect(),
             upstreams: Vec::new(),
@@ -148,13 +148,13 @@ impl AppState {
             Event::Adopt(adopted) => {
                 self.adopted.insert(adopted.instance.clone(), adopted);
             }
-            Event::FoundHook(found) => self.found_hooks.push(found),
+            Event::AdoptHook(found) => self.adopted_hooks.push(found),
             Event::Desired(mut spec) => {
                 self.first_desired(&spec, now);
                 for release in spec.live.iter_mut().chain(spec.candidate.iter_mut().map(|rollout| &mut rollout.release))
                 {
                     // Secrets that can't be sealed now were sealed before: the same version has the same content.
-                    self.each_group(|group| group.lend(release));
+                    self.each_group(|group| group.lend_secrets(release));
                     self.each_group(|group| group.reseal(release));
                 }
                 self.desired = Some(*spec);
@@ -166,7 +166,7 @@ impl AppState {
             }
             Event::Fetching(release) => self.fetching(&release, now, actions),
             Event::Prepared(release) => {
-                if let Some(deployment) = self.next_deployment(&release) {
+                if let Some(deployment) = self.pending_deployment(&release) {
                     self.finish_step_before(&deployment, Step::Fetch, now);
                 }
                 self.each_group(|group| group.prepared(&release));
@@ -178,7 +178,7 @@ impl AppState {
                 }
             }
             Event::Exited { instance, exit } => self.exited(&instance, exit, now, actions),
-            Event::Probed { instance, result } => {
+            Event::HealthChecked { instance, result } => {
                 if let Some(slot) = self.slot(&instance) {
                     slot.probed(result, now.at);
                 }
@@ -186,7 +186,7 @@ impl AppState {
             Event::RoutesApplied(generation) => self.routes_applied(generation, now, actions),
             Event::RoutesRefused(generation, error) => {
                 if self.switching.as_ref().is_some_and(|switching| generation >= switching.generation) {
-                    self.revert_switch(sentence::routes_refused(&error), now, actions);
+                    self.revert_switch(messages::routes_refused(&error), now, actions);
                 }
                 self.advance_refused(generation, &error, now, actions);
             }
@@ -196,16 +196,16 @@ impl AppState {
                 if let Some(spec) = &self.desired
                     && let Some(scale) = &spec.scale
                 {
-                    if self.next.is_some() || self.switching.is_some() || self.waking.is_some() {
-                        self.pace.busy(now.at);
+                    if self.pending.is_some() || self.switching.is_some() || self.waking.is_some() {
+                        self.autoscaler.busy(now.at);
                     }
-                    self.pace.take(scale, spec.instances, &load, now.at);
+                    self.autoscaler.take(scale, spec.instances, &load, now.at);
                 }
             }
             Event::Wake => {
                 if let Some(spec) = &self.desired
                     && let Some(scale) = &spec.scale
-                    && self.pace.wake(scale, spec.instances, now.at)
+                    && self.autoscaler.wake(scale, spec.instances, now.at)
                 {
                     self.waking = Some((now.at, None));
                 }
@@ -217,7 +217,7 @@ impl AppState {
     /// Returns the number of instances that the app should have.
     fn count(&self, spec: &AppSpec) -> usize {
         let count = match &spec.scale {
-            Some(scale) => self.pace.count(scale, spec.instances),
+            Some(scale) => self.autoscaler.count(scale, spec.instances),
             None => spec.instances.max(1),
         };
         usize::try_from(count).unwrap_or(1)
@@ -263,21 +263,21 @@ impl AppState {
     }
 
     /// Returns the deployment of a release that is rolling out.
-    fn next_deployment(&self, release: &ReleaseId) -> Option<DeploymentId> {
-        let group = self.next.as_ref().map(|next| &next.group).filter(|group| group.release.id == *release)?;
+    fn pending_deployment(&self, release: &ReleaseId) -> Option<DeploymentId> {
+        let group = self.pending.as_ref().map(|pending| &pending.group).filter(|group| group.release.id == *release)?;
         group.deployment.clone()
     }
 
     /// Begins the fetch step before the step that waits for it, which stays the last one.
     fn fetching(&mut self, release: &ReleaseId, now: Now, actions: &mut Vec<Action>) {
-        let Some(deployment) = self.next_deployment(release) else { return };
-        self.say(Some(deployment.clone()), Step::Fetch, sentence::FETCHING.into(), actions);
+        let Some(deployment) = self.pending_deployment(release) else { return };
+        self.write_log(Some(deployment.clone()), Step::Fetch, messages::FETCHING.into(), actions);
         self.begin_step_before(&deployment, Step::Fetch, now);
     }
 
     fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<Action>) {
-        if self.next.as_ref().is_some_and(|next| next.group.release.id == *release && next.group.deployment.is_some()) {
-            self.fail_next(failure.clone(), None, now, actions);
+        if self.pending.as_ref().is_some_and(|pending| pending.group.release.id == *release && pending.group.deployment.is_some()) {
+            self.fail_pending(failure.clone(), None, now, actions);
         }
         let retry_at = now.at + PREPARE_PAUSE;
         self.each_group(|group| group.prepare_failed(release, &failure.message, retry_at));
@@ -295,18 +295,18 @@ impl AppState {
             return self.hook_exited(&exit, now, actions);
         }
         // Its rollout has not claimed it yet, and gets this outcome when it does.
-        if let Some(found) = self.found_hooks.iter_mut().find(|found| found.instance == *id) {
+        if let Some(found) = self.adopted_hooks.iter_mut().find(|found| found.instance == *id) {
             found.outcome = HookOutcome::Ended(exit);
             return;
         }
-        let rollout = self.next.as_ref().is_some_and(|next| {
-            next.group.deployment.is_some() && next.deadline.is_some() && next.group.slots.contains_key(id)
+        let rollout = self.pending.as_ref().is_some_and(|pending| {
+            pending.group.deployment.is_some() && pending.deadline.is_some() && pending.group.slots.contains_key(id)
         });
         let Some(slot) = self.slot(id) else { return };
         slot.exited(&exit, rollout, now.at);
         let (crashes, port) = (slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW)), slot.port);
         let is_no_server = slot.is_no_server();
-        if self.crashed_when_admitted(id, sentence::crashed_in_switch(&exit), now, actions) {
+        if self.crashed_when_admitted(id, messages::crashed_in_switch(&exit), now, actions) {
             return;
         }
         if !rollout {
@@ -314,15 +314,15 @@ impl AppState {
             return;
         }
         if let Some(error) = &exit.start_error {
-            self.fail_next(sentence::start_failed(&exit, error), Some(id), now, actions);
+            self.fail_pending(messages::start_failed(&exit, error), Some(id), now, actions);
         } else if exit.port_refused {
-            self.fail_next(sentence::port_refused(port), Some(id), now, actions);
-        } else if let Some(next) = self.next.as_ref().filter(|_| is_no_server) {
-            self.fail_next(sentence::no_server(&exit, &next.group.release), Some(id), now, actions);
-        } else if let Some(next) = self.next.as_ref().filter(|_| crashes >= CRASHES_MAX) {
-            self.fail_next(sentence::crash_loop(crashes, &exit, &next.group.release), Some(id), now, actions);
-        } else if let Some(next) = &self.next {
-            self.say(next.group.deployment.clone(), Step::Health, sentence::ended(&exit), actions);
+            self.fail_pending(messages::port_refused(port), Some(id), now, actions);
+        } else if let Some(pending) = self.pending.as_ref().filter(|_| is_no_server) {
+            self.fail_pending(messages::no_server(&exit, &pending.group.release), Some(id), now, actions);
+        } else if let Some(pending) = self.pending.as_ref().filter(|_| crashes >= CRASHES_MAX) {
+            self.fail_pending(messages::crash_loop(crashes, &exit, &pending.group.release), Some(id), now, actions);
+        } else if let Some(pending) = &self.pending {
+            self.write_log(pending.group.deployment.clone(), Step::Health, messages::ended(&exit), actions);
         }
     }
 
@@ -336,7 +336,7 @@ impl AppState {
             if let Some(deployment) = deployment {
                 actions.push(Action::Tail { deployment, step: Step::Switch, instance: id.clone() });
             }
-            self.revert_switch(sentence::crashed_in_switch(exit), now, actions);
+            self.revert_switch(messages::crashed_in_switch(exit), now, actions);
         }
     }
 
@@ -348,7 +348,7 @@ impl AppState {
             let took = now.at.saturating_sub(since);
             let healthy =
                 self.serving.iter_mut().flat_map(|group| group.slots.values_mut()).filter(|slot| slot.healthy());
-            healthy.for_each(|slot| slot.detail = sentence::woken(took));
+            healthy.for_each(|slot| slot.detail = messages::woken(took));
             actions.push(Action::Woken { took });
         }
         self.advance_confirmed(generation, now);
@@ -370,22 +370,22 @@ impl AppState {
     }
 
     /// Fails the current rollout: its instances stop, and the serving ones are unaffected.
-    fn fail_next(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
-        let Some(next) = self.next.take() else { return };
-        let step = self.running_step(next.group.deployment.as_ref()).unwrap_or(Step::Health);
-        if let (Some(deployment), Some(instance)) = (&next.group.deployment, culprit) {
+    fn fail_pending(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
+        let Some(pending) = self.pending.take() else { return };
+        let step = self.running_step(pending.group.deployment.as_ref()).unwrap_or(Step::Health);
+        if let (Some(deployment), Some(instance)) = (&pending.group.deployment, culprit) {
             actions.push(Action::Tail { deployment: deployment.clone(), step, instance: instance.clone() });
         }
-        self.say(next.group.deployment.clone(), step, failure.message.clone(), actions);
-        self.finish(next.group.deployment.as_ref(), WorkState::Failed, Some(failure), now);
-        self.withdraw(next.group, &next.admitted, now, actions);
+        self.write_log(pending.group.deployment.clone(), step, failure.message.clone(), actions);
+        self.finish(pending.group.deployment.as_ref(), WorkState::Failed, Some(failure), now);
+        self.withdraw(pending.group, &pending.admitted, now, actions);
     }
 
     /// Gives the routes back to the previous instances, and drains those that had taken over.
     fn revert_switch(&mut self, failure: Failure, now: Now, actions: &mut Vec<Action>) {
         let Some(switching) = self.switching.take() else { return };
         let Some(refused) = std::mem::replace(&mut self.serving, switching.previous) else { return };
-        self.say(refused.deployment.clone(), Step::Switch, failure.message.clone(), actions);
+        self.write_log(refused.deployment.clone(), Step::Switch, failure.message.clone(), actions);
         self.finish(refused.deployment.as_ref(), WorkState::Failed, Some(failure), now);
         let all: BTreeSet<InstanceId> = refused.slots.keys().cloned().collect();
         self.withdraw(refused, &all, now, actions);
@@ -394,11 +394,11 @@ impl AppState {
     fn remove_all(&mut self, now: Now, actions: &mut Vec<Action>) {
         self.stop_hook(now, actions);
         self.hooks.clear();
-        self.clear_found_hooks(now, actions);
-        let next = self.next.take().map(|next| next.group);
+        self.clear_adopted_hooks(now, actions);
+        let pending = self.pending.take().map(|pending| pending.group);
         let previous = self.switching.take().and_then(|switching| switching.previous);
-        let retreat = self.retreat.take().map(|retreat| retreat.group);
-        for group in [next, previous, retreat, self.serving.take()].into_iter().flatten() {
+        let rollback = self.rollback.take().map(|rollback| rollback.group);
+        for group in [pending, previous, rollback, self.serving.take()].into_iter().flatten() {
             self.finish(group.deployment.as_ref(), WorkState::Cancelled, None, now);
             self.leave(group, false, now);
         }
@@ -420,10 +420,10 @@ impl AppState {
     fn reconcile(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
         let now = context.now;
         if let Some(spec) = self.desired.clone() {
-            self.aim(&spec, now, actions);
+            self.select_target(&spec, now, actions);
             self.drain_strays(now);
             self.check_hooks(context, actions);
-            self.clear_found_hooks(now, actions);
+            self.clear_adopted_hooks(now, actions);
             let idle = spec.scale.as_ref().map(|scale| scale.idle_timeout).unwrap_or_default();
             // The second round makes up for failures in the first one.
             for _ in 0..2 {
@@ -433,12 +433,12 @@ impl AppState {
                     self.leave_slot(surplus, now);
                 }
                 self.start_due(now, actions);
-                self.check_next(total, now, actions);
+                self.check_pending(total, now, actions);
             }
-            self.check_retreat(self.total(), now);
+            self.check_rollback(self.total(), now);
         }
         if self.switch_due().is_some_and(|deadline| now.at >= deadline) {
-            self.revert_switch(sentence::routes_unconfirmed(SWITCH_TIMEOUT), now, actions);
+            self.revert_switch(messages::routes_unconfirmed(SWITCH_TIMEOUT), now, actions);
         }
         self.check_leaving(now, actions);
         self.check_drained(context, actions);
@@ -446,7 +446,7 @@ impl AppState {
     }
 
     /// Selects the group that should serve and creates it, or drops one that is no longer wanted.
-    fn aim(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<Action>) {
+    fn select_target(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<Action>) {
         let candidate = spec.candidate.as_ref();
         let outcome = candidate.and_then(|c| self.rollouts.get(&c.deployment)).map(|status| status.state);
         let want = match (candidate, outcome) {
@@ -466,29 +466,29 @@ impl AppState {
         let restart =
             want.is_some_and(|(_, deployment, _)| deployment.is_none()) && self.serving.as_ref().is_some_and(&matches);
         let unwanted = |group: &Group| !matches(group) || (restart && group.deployment.is_some());
-        if let Some(next) = self.next.take_if(|next| unwanted(&next.group)) {
-            let deployment = next.group.deployment.clone();
+        if let Some(pending) = self.pending.take_if(|pending| unwanted(&pending.group)) {
+            let deployment = pending.group.deployment.clone();
             let step = self.running_step(deployment.as_ref()).unwrap_or(Step::Health);
-            self.say(deployment.clone(), step, sentence::CANCELLED.into(), actions);
-            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
-            self.withdraw(next.group, &next.admitted, now, actions);
+            self.write_log(deployment.clone(), step, messages::CANCELLED.into(), actions);
+            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(messages::cancelled()), now);
+            self.withdraw(pending.group, &pending.admitted, now, actions);
         }
         let cancelled = self.switching.as_ref().is_some_and(|switching| {
             switching.previous.as_ref().is_some_and(&matches) && !self.serving.as_ref().is_some_and(&matches)
         });
         if cancelled {
             let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
-            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
-            self.revert_switch(sentence::cancelled(), now, actions);
+            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(messages::cancelled()), now);
+            self.revert_switch(messages::cancelled(), now, actions);
         }
         if want.is_none()
             && self.switching.is_none()
             && let Some(group) = self.serving.take()
         {
-            self.finish(group.deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
+            self.finish(group.deployment.as_ref(), WorkState::Cancelled, Some(messages::cancelled()), now);
             self.leave(group, false, now);
         }
-        let settled = self.serving.as_ref().is_some_and(&matches) || self.next.is_some() || self.switching.is_some();
+        let settled = self.serving.as_ref().is_some_and(&matches) || self.pending.is_some() || self.switching.is_some();
         self.forget_rollouts(candidate.map(|c| &c.deployment), now);
         let Some((release, deployment, health_timeout)) = want.filter(|_| !settled) else { return };
         let mut group = Group::new(release.clone(), deployment.cloned());
@@ -503,7 +503,7 @@ impl AppState {
         self.begin_rollout(deployment, release, hook.is_some(), now, actions);
         // Instances from before an agent restart have started already: their timeout runs from now.
         let deadline = health_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
-        let mut next = Next {
+        let mut pending = Pending {
             group,
             deadline,
             health_timeout: health_timeout.unwrap_or(Duration::MAX),
@@ -516,8 +516,8 @@ impl AppState {
             tried: 0,
             stage: Stage::Starting,
         };
-        self.resume(&mut next);
-        self.next = Some(next);
+        self.resume_progress(&mut pending);
+        self.pending = Some(pending);
     }
 
     /// Adds missing instances and returns surplus ones. An app without instances keeps a slot for the one that wakes.
@@ -525,10 +525,10 @@ impl AppState {
         let at = context.now.at;
         let generation = self.generation + 1;
         let mut surplus = Vec::new();
-        let retired = self.next.as_ref().map_or(0, |next| next.retired);
+        let retired = self.pending.as_ref().map_or(0, |pending| pending.retired);
         let serving = self.serving.as_mut().map(|group| (group, count.saturating_sub(retired), count == 0));
-        let next = self.next.as_mut().map(|next| (next.wanted(count.max(1)), &mut next.group));
-        for (group, count, sleeps) in serving.into_iter().chain(next.map(|(wanted, group)| (group, wanted, false))) {
+        let pending = self.pending.as_mut().map(|pending| (pending.wanted(count.max(1)), &mut pending.group));
+        for (group, count, sleeps) in serving.into_iter().chain(pending.map(|(wanted, group)| (group, wanted, false))) {
             group.wake(at, sleeps);
             while group.slots.len() < count {
                 group.slots.insert((context.new_instance)(), Slot::waiting(at));
@@ -549,9 +549,9 @@ impl AppState {
         if let Some(group) = &mut self.serving {
             group.start_due(now.at, actions);
         }
-        let Some(next) = &mut self.next else { return };
-        if next.group.start_due(now.at, actions) && next.deadline.is_none() && next.group.deployment.is_some() {
-            next.deadline = Some(now.at.saturating_add(next.health_timeout));
+        let Some(pending) = &mut self.pending else { return };
+        if pending.group.start_due(now.at, actions) && pending.deadline.is_none() && pending.group.deployment.is_some() {
+            pending.deadline = Some(now.at.saturating_add(pending.health_timeout));
         }
     }
 
@@ -562,33 +562,33 @@ impl AppState {
     }
 
     fn switch(&mut self, now: Now, actions: &mut Vec<Action>) {
-        let Some(next) = self.next.take() else { return };
-        let deployment = next.group.deployment.clone();
+        let Some(pending) = self.pending.take() else { return };
+        let deployment = pending.group.deployment.clone();
         self.begin_switch(deployment.as_ref(), now);
-        self.say(deployment, Step::Switch, sentence::healthy(&next.group), actions);
+        self.write_log(deployment, Step::Switch, messages::healthy(&pending.group), actions);
         if let Some(spec) = &self.desired
             && let Some(scale) = &spec.scale
         {
             // People look at what they have just deployed: the app stays awake for a while, even without requests.
-            self.pace.wake(scale, spec.instances, now.at);
+            self.autoscaler.wake(scale, spec.instances, now.at);
         }
-        let previous = self.serving.replace(next.group);
+        let previous = self.serving.replace(pending.group);
         let (generation, deadline) = (self.generation + 1, now.at + SWITCH_TIMEOUT);
         self.switching = Some(Switching { generation, deadline, previous });
     }
 
     fn each_group(&mut self, mut change: impl FnMut(&mut Group)) {
-        let next = self.next.iter_mut().map(|next| &mut next.group);
+        let pending = self.pending.iter_mut().map(|pending| &mut pending.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
-        let retreat = self.retreat.iter_mut().map(|retreat| &mut retreat.group);
-        self.serving.iter_mut().chain(next).chain(previous).chain(retreat).for_each(&mut change);
+        let rollback = self.rollback.iter_mut().map(|rollback| &mut rollback.group);
+        self.serving.iter_mut().chain(pending).chain(previous).chain(rollback).for_each(&mut change);
     }
 
     fn slot(&mut self, id: &InstanceId) -> Option<&mut Slot> {
-        let next = self.next.iter_mut().map(|next| &mut next.group);
+        let pending = self.pending.iter_mut().map(|pending| &mut pending.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
-        let retreat = self.retreat.iter_mut().map(|retreat| &mut retreat.group);
-        let mut groups = self.serving.iter_mut().chain(next).chain(previous).chain(retreat);
+        let rollback = self.rollback.iter_mut().map(|rollback| &mut rollback.group);
+        let mut groups = self.serving.iter_mut().chain(pending).chain(previous).chain(rollback);
         let found = groups.find_map(|group| group.slots.get_mut(id));
         let found = found.or_else(|| self.hook.as_mut().filter(|hook| hook.instance == *id).map(|hook| &mut hook.slot));
         found.or_else(|| self.leaving.get_mut(id).map(|leaving| &mut leaving.slot))

@@ -17,7 +17,7 @@ const SOCKET_MODE: u32 = 0o666;
 /// Lets the proxy connect to the socket of the app with the user `owner`. Without root all share one user, so there is
 /// nothing to do. Refuses anything that the app put in place of its folder or socket (a link, a socket of another
 /// user).
-pub(crate) fn let_proxy_in(socket: &Path, owner: u32) -> io::Result<()> {
+pub(crate) fn grant_proxy_access(socket: &Path, owner: u32) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
@@ -86,7 +86,7 @@ mod tests {
         };
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
         let (own, foreign) = (bind("web", APP), bind("foreign", 0));
-        let_proxy_in(&own, APP).unwrap();
+        grant_proxy_access(&own, APP).unwrap();
         let found = std::fs::metadata(folder.path()).unwrap();
         assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (APP, proxy_group().unwrap(), 0o710));
         assert_eq!(mode(&own) & 0o666, 0o666);
@@ -94,10 +94,10 @@ mod tests {
         symlink(&foreign, folder.path().join("link")).unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         for name in ["link", "foreign", "file"] {
-            let refused = let_proxy_in(&folder.path().join(name), APP).unwrap_err();
+            let refused = grant_proxy_access(&folder.path().join(name), APP).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{name}");
         }
-        assert!(let_proxy_in(&own, APP + 1).is_err(), "the folder is another app's");
+        assert!(grant_proxy_access(&own, APP + 1).is_err(), "the folder is another app's");
         assert_eq!(mode(&foreign), 0o750);
     }
 }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use zeroize::Zeroizing;
 
 use crate::container;
-use crate::instance::{Contained, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
+use crate::instance::{ContainerRecord, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
 use crate::rollout::Exit;
 use crate::{secrets, shim};
 
@@ -36,7 +36,7 @@ const CLEAN_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) enum Change {
     /// The process runs; a container also reports where it listens.
-    Started { pid: u32, started_unix_ms: u64, contained: Option<Contained> },
+    Started { pid: u32, started_unix_ms: u64, container_record: Option<ContainerRecord> },
     /// No process of the instance is left.
     Exited(Exit),
 }
@@ -53,7 +53,7 @@ pub(crate) struct Supervisor {
 type Channel = LocalChannel<ShimCommand, ShimEvent>;
 
 /// Connection to a shim with a running app.
-pub(crate) struct Attached {
+pub(crate) struct ShimConnection {
     /// `None` while the shim doesn't answer.
     channel: Option<Channel>,
     pub(crate) status: ShimStatus,
@@ -113,7 +113,7 @@ impl Supervisor {
         };
         match started.await {
             Ok((mut child, attached)) => {
-                let exit = self.tell_and_follow(&folder, &spec, attached, stops, &changed).await;
+                let exit = self.report_and_follow(&folder, &spec, attached, stops, &changed).await;
                 // The shim is a child of this process: wait for it before the exit is reported.
                 if let Err(error) = timeout(SHIM_TIMEOUT, child.wait()).await {
                     tracing::warn!(instance = %spec.instance, %error, "the shim did not end");
@@ -135,23 +135,23 @@ impl Supervisor {
     }
 
     /// Reports the start, which for a container comes later than its shim's, and follows the instance.
-    pub(crate) async fn tell_and_follow(
+    pub(crate) async fn report_and_follow(
         &self,
         folder: &InstanceFolder,
         spec: &InstanceSpec,
-        attached: Attached,
+        attached: ShimConnection,
         stops: mpsc::UnboundedReceiver<Duration>,
         changed: &impl Fn(Change),
     ) -> Exit {
         let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
         if spec.container.is_none() {
-            changed(Change::Started { pid, started_unix_ms, contained: None });
+            changed(Change::Started { pid, started_unix_ms, container_record: None });
             return self.follow(folder, spec, attached, stops).await;
         }
         let mut followed = std::pin::pin!(self.follow(folder, spec, attached, stops));
         tokio::select! {
-            contained = container::contained(folder) => {
-                changed(Change::Started { pid: contained.pid, started_unix_ms, contained: Some(contained) });
+            container_record = container::wait_until_running(folder) => {
+                changed(Change::Started { pid: container_record.pid, started_unix_ms, container_record: Some(container_record) });
                 followed.await
             }
             exit = &mut followed => exit,
@@ -163,7 +163,7 @@ impl Supervisor {
         &self,
         folder: &InstanceFolder,
         spec: &InstanceSpec,
-        attached: Attached,
+        attached: ShimConnection,
         mut stops: mpsc::UnboundedReceiver<Duration>,
     ) -> Exit {
         let app = attached.status.app_pid;
@@ -270,13 +270,13 @@ impl Supervisor {
     }
 
     /// Connects to the shim of an instance, negotiates the protocol and requests its status.
-    pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<Attached, AttachError> {
+    pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<ShimConnection, AttachError> {
         let attached = timeout(SHIM_TIMEOUT, self.attach_patiently(instance)).await;
         attached.unwrap_or_else(|_| Err(AttachError::Silent("no answer in time".to_owned())))
     }
 
     /// Describes an instance with a shim that lives but doesn't answer; `None` if no such shim runs.
-    pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<Attached> {
+    pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<ShimConnection> {
         let shim = shim_process(folder.path())?;
         let app_pid = children(shim)
             .into_iter()
@@ -287,7 +287,7 @@ impl Supervisor {
         let started_unix_ms = u64::try_from(age.as_millis()).unwrap_or_default();
         let instance_id = spec.instance.to_string();
         let status = ShimStatus { instance_id, running: true, app_pid, started_unix_ms, ..ShimStatus::default() };
-        Some(Attached { channel: None, status })
+        Some(ShimConnection { channel: None, status })
     }
 
     /// Waits until a silent shim answers; `None` if it is gone, or did not receive a stop.
@@ -299,7 +299,7 @@ impl Supervisor {
         let (mut asked, mut until) = (None, None);
         loop {
             match self.attach(&spec.instance).await {
-                Ok(Attached { channel: Some(channel), status }) => return status.running.then_some((channel, asked)),
+                Ok(ShimConnection { channel: Some(channel), status }) => return status.running.then_some((channel, asked)),
                 Ok(_) => {}
                 Err(AttachError::Gone(_)) => return None,
                 Err(AttachError::Silent(error)) => {
@@ -319,7 +319,7 @@ impl Supervisor {
         }
     }
 
-    async fn attach_patiently(&self, instance: &InstanceId) -> Result<Attached, AttachError> {
+    async fn attach_patiently(&self, instance: &InstanceId) -> Result<ShimConnection, AttachError> {
         let stream = UnixStream::connect(self.socket(instance)).await?;
         let mut channel = Channel::new(stream);
         let hello = ShimHello {
@@ -339,7 +339,7 @@ impl Supervisor {
                 Some(shim_event::Body::Status(status)) if status.instance_id != instance.as_str() => {
                     return Err(silent(format!("it is the shim of {}", status.instance_id)));
                 }
-                Some(shim_event::Body::Status(status)) => return Ok(Attached { channel: Some(channel), status }),
+                Some(shim_event::Body::Status(status)) => return Ok(ShimConnection { channel: Some(channel), status }),
                 _ => {}
             }
         }

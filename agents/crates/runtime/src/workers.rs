@@ -9,7 +9,7 @@ use fairlead_model::{
 };
 
 use crate::restart;
-use crate::rollout::{Adopted, Exit, ended};
+use crate::rollout::{AdoptedInstance, Exit, ended};
 
 /// Time after its grace at which an unconfirmed stop is sent again.
 const STOP_SLACK: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ fn secrets(release: &ReleaseSpec) -> Option<&String> {
 
 impl Workers {
     /// Adopts a worker that was started before an agent restart and still runs.
-    pub(crate) fn adopt(&mut self, process: String, adopted: Adopted, at: Duration) {
+    pub(crate) fn adopt(&mut self, process: String, adopted: AdoptedInstance, at: Duration) {
         let slot = Slot {
             process,
             release: adopted.release,

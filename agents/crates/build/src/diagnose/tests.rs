@@ -1,5 +1,5 @@
-//! Output of real tools, shortened, and its diagnosis. Most of it comes from running them on a broken app: npm 11, pnpm 10,
-//! yarn 1.22 and 4.18, Bun 1.4, uv, pip 23, Poetry 2, Go 1.26, cargo 1.95, TypeScript 5.9; the rest is from their documentation.
+//! Tests the diagnosis of shortened output of real tools: npm 11, pnpm 10, yarn 1.22 and 4.18, Bun 1.4, uv, pip 23, Poetry 2,
+//! Go 1.26, cargo 1.95, TypeScript 5.9. Most comes from runs on a broken app, the rest from their documentation.
 
 use super::*;
 

@@ -59,7 +59,7 @@ pub(super) async fn put_back(workshop: &Workshop<'_>) -> Result<(), BuildError> 
     .await
 }
 
-/// Empties the source.
+/// Empties the source folder of the build.
 pub(super) async fn discard(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     let (source, user) = (workshop.build_folders.source.clone(), workshop.options.user);
     blocking("emptying the source", move || {

@@ -1,6 +1,5 @@
-//! Prunes `node_modules`: finds installed packages that the running app does not need.
-//! Invariant: a package stays if something may load it while the app runs: the package.json of one that stays, a file of the app by
-//! its name, or a command. If that can't be told, all stay.
+//! Prunes `node_modules`: finds installed packages that the running app does not need. Invariant: a package stays if a package
+//! that stays, a file of the app or a command may load it; in doubt all stay.
 
 mod manifest;
 mod search;
@@ -54,7 +53,7 @@ const COMPILERS: [&str; 9] = [
     "tsx",
 ];
 
-/// Bounds of one look at an app's packages.
+/// Limits of one search for unused packages.
 struct Budget {
     cancel: CancellationToken,
     deadline: Instant,
@@ -80,7 +79,7 @@ impl Budget {
     }
 }
 
-/// Finds what the artifact of an app can do without. `others` are commands of the app's settings.
+/// Excludes unused packages from the artifact of an app. `others` are commands of the app's settings.
 pub(super) async fn prune(
     workshop: &mut Workshop<'_>,
     packed: &Path,
@@ -163,7 +162,7 @@ struct Packages<'a> {
     budget: &'a Budget,
     /// Those that stay; true: one of the app's own, which was not installed.
     needed: BTreeMap<PathBuf, bool>,
-    /// Those of `needed` whose package.json was not read yet.
+    /// Packages of `needed` with a package.json that was not read yet.
     to_read: Vec<PathBuf>,
     /// Folders that were looked at; true: with a folder `node_modules`.
     has_modules: RefCell<HashMap<PathBuf, bool>>,
@@ -262,8 +261,8 @@ impl Packages<'_> {
         Ok(unused)
     }
 
-    /// Adds the packages whose names are in files of the app and of the packages of its workspace that it needs, until no new one
-    /// is found: configurations count only once their tool does. Returns the names.
+    /// Adds the packages that files of the app, and of its workspace's needed packages, name. Repeats until it finds no new one,
+    /// because configurations count only once their tool does. Returns the names.
     fn search(&mut self, app: &Path) -> io::Result<BTreeSet<String>> {
         let mut all = BTreeSet::new();
         loop {

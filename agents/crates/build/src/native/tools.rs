@@ -31,7 +31,7 @@ enum ToolSource {
 pub(super) struct BuildTools {
     /// Variables that say which Python and uv it is.
     pub(super) environment: Vec<(&'static str, String)>,
-    /// Names and versions.
+    /// Names and versions of the tools.
     pub(super) versions: Vec<String>,
 }
 

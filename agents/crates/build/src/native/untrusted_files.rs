@@ -1,4 +1,4 @@
-//! Reading of files that a build left: bounded, of regular files alone, and without following a link.
+//! Reads files that a build left. Invariant: it reads regular files only, up to a maximum size, and follows no link.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};

@@ -9,11 +9,11 @@ pub struct Mirrors {
     pub pypi: String,
     /// Module proxy of Go.
     pub go: String,
-    /// Go's checksum database.
+    /// URL of Go's checksum database.
     pub go_sums: String,
     /// Release downloads of python-build-standalone, tried in turn.
     pub python: Vec<String>,
-    /// Rust's distribution server.
+    /// URL of Rust's distribution server.
     pub rust: String,
 }
 

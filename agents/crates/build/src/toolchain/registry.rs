@@ -24,15 +24,15 @@ pub(super) struct Package {
 /// One archive of it.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// Tried in turn.
+    /// Download URLs, in order of preference.
     pub(super) urls: Vec<String>,
     pub(super) proof: Proof,
 }
 
-/// What proves that it is whole.
+/// Checksum that verifies a download.
 #[derive(Debug)]
 pub(super) enum Proof {
-    /// Of the file.
+    /// Digest of the downloaded file.
     Digest(Digest),
     /// `h1:…` of its contents, of Go's checksum database.
     GoSum(String),
@@ -103,7 +103,7 @@ fn architecture() -> Option<(&'static str, &'static str, &'static str)> {
     }
 }
 
-/// The first pnpm whose npm package is only a wrapper, with the program in a package for each machine.
+/// First major version of pnpm with a wrapper as its npm package and the program in a package for each machine.
 const PNPM_NATIVE: u64 = 12;
 /// The first yarn that is not in the npm package `yarn`.
 const YARN_BERRY: u64 = 2;
@@ -144,7 +144,7 @@ impl Toolchains {
         }
     }
 
-    /// Where one version lies.
+    /// Returns the package of one version.
     pub(super) async fn package(&self, tool: Tool, version: Version) -> Result<Package, ToolchainError> {
         let missing = || {
             ToolchainError::Unknown(format!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Time for which a host counts as unreachable.
 const UNREACHABLE_TTL: Duration = Duration::from_mins(10);
 
-/// Hosts, and when each of them was first not reached.
+/// Unreachable hosts with the time of their first failure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnreachableHosts(Arc<Mutex<HashMap<String, Instant>>>);
 
@@ -16,12 +16,12 @@ impl UnreachableHosts {
         self.hosts().get(host).is_some_and(|tried| tried.elapsed() < UNREACHABLE_TTL)
     }
 
-    /// Remembers that a host could not be reached, or forgets it.
+    /// Records that a host could not be reached, or removes it.
     pub(super) fn record(&self, host: &str, is_unreachable: bool) {
         let is_known = self.contains(host);
         let mut hosts = self.hosts();
         if is_unreachable {
-            // Not renewed: every now and then it gets all attempts.
+            // The time is not renewed, so the host gets all attempts again once it has passed.
             if !is_known {
                 hosts.insert(host.to_owned(), Instant::now());
             }

@@ -224,7 +224,7 @@ async fn a_dockerfile_runs_with_a_limit_of_processes_and_more_than_two_gibibytes
     made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
 }
 
-/// Runs a test in a network of its own, whose default route leads to another machine.
+/// Runs a test in its own network namespace, with a default route to another machine.
 fn with_world<F: Future<Output = ()>>(test: impl FnOnce(World) -> F + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
         return;

@@ -85,7 +85,7 @@ async fn an_inspection_that_is_cancelled_or_late_leaves_nothing() {
     assert_eq!(std::fs::read_dir(&server.options.builds).unwrap().count(), 0);
 }
 
-/// Repository whose file `behaviour` says what its reading does.
+/// Makes a repository with a file `behaviour` that tells the inspecting process how to misbehave.
 fn behaves(host: &GitHost, behaviour: &str) -> String {
     host.repository("app.git", &[("index.html", "x"), ("behaviour", behaviour)]);
     host.url("app.git")

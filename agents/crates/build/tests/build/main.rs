@@ -26,7 +26,7 @@ use fairlead_build::{
 use fairlead_model::{AppId, BuildLimits, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
 use support::GitHost;
 
-/// Where this test works when it runs itself as another user.
+/// Variable with the working folder of a test that runs itself as another user.
 const FOLDER: &str = "FAIRLEAD_TEST_FOLDER";
 
 struct Server {
@@ -229,7 +229,7 @@ async fn without_a_ref_the_branch_is_the_repositorys_default() {
     server.fails(&spec(host.url("empty.git"), ""), "build.ref_not_found", "no commit on its default branch").await;
 }
 
-/// A write to a pipe that nobody reads never ends.
+/// A write to a pipe without a reader never ends.
 #[tokio::test]
 async fn a_pipe_in_the_place_of_the_agents_note_holds_up_no_build() {
     let (host, server) = (GitHost::start(), Server::new());
@@ -311,7 +311,7 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
 /// The app's files, and the code and words of its failure.
 type Wrong<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
 
-/// Files of an app, what fails, and how it is told.
+/// Each row has the files of an app, the failing step and the expected message.
 #[tokio::test]
 async fn what_is_wrong_with_an_app_is_told_by_name() {
     let (host, mut server) = (GitHost::start(), Server::new());
@@ -437,7 +437,7 @@ fn child(ears: &Ears) -> String {
 fn runs(time: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    // Of a zombie nothing is left to read.
+    // The command line of a zombie is empty.
     commands.any(|command| command.split(|byte| *byte == 0).any(|word| word == time.as_bytes()))
 }
 

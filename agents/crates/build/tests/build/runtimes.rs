@@ -14,7 +14,7 @@ impl Server {
         let client = fairlead_fetch::Client::new(None).unwrap();
         let agent = std::env::current_exe().unwrap();
         self.options.toolchains = Some(Toolchains::new(folder, agent, client, Mirrors::default()));
-        // As the agent does: tools that bring their own authorities learn here whom this server trusts.
+        // As in the agent: tools with their own certificate authorities learn the server's from these variables.
         self.options.environment = inherited_environment();
         self
     }
@@ -31,7 +31,7 @@ impl Server {
         (made, folder, ears)
     }
 
-    /// What the app prints first when it is started as it was planned, with the runtimes of its release.
+    /// Starts the app as planned, with the runtimes of its release; returns the first line of its output.
     fn started(&self, made: &BuildOutcome, folder: &Path) -> String {
         let toolchains = self.folder.path().join("toolchains");
         let own = made.artifact.manifest.toolchains.iter().map(|name| toolchains.join(name).join("bin"));

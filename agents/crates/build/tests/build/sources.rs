@@ -1,4 +1,4 @@
-//! Where sources come from, and what opens them: submodules, names with passwords, uploads.
+//! Tests the origins of sources and their credentials: submodules, names with passwords, uploads.
 
 use fairlead_model::{EnvironmentId, SealedSecrets};
 

@@ -16,7 +16,7 @@ pub(crate) struct StartedEngine {
 }
 
 impl StartedEngine {
-    /// In the network of whoever starts it, which must be a test's own: a bridge and its rules are nobody else's then.
+    /// Starts an engine in the network of the caller. That must be a test's own network, so no other program sees the engine's bridges.
     pub(crate) async fn start() -> Self {
         let folder = tempfile::Builder::new().prefix("fd").tempdir_in("/var/tmp").unwrap();
         let is_podman = std::env::var("FAIRLEAD_TEST_ENGINE").is_ok_and(|name| name == "podman");
@@ -51,7 +51,7 @@ impl Drop for StartedEngine {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
         self.process.wait().ok();
         if self.is_podman {
-            // What it keeps mounted beside its containers.
+            // The engine keeps this mounted beside its containers.
             Command::new("umount").arg(self.folder.path().join("data/overlay")).stderr(Stdio::null()).status().ok();
         }
         // With it goes what no `TempDir` could remove while it was mounted.

@@ -10,7 +10,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         name: "Create React App",
         dependency,
         build: &["react-scripts", "build"],
-        // Warnings are errors where CI is set, which nobody asked for here.
+        // Warnings are errors where CI is set.
         build_environment: &[("CI", "false"), ("DISABLE_ESLINT_PLUGIN", "true")],
         result: Outcome::site(&["build", "dist"]),
         fallback: Fallback::app(),

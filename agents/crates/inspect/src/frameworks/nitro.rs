@@ -1,4 +1,4 @@
-//! Frameworks whose server is built by Nitro (nitro.build): Nuxt, SolidStart, TanStack Start, Analog and Nitro itself.
+//! Frameworks with a server that Nitro builds (nitro.build): Nuxt, SolidStart, TanStack Start, Analog and Nitro itself.
 
 use super::{Outcome, Preset, Project};
 

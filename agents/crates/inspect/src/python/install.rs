@@ -1,4 +1,4 @@
-//! Installation of Python packages into `.venv`: by the tool whose lock file is there, else by uv.
+//! Installation of Python packages into `.venv`: by the tool that wrote the lock file, else by uv.
 
 use super::ENVIRONMENT;
 use super::project::Project;

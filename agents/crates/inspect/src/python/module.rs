@@ -27,7 +27,7 @@ impl Found {
         let text = files.search(&self.file);
         let imports: Vec<&str> = text.lines().filter_map(imported).collect();
         let is_relative = text.lines().any(|line| line.starts_with("from ."));
-        // The author starts it from the folder whose neighbours it imports; a package is named from its parent.
+        // The author starts it from the folder that holds the modules it imports; a package is named from its parent.
         let start = (0..parts.len()).find(|at| {
             let folder = parts[..*at].join("/");
             let names = files.names(&folder);

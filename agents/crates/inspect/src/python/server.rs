@@ -7,7 +7,7 @@ use crate::{Files, InspectError, Look, Task, command_line, strings};
 /// Start of a Python app.
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    /// Name for people.
+    /// Name that users see.
     pub(super) framework: &'static str,
     /// Finding, as in `a FastAPI app`.
     pub(super) found: String,

@@ -24,21 +24,21 @@ const PREFIX_LENGTH: u8 = 30;
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const ADDRESS_V6: Ipv6Addr = Ipv6Addr::new(0xfd66, 0x6c64, 0, 0, 0, 0, 0, 2);
 const GATEWAY_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
-/// The device inside.
+/// Name of the device inside the namespace.
 const DEVICE: &str = "eth0";
 /// Pause before a `pasta` that ended is started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes of what `pasta` says that go into a sentence.
 const REASON_BYTES: usize = 300;
 
-/// Order of a shim.
+/// Options that a shim passes to its connector.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ConnectorOptions {
     pub(super) pasta: PathBuf,
-    /// The shim, whose namespaces are connected.
+    /// Process id of the shim; the connector connects its namespaces.
     pub(super) shim: i32,
     pub(super) families: Families,
-    /// Addresses of the relay's listeners, whose descriptors come over standard input after the resolver's two.
+    /// Addresses of the relay's listeners. Their descriptors come over standard input after the resolver's two.
     pub(super) server_ports: Vec<SocketAddr>,
 }
 

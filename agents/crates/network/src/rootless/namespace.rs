@@ -1,4 +1,4 @@
-//! The shim's side: a user namespace with a network namespace inside, whose rules are in place before it is connected.
+//! The shim's side: a user namespace with a network namespace inside. Its firewall rules are in place before it is connected.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -102,7 +102,7 @@ impl RootlessNamespace {
         Ok(())
     }
 
-    /// The namespace's descriptor.
+    /// Returns the file descriptor of the namespace.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.own.as_fd()
     }

@@ -56,7 +56,7 @@ fn rules(link: &RootlessLink, server: &BTreeSet<IpAddr>) -> String {
             if !ports.is_empty() {
                 let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
                 let ports = ports.join(", ");
-                // Writing to a string can't fail.
+                // A write to a string can't fail.
                 writeln!(to_server, "\t\t{family} daddr {{ {list} }} {protocol} dport {{ {ports} }} accept").ok();
             }
         }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use fairlead_model::{Canary, DeploymentId, Failure, Hook, InstanceId, Step, StepState};
 use serde::{Deserialize, Serialize};
 
-use super::canary::{Traffic, Verdict, judge};
+use super::canary::{Traffic, CanaryOutcome, compare};
 use super::event::{Action, Now};
 use super::group::{Group, Process, Slot};
-use super::{AppState, SWITCH_TIMEOUT, sentence};
+use super::{AppState, SWITCH_TIMEOUT, messages};
 
 /// Maximum time that failed new instances keep serving while the old release is scaled back up.
-const RETREAT_LIMIT: Duration = Duration::from_secs(600);
+const ROLLBACK_LIMIT: Duration = Duration::from_secs(600);
 
 /// Recorded progress of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Progress {
 
 /// Pending group, which starts beside the serving one.
 #[derive(Debug, Clone)]
-pub(super) struct Next {
+pub(super) struct Pending {
     pub(super) group: Group,
     /// Health deadline, counted from the first start; `None` before it, and for a release that needs no deployment.
     pub(super) deadline: Option<Duration>,
@@ -71,12 +71,12 @@ pub(super) struct Trial {
 
 /// Failed group that keeps serving until the old one has as many instances as before.
 #[derive(Debug, Clone)]
-pub(super) struct Retreat {
+pub(super) struct Rollback {
     pub(super) group: Group,
     pub(super) until: Duration,
 }
 
-impl Next {
+impl Pending {
     /// Returns the number of instances to have now, of `total`.
     pub(super) fn wanted(&mut self, total: usize) -> usize {
         if self.hook.is_some() {
@@ -112,31 +112,31 @@ impl Next {
 impl AppState {
     /// Returns the progress to record for the current rollout.
     pub(super) fn progress(&self) -> Option<Progress> {
-        let next = self.next.as_ref().filter(|next| !next.admitted.is_empty() || next.tried > 0)?;
+        let pending = self.pending.as_ref().filter(|pending| !pending.admitted.is_empty() || pending.tried > 0)?;
         Some(Progress {
-            deployment: next.group.deployment.clone()?,
-            admitted: next.admitted.clone(),
-            retired: next.retired,
-            tried: next.tried,
+            deployment: pending.group.deployment.clone()?,
+            admitted: pending.admitted.clone(),
+            retired: pending.retired,
+            tried: pending.tried,
         })
     }
 
     /// Resumes at the recorded progress.
-    pub(super) fn resume(&self, next: &mut Next) {
+    pub(super) fn resume_progress(&self, pending: &mut Pending) {
         let Some(progress) = &self.progressed else { return };
-        if next.group.deployment.as_ref() == Some(&progress.deployment) {
-            let present = |id: &&InstanceId| next.group.slots.contains_key(*id);
-            next.admitted = progress.admitted.iter().filter(present).cloned().collect();
-            next.retired = progress.retired.min(next.admitted.len());
-            next.tried = progress.tried;
+        if pending.group.deployment.as_ref() == Some(&progress.deployment) {
+            let present = |id: &&InstanceId| pending.group.slots.contains_key(*id);
+            pending.admitted = progress.admitted.iter().filter(present).cloned().collect();
+            pending.retired = progress.retired.min(pending.admitted.len());
+            pending.tried = progress.tried;
         }
-        next.wanted = next.group.slots.len();
+        pending.wanted = pending.group.slots.len();
     }
 
     /// Returns the names of the two sides of a canary, for which the proxy counts requests.
     pub(super) fn sides(&self) -> Option<[String; 2]> {
-        let next = self.next.as_ref().filter(|next| next.trial_percent().is_some())?;
-        let deployment = next.group.deployment.as_ref()?;
+        let pending = self.pending.as_ref().filter(|pending| pending.trial_percent().is_some())?;
+        let deployment = pending.group.deployment.as_ref()?;
         Some([format!("{deployment}/old"), format!("{deployment}/new")])
     }
 
@@ -147,7 +147,7 @@ impl AppState {
 
     pub(super) fn count_traffic(&mut self, side: &str, traffic: &Traffic) {
         let Some([old, new]) = self.sides() else { return };
-        let Some(Next { stage: Stage::Trying(trial), .. }) = &mut self.next else { return };
+        let Some(Pending { stage: Stage::Trying(trial), .. }) = &mut self.pending else { return };
         if trial.since.is_none() {
             return;
         }
@@ -160,11 +160,11 @@ impl AppState {
 
     /// Handles the proxy's confirmation of a route table.
     pub(super) fn advance_confirmed(&mut self, generation: u64, now: Now) {
-        let Some(next) = &mut self.next else { return };
-        match &mut next.stage {
+        let Some(pending) = &mut self.pending else { return };
+        match &mut pending.stage {
             Stage::Admitting { generation: wanted, .. } if generation >= *wanted => {
-                next.retired = next.admitted.len();
-                (next.stage, next.deadline) = (Stage::Starting, None);
+                pending.retired = pending.admitted.len();
+                (pending.stage, pending.deadline) = (Stage::Starting, None);
             }
             Stage::Trying(trial) if generation >= trial.generation && trial.since.is_none() => {
                 trial.since = Some(now.at)
@@ -175,13 +175,13 @@ impl AppState {
 
     /// Handles the proxy's refusal of a route table that the rollout waits for.
     pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<Action>) {
-        let waits = self.next.as_ref().is_some_and(|next| match &next.stage {
+        let waits = self.pending.as_ref().is_some_and(|pending| match &pending.stage {
             Stage::Starting => false,
             Stage::Admitting { generation: wanted, .. } => generation >= *wanted,
             Stage::Trying(trial) => trial.since.is_none() && generation >= trial.generation,
         });
         if waits {
-            self.fail_next(sentence::routes_refused(error), None, now, actions);
+            self.fail_pending(messages::routes_refused(error), None, now, actions);
         }
     }
 
@@ -189,51 +189,51 @@ impl AppState {
     pub(super) fn begin_batch(&mut self, total: usize) {
         let leaving = self.leaving.values().any(|leaving| leaving.hook.is_none());
         let old = self.serving.as_ref().map_or(0, |group| group.slots.len());
-        let Some(next) = self.next.as_mut().filter(|next| matches!(next.stage, Stage::Starting) && !leaving) else {
+        let Some(pending) = self.pending.as_mut().filter(|pending| matches!(pending.stage, Stage::Starting) && !leaving) else {
             return;
         };
-        if next.batch > 0
-            && next.retired > 0
-            && next.retired == next.group.slots.len()
-            && old + next.retired == total
-            && next.retired < total
+        if pending.batch > 0
+            && pending.retired > 0
+            && pending.retired == pending.group.slots.len()
+            && old + pending.retired == total
+            && pending.retired < total
         {
-            next.wanted = (next.retired + next.batch).min(total);
+            pending.wanted = (pending.retired + pending.batch).min(total);
         }
     }
 
-    pub(super) fn check_next(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
-        let Some(next) = self.next.as_ref().filter(|next| next.hook.is_none()) else { return };
-        let deployment = next.group.deployment.clone();
-        let running = next.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
+    pub(super) fn check_pending(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+        let Some(pending) = self.pending.as_ref().filter(|pending| pending.hook.is_none()) else { return };
+        let deployment = pending.group.deployment.clone();
+        let running = pending.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
         if running && self.running_step(deployment.as_ref()) == Some(Step::Start) {
-            self.say(deployment.clone(), Step::Health, sentence::waiting(&next.group), actions);
+            self.write_log(deployment.clone(), Step::Health, messages::waiting(&pending.group), actions);
             self.finish_step(deployment.as_ref(), Step::Start, StepState::Done, now);
             self.begin_step(deployment.as_ref(), Step::Health, now);
         }
-        let Some(next) = &self.next else { return };
-        let sick = next.admitted.iter().find(|id| next.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
+        let Some(pending) = &self.pending else { return };
+        let sick = pending.admitted.iter().find(|id| pending.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
         if let Some(id) = sick {
-            let detail = next.group.slots.get(&id).map(|slot| slot.detail.clone()).unwrap_or_default();
-            return self.fail_next(sentence::sick_when_admitted(&detail), Some(&id), now, actions);
+            let detail = pending.group.slots.get(&id).map(|slot| slot.detail.clone()).unwrap_or_default();
+            return self.fail_pending(messages::sick_when_admitted(&detail), Some(&id), now, actions);
         }
-        match &next.stage {
+        match &pending.stage {
             Stage::Trying(trial) => self.check_trial(&trial.clone(), total, now, actions),
             Stage::Admitting { deadline, .. } if now.at >= *deadline => {
-                self.fail_next(sentence::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
+                self.fail_pending(messages::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
             }
             Stage::Admitting { .. } => {}
-            Stage::Starting if next.group.slots.values().all(Slot::healthy) => self.go_on(total, now, actions),
-            Stage::Starting if next.deadline.is_some() && self.elsewhere(now).is_some() => {
+            Stage::Starting if pending.group.slots.values().all(Slot::healthy) => self.advance(total, now, actions),
+            Stage::Starting if pending.deadline.is_some() && self.elsewhere(now).is_some() => {
                 let Some((id, failure)) = self.elsewhere(now) else { return };
-                self.fail_next(failure, Some(&id), now, actions);
+                self.fail_pending(failure, Some(&id), now, actions);
             }
-            Stage::Starting if next.deadline.is_some_and(|deadline| now.at >= deadline) => {
-                let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
+            Stage::Starting if pending.deadline.is_some_and(|deadline| now.at >= deadline) => {
+                let waiting = pending.group.slots.iter().find(|(_, slot)| !slot.healthy());
                 let Some((id, slot)) = waiting else { return };
-                let failure = sentence::deadline(slot, &next.group.release, next.health_timeout);
+                let failure = messages::deadline(slot, &pending.group.release, pending.health_timeout);
                 let id = id.clone();
-                self.fail_next(failure, Some(&id), now, actions);
+                self.fail_pending(failure, Some(&id), now, actions);
             }
             Stage::Starting => {}
         }
@@ -241,44 +241,44 @@ impl AppState {
 
     /// Finds a new instance that listens on other ports than its own: waiting would change nothing.
     fn elsewhere(&self, now: Now) -> Option<(InstanceId, Failure)> {
-        let slots = &self.next.as_ref().filter(|next| next.group.deployment.is_some())?.group.slots;
+        let slots = &self.pending.as_ref().filter(|pending| pending.group.deployment.is_some())?.group.slots;
         slots.iter().find_map(|(id, slot)| {
             let ports = slot.settled_elsewhere(now.at)?;
-            Some((id.clone(), sentence::wrong_port(ports, slot.port)))
+            Some((id.clone(), messages::wrong_port(ports, slot.port)))
         })
     }
 
     /// Advances once all started instances are healthy: to a canary share, the next batch or the switch.
-    fn go_on(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+    fn advance(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
         let generation = self.generation + 1;
-        let Some(next) = &mut self.next else { return };
-        next.deadline = None;
-        let deployment = next.group.deployment.clone();
+        let Some(pending) = &mut self.pending else { return };
+        pending.deadline = None;
+        let deployment = pending.group.deployment.clone();
         let old_serve = self.serving.as_ref().is_some_and(|group| group.slots.values().any(Slot::routable));
-        if let Some(percent) = next.percent().filter(|_| old_serve) {
-            next.admitted = next.group.slots.keys().cloned().collect();
+        if let Some(percent) = pending.percent().filter(|_| old_serve) {
+            pending.admitted = pending.group.slots.keys().cloned().collect();
             let deadline = now.at + SWITCH_TIMEOUT;
             let (old, new) = (Traffic::default(), Traffic::default());
-            next.stage = Stage::Trying(Box::new(Trial { generation, deadline, since: None, old, new }));
-            let hold = next.canary.as_ref().map(|canary| canary.hold).unwrap_or_default();
+            pending.stage = Stage::Trying(Box::new(Trial { generation, deadline, since: None, old, new }));
+            let hold = pending.canary.as_ref().map(|canary| canary.hold).unwrap_or_default();
             if self.running_step(deployment.as_ref()) != Some(Step::Canary) {
                 self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
                 self.begin_step(deployment.as_ref(), Step::Canary, now);
             }
-            return self.say(deployment, Step::Canary, sentence::trying(percent, hold), actions);
+            return self.write_log(deployment, Step::Canary, messages::trying(percent, hold), actions);
         }
-        if next.group.slots.len() >= total {
+        if pending.group.slots.len() >= total {
             return self.switch(now, actions);
         }
-        if next.retired == next.group.slots.len() {
+        if pending.retired == pending.group.slots.len() {
             // The instances that they replaced are leaving.
             return;
         }
-        next.admitted = next.group.slots.keys().cloned().collect();
-        next.stage = Stage::Admitting { generation, deadline: now.at + SWITCH_TIMEOUT };
-        let text = sentence::admitting(next.admitted.len(), total);
+        pending.admitted = pending.group.slots.keys().cloned().collect();
+        pending.stage = Stage::Admitting { generation, deadline: now.at + SWITCH_TIMEOUT };
+        let text = messages::admitting(pending.admitted.len(), total);
         self.begin_switch(deployment.as_ref(), now);
-        self.say(deployment, Step::Switch, text, actions);
+        self.write_log(deployment, Step::Switch, text, actions);
     }
 
     /// Begins the switch step once: a rollout in batches switches more than once.
@@ -290,33 +290,33 @@ impl AppState {
     }
 
     fn check_trial(&mut self, trial: &Trial, total: usize, now: Now, actions: &mut Vec<Action>) {
-        let Some(Next { group, canary: Some(canary), tried, .. }) = &self.next else { return };
+        let Some(Pending { group, canary: Some(canary), tried, .. }) = &self.pending else { return };
         let (deployment, percent) =
             (group.deployment.clone(), canary.percents.get(*tried).copied().unwrap_or_default());
         let Some(since) = trial.since else {
             if now.at >= trial.deadline {
-                self.fail_next(sentence::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
+                self.fail_pending(messages::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
             }
             return;
         };
-        let verdict = judge(canary, &trial.old, &trial.new);
-        if let Verdict::Bad(figures) = verdict {
-            return self.fail_next(sentence::canary_bad(percent, &figures), None, now, actions);
+        let outcome = compare(canary, &trial.old, &trial.new);
+        if let CanaryOutcome::Bad(figures) = outcome {
+            return self.fail_pending(messages::canary_bad(percent, &figures), None, now, actions);
         }
         if now.at < since.saturating_add(canary.hold) {
             return;
         }
-        let decided = verdict == Verdict::Well;
-        let text = sentence::canary_passed(percent, trial.new.requests, trial.new.errors, decided);
-        self.say(deployment.clone(), Step::Canary, text, actions);
-        if let Some(next) = &mut self.next {
-            next.tried += 1;
-            next.stage = Stage::Starting;
-            if next.percent().is_none() {
+        let decided = outcome == CanaryOutcome::Well;
+        let text = messages::canary_passed(percent, trial.new.requests, trial.new.errors, decided);
+        self.write_log(deployment.clone(), Step::Canary, text, actions);
+        if let Some(pending) = &mut self.pending {
+            pending.tried += 1;
+            pending.stage = Stage::Starting;
+            if pending.percent().is_none() {
                 self.finish_step(deployment.as_ref(), Step::Canary, StepState::Done, now);
             }
         }
-        self.go_on(total, now, actions);
+        self.advance(total, now, actions);
     }
 
     /// Withdraws a group that may receive requests. If old instances are already gone, it keeps serving until they are
@@ -336,7 +336,7 @@ impl AppState {
         self.stop_group(idle, now, actions);
         let short = self.serving.as_ref().is_some_and(|serving| serving.slots.len() < total);
         if short && group.slots.values().any(Slot::healthy) {
-            if let Some(former) = self.retreat.replace(Retreat { group, until: now.at + RETREAT_LIMIT }) {
+            if let Some(former) = self.rollback.replace(Rollback { group, until: now.at + ROLLBACK_LIMIT }) {
                 self.leave(former.group, false, now);
             }
         } else {
@@ -345,13 +345,13 @@ impl AppState {
     }
 
     /// Ends a rollback once the old release has its full number of instances.
-    pub(super) fn check_retreat(&mut self, total: usize, now: Now) {
+    pub(super) fn check_rollback(&mut self, total: usize, now: Now) {
         let back = self
             .serving
             .as_ref()
             .is_some_and(|serving| serving.slots.len() >= total && serving.slots.values().all(Slot::healthy));
-        if let Some(retreat) = self.retreat.take_if(|retreat| back || now.at >= retreat.until) {
-            self.leave(retreat.group, false, now);
+        if let Some(rollback) = self.rollback.take_if(|rollback| back || now.at >= rollback.until) {
+            self.leave(rollback.group, false, now);
         }
     }
 
@@ -363,9 +363,9 @@ impl AppState {
         now: Now,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let admitted = self.next.as_ref().is_some_and(|next| next.admitted.contains(id));
+        let admitted = self.pending.as_ref().is_some_and(|pending| pending.admitted.contains(id));
         if admitted {
-            self.fail_next(failure, Some(id), now, actions);
+            self.fail_pending(failure, Some(id), now, actions);
         }
         admitted
     }

@@ -33,7 +33,7 @@ impl Traffic {
 
 /// Outcome of the analysis so far.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CanaryOutcome {
     /// Too few requests for a decision.
     Undecided,
     /// The new instances are as good as the old ones.
@@ -43,13 +43,13 @@ pub(super) enum Verdict {
 }
 
 /// Compares both sides of one window.
-pub(super) fn judge(canary: &Canary, old: &Traffic, new: &Traffic) -> Verdict {
+pub(super) fn compare(canary: &Canary, old: &Traffic, new: &Traffic) -> CanaryOutcome {
     if new.requests == 0 || new.requests < u64::from(canary.requests_min) {
-        return Verdict::Undecided;
+        return CanaryOutcome::Undecided;
     }
     let (old_errors, new_errors) = (old.errors_permille(), new.errors_permille());
     if new_errors > old_errors + u64::from(canary.errors_permille_max) {
-        return Verdict::Bad(format!(
+        return CanaryOutcome::Bad(format!(
             "{} of {} requests to the new release failed ({}), against {} of {} to the old one ({}); {} more are allowed",
             new.errors,
             new.requests,
@@ -65,7 +65,7 @@ pub(super) fn judge(canary: &Canary, old: &Traffic, new: &Traffic) -> Verdict {
     if comparable && let (Some(before), Some(now)) = (old.p99_us(), new.p99_us()) {
         let most = u128::from(before) * u128::from(canary.p99_permille_max) / 1000;
         if u128::from(now) > most {
-            return Verdict::Bad(format!(
+            return CanaryOutcome::Bad(format!(
                 "the p99 of the new release is {} over {} requests, against {} over {} of the old one; {} of that is allowed",
                 milliseconds(now),
                 new.requests,
@@ -75,7 +75,7 @@ pub(super) fn judge(canary: &Canary, old: &Traffic, new: &Traffic) -> Verdict {
             ));
         }
     }
-    Verdict::Well
+    CanaryOutcome::Well
 }
 
 fn percent(permille: u64) -> String {
@@ -128,16 +128,16 @@ mod tests {
             (&traffic(5, 0, 1_000), traffic(100, 2, 9_000), "well"),
             (&traffic(0, 0, 0), traffic(100, 3, 9_000), "3 of 100"),
         ] {
-            let said = match judge(&canary, old, &new) {
-                Verdict::Undecided => "undecided".to_owned(),
-                Verdict::Well => "well".to_owned(),
-                Verdict::Bad(figures) => figures,
+            let said = match compare(&canary, old, &new) {
+                CanaryOutcome::Undecided => "undecided".to_owned(),
+                CanaryOutcome::Well => "well".to_owned(),
+                CanaryOutcome::Bad(figures) => figures,
             };
             assert!(said.contains(expected), "{said} is not {expected}");
         }
         let blind = Canary { p99_permille_max: 0, requests_min: 0, ..canary };
-        assert_eq!(judge(&blind, &old, &traffic(1, 0, 900_000)), Verdict::Well);
-        assert_eq!(judge(&blind, &old, &traffic(0, 0, 0)), Verdict::Undecided);
+        assert_eq!(compare(&blind, &old, &traffic(1, 0, 900_000)), CanaryOutcome::Well);
+        assert_eq!(compare(&blind, &old, &traffic(0, 0, 0)), CanaryOutcome::Undecided);
     }
 
     #[test]

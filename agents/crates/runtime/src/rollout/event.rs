@@ -31,9 +31,9 @@ pub struct Context<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Adopts an instance from before an agent restart that still runs. Comes before the first `Desired`.
-    Adopt(Adopted),
+    Adopt(AdoptedInstance),
     /// Reports a rollout command from before an agent restart. Comes before the first `Desired`.
-    FoundHook(FoundHook),
+    AdoptedHook(AdoptedHook),
     /// Sets the desired state.
     Desired(Box<AppSpec>),
     /// Removes the app from this server.
@@ -57,7 +57,7 @@ pub enum Event {
     /// Reports that the process is gone, requested or not, or never started.
     Exited { instance: InstanceId, exit: Exit },
     /// Reports one health check: the address that answered, or why none did.
-    Probed { instance: InstanceId, result: Result<UpstreamAddress, ProbeFailure> },
+    HealthChecked { instance: InstanceId, result: Result<UpstreamAddress, HealthCheckFailure> },
     /// Reports that the proxy serves by the routes of this generation or a newer one.
     RoutesApplied(u64),
     /// Reports that the proxy could not use the routes of this generation and keeps its previous ones.
@@ -81,7 +81,7 @@ pub enum Event {
 
 /// Instance that was started before an agent restart and still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adopted {
+pub struct AdoptedInstance {
     pub instance: InstanceId,
     /// Release that it runs.
     pub release: ReleaseId,
@@ -103,7 +103,7 @@ pub struct Adopted {
     pub stop_grace: Duration,
 }
 
-impl Adopted {
+impl AdoptedInstance {
     /// True if the instance was started with this release and its secrets.
     pub(super) fn runs(&self, release: &ReleaseSpec) -> bool {
         let version = release.secrets.as_ref().map(|secrets| &secrets.version);
@@ -132,7 +132,7 @@ impl HookKind {
 
 /// Command of a rollout that was started before an agent restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundHook {
+pub struct AdoptedHook {
     /// Instance that ran the command.
     pub instance: InstanceId,
     /// Release that the command belongs to.
@@ -186,7 +186,7 @@ pub struct Exit {
 
 /// Reason why a health check failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProbeFailure {
+pub enum HealthCheckFailure {
     /// Nothing accepts on its port.
     Refused {
         /// Ports that the instance's processes listen on, ascending.

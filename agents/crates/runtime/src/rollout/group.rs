@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets, UpstreamAddress};
 
-use super::event::{Action, Adopted, Exit, ProbeFailure};
-use super::{Leaving, LeavingStage, sentence};
+use super::event::{Action, AdoptedInstance, Exit, HealthCheckFailure};
+use super::{Leaving, LeavingStage, messages};
 use crate::restart::{self, STEADY};
 
 /// Number of consecutive failed checks after which a healthy instance counts as unhealthy.
@@ -48,7 +48,7 @@ pub(super) struct Slot {
     pub(super) started_unix_ms: u64,
     pub(super) restarts: u32,
     pub(super) detail: String,
-    pub(super) last_probe: Option<ProbeFailure>,
+    pub(super) last_failure: Option<HealthCheckFailure>,
     pub(super) last_exit: Option<Exit>,
     /// Number of consecutive checks that found it on other ports only, and the time of the first.
     elsewhere: (u32, Duration),
@@ -101,7 +101,7 @@ impl Group {
     /// keeps its own.
     pub(super) fn adopt(
         &mut self,
-        adopted: &mut BTreeMap<InstanceId, Adopted>,
+        adopted: &mut BTreeMap<InstanceId, AdoptedInstance>,
         candidate: Option<&DeploymentId>,
         at: Duration,
     ) {
@@ -114,12 +114,12 @@ impl Group {
             adopted.runs(release) && theirs
         });
         *adopted = others;
-        let ours: BTreeMap<InstanceId, Adopted> = ours;
+        let ours: BTreeMap<InstanceId, AdoptedInstance> = ours;
         self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
     }
 
     /// Copies its secrets to a release of the same secrets that are held back, so that a crashed instance can restart.
-    pub(super) fn lend(&self, newest: &mut ReleaseSpec) {
+    pub(super) fn lend_secrets(&self, newest: &mut ReleaseSpec) {
         if newest.secrets.as_ref().is_some_and(SealedSecrets::is_held_back) && self.release.secrets == newest.secrets {
             newest.secrets.clone_from(&self.release.secrets);
         }
@@ -229,7 +229,7 @@ impl Slot {
             started_unix_ms: 0,
             restarts: 0,
             detail: String::new(),
-            last_probe: None,
+            last_failure: None,
             last_exit: None,
             elsewhere: (0, Duration::ZERO),
             crashes: VecDeque::new(),
@@ -241,7 +241,7 @@ impl Slot {
 
     /// Creates a slot that starts when a request arrives.
     pub(super) fn asleep(at: Duration, idle: Duration) -> Self {
-        Self { process: Process::Asleep, detail: sentence::asleep(idle), ..Self::waiting(at) }
+        Self { process: Process::Asleep, detail: messages::asleep(idle), ..Self::waiting(at) }
     }
 
     /// True if it has no process, and none is being started.
@@ -255,7 +255,7 @@ impl Slot {
 
     /// Creates the slot of an adopted instance. It served before the agent's restart, so it keeps serving until a check
     /// fails.
-    pub(super) fn adopted(adopted: &Adopted, at: Duration) -> Self {
+    pub(super) fn adopted(adopted: &AdoptedInstance, at: Duration) -> Self {
         Self {
             process: Process::Running { since: at, health: Health::Unknown },
             pid: adopted.pid,
@@ -272,24 +272,24 @@ impl Slot {
         self.process = Process::Running { since: at, health: Health::Unknown };
         (self.pid, self.port, self.started_unix_ms) = (pid, port, started_unix_ms);
         self.assigned_port = port;
-        (self.address, self.last_probe, self.elsewhere) = (None, None, (0, at));
+        (self.address, self.last_failure, self.elsewhere) = (None, None, (0, at));
     }
 
     /// Returns the ports that it has settled on instead of its own.
     pub(super) fn settled_elsewhere(&self, at: Duration) -> Option<&[u16]> {
         let (count, since) = self.elsewhere;
         let is_settled = count >= ELSEWHERE_CHECKS && at.saturating_sub(since) >= ELSEWHERE_LEAST;
-        match &self.last_probe {
-            Some(ProbeFailure::Elsewhere { ports }) if is_settled => Some(ports),
+        match &self.last_failure {
+            Some(HealthCheckFailure::Elsewhere { ports }) if is_settled => Some(ports),
             _ => None,
         }
     }
 
-    pub(super) fn probed(&mut self, result: Result<UpstreamAddress, ProbeFailure>, at: Duration) {
+    pub(super) fn probed(&mut self, result: Result<UpstreamAddress, HealthCheckFailure>, at: Duration) {
         let Process::Running { health, .. } = &mut self.process else { return };
         self.elsewhere = match (&result, self.elsewhere) {
-            (Err(ProbeFailure::Elsewhere { .. }), (0, _)) => (1, at),
-            (Err(ProbeFailure::Elsewhere { .. }), (count, since)) => (count.saturating_add(1), since),
+            (Err(HealthCheckFailure::Elsewhere { .. }), (0, _)) => (1, at),
+            (Err(HealthCheckFailure::Elsewhere { .. }), (count, since)) => (count.saturating_add(1), since),
             _ => (0, at),
         };
         match result {
@@ -297,7 +297,7 @@ impl Slot {
                 *health = Health::Healthy { failures: 0 };
                 // An app in its own network may choose another port.
                 self.port = port_of(&address).unwrap_or(self.port);
-                (self.address, self.last_probe) = (Some(address), None);
+                (self.address, self.last_failure) = (Some(address), None);
                 self.detail.clear();
             }
             Err(failure) => {
@@ -309,9 +309,9 @@ impl Slot {
                     Health::Unknown => Health::Unknown,
                 };
                 if *health == Health::Unhealthy {
-                    self.detail = sentence::probe(&failure, self.port);
+                    self.detail = messages::probe(&failure, self.port);
                 }
-                self.last_probe = Some(failure);
+                self.last_failure = Some(failure);
             }
         }
     }
@@ -341,7 +341,7 @@ impl Slot {
         self.process = Process::Waiting { at: at.saturating_add(pause) };
         (self.pid, self.address) = (0, None);
         self.restarts = self.restarts.saturating_add(1);
-        self.detail = if given_up { restart::given_up(&sentence::ended(exit)) } else { sentence::ended(exit) };
+        self.detail = if given_up { restart::given_up(&messages::ended(exit)) } else { messages::ended(exit) };
         self.last_exit = Some(exit.clone());
     }
 
@@ -357,9 +357,9 @@ impl Slot {
 
     /// True if its current process was never seen to listen, on any port.
     fn has_never_listened(&self) -> bool {
-        let is_silent = match &self.last_probe {
+        let is_silent = match &self.last_failure {
             None => true,
-            Some(ProbeFailure::Refused { listening }) => listening.is_empty(),
+            Some(HealthCheckFailure::Refused { listening }) => listening.is_empty(),
             Some(_) => false,
         };
         is_silent && matches!(self.process, Process::Running { health: Health::Unknown, .. })

@@ -6,9 +6,9 @@ use std::time::Duration;
 use fairlead_model::{DeploymentId, Hook, InstanceId, ReleaseSpec, Step, StepState, WorkState};
 use serde::{Deserialize, Serialize};
 
-use super::event::{Action, Context, Exit, FoundHook, HookKind, HookOutcome, Now};
+use super::event::{Action, Context, Exit, AdoptedHook, HookKind, HookOutcome, Now};
 use super::group::{Health, Process, Slot};
-use super::{AppState, Leaving, LeavingStage, sentence};
+use super::{AppState, Leaving, LeavingStage, messages};
 
 /// Record of a command that has started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,15 +40,15 @@ impl AppState {
         self.drop_hook(now, actions);
         if let Some(hook) = self.hook.as_ref().filter(|hook| now.at >= hook.deadline) {
             let (kind, deployment) = (hook.kind, hook.deployment.clone());
-            let failure = sentence::hook_late(kind, hook.limit);
+            let failure = messages::hook_late(kind, hook.limit);
             self.end_hook_record(kind, &deployment);
             self.stop_hook(now, actions);
             self.hook_failed(kind, &deployment, failure, now, actions);
         }
-        let Some(next) = self.next.as_mut().filter(|next| next.hook.is_some() && self.hook.is_none()) else { return };
-        let (Some(deployment), Some(hook)) = (next.group.deployment.clone(), next.hook.clone()) else { return };
-        if next.group.ready(now.at, actions) {
-            let release = next.group.release.clone();
+        let Some(pending) = self.pending.as_mut().filter(|pending| pending.hook.is_some() && self.hook.is_none()) else { return };
+        let (Some(deployment), Some(hook)) = (pending.group.deployment.clone(), pending.hook.clone()) else { return };
+        if pending.group.ready(now.at, actions) {
+            let release = pending.group.release.clone();
             self.run_hook(HookKind::Release, deployment, &hook, release, context, actions);
         }
     }
@@ -67,7 +67,7 @@ impl AppState {
 
     fn hook_is_wanted(&self, hook: &HookRun) -> bool {
         let group = match hook.kind {
-            HookKind::Release => self.next.as_ref().map(|next| &next.group),
+            HookKind::Release => self.pending.as_ref().map(|pending| &pending.group),
             HookKind::After => self.serving.as_ref(),
         };
         group.is_some_and(|group| group.deployment.as_ref() == Some(&hook.deployment))
@@ -89,8 +89,8 @@ impl AppState {
             return self.hook_done(kind, &deployment, now);
         }
         let instance = known.as_ref().map_or_else(&mut *context.new_instance, |record| record.instance.clone());
-        let found = self.found_hooks.iter().position(|found| found.instance == instance);
-        let found = found.map(|at| self.found_hooks.remove(at));
+        let found = self.adopted_hooks.iter().position(|found| found.instance == instance);
+        let found = found.map(|at| self.adopted_hooks.remove(at));
         let mut run = HookRun {
             kind,
             deployment: deployment.clone(),
@@ -112,7 +112,7 @@ impl AppState {
                 }
                 run.slot.process = Process::Starting;
                 self.hook = Some(run);
-                self.say(Some(deployment.clone()), kind.step(), sentence::hook_begins(kind, hook), actions);
+                self.write_log(Some(deployment.clone()), kind.step(), messages::hook_begins(kind, hook), actions);
                 let command = hook.command.clone();
                 actions.push(Action::Run { instance, release: Box::new(release), deployment, kind, command });
             }
@@ -134,7 +134,7 @@ impl AppState {
                     instance: instance.clone(),
                 });
                 actions.push(Action::Forget { instance });
-                self.hook_failed(kind, &deployment, sentence::hook_lost(kind), now, actions);
+                self.hook_failed(kind, &deployment, messages::hook_lost(kind), now, actions);
             }
         }
     }
@@ -147,10 +147,10 @@ impl AppState {
         actions.push(Action::Output { deployment: deployment.clone(), step, instance: instance.clone() });
         actions.push(Action::Forget { instance });
         if exit.code == Some(0) && exit.start_error.is_none() {
-            self.say(Some(deployment.clone()), step, sentence::hook_done(kind), actions);
+            self.write_log(Some(deployment.clone()), step, messages::hook_done(kind), actions);
             self.hook_done(kind, &deployment, now);
         } else {
-            self.hook_failed(kind, &deployment, sentence::hook_failed(kind, exit), now, actions);
+            self.hook_failed(kind, &deployment, messages::hook_failed(kind, exit), now, actions);
         }
     }
 
@@ -159,8 +159,8 @@ impl AppState {
         match kind {
             HookKind::Release => {
                 self.begin_step(Some(deployment), Step::Start, now);
-                if let Some(next) = &mut self.next {
-                    next.hook = None;
+                if let Some(pending) = &mut self.pending {
+                    pending.hook = None;
                 }
             }
             HookKind::After => self.finish(Some(deployment), WorkState::Succeeded, None, now),
@@ -178,9 +178,9 @@ impl AppState {
         actions: &mut Vec<Action>,
     ) {
         match kind {
-            HookKind::Release => self.fail_next(failure, None, now, actions),
+            HookKind::Release => self.fail_pending(failure, None, now, actions),
             HookKind::After => {
-                self.say(Some(deployment.clone()), Step::After, failure.message, actions);
+                self.write_log(Some(deployment.clone()), Step::After, failure.message, actions);
                 self.finish_step(Some(deployment), Step::After, StepState::Failed, now);
                 self.finish(Some(deployment), WorkState::Succeeded, None, now);
             }
@@ -209,15 +209,15 @@ impl AppState {
     }
 
     /// Ends commands from before an agent restart that belong to finished rollouts.
-    pub(super) fn clear_found_hooks(&mut self, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn clear_adopted_hooks(&mut self, now: Now, actions: &mut Vec<Action>) {
         let (hooks, rollouts) = (&self.hooks, &self.rollouts);
-        let open = |found: &FoundHook| {
+        let open = |found: &AdoptedHook| {
             let runs = rollouts.get(&found.deployment).is_some_and(|status| status.state == WorkState::Running);
             runs && hooks.iter().any(|record| record.instance == found.instance && !record.ended)
         };
-        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.found_hooks).into_iter().partition(open);
-        self.found_hooks = kept;
-        for FoundHook { instance, release, deployment, kind, stop_grace, outcome } in gone {
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.adopted_hooks).into_iter().partition(open);
+        self.adopted_hooks = kept;
+        for AdoptedHook { instance, release, deployment, kind, stop_grace, outcome } in gone {
             let HookOutcome::Running { .. } = outcome else {
                 actions.push(Action::Forget { instance });
                 continue;

@@ -7,7 +7,7 @@ use fairlead_model::{DeploymentId, InstanceId, ReleaseId, Step, StepState, WorkS
 
 use super::event::{Action, Context, HookKind, Now};
 use super::group::{Group, Slot};
-use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, sentence};
+use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, messages};
 
 /// Instance that drains or stops.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl AppState {
 
     /// Drains instances that no group owns: their rollout had failed before the agent's restart.
     pub(super) fn drain_strays(&mut self, now: Now) {
-        if self.next.is_some() || self.switching.is_some() {
+        if self.pending.is_some() || self.switching.is_some() {
             return;
         }
         for (id, stray) in std::mem::take(&mut self.adopted) {
@@ -98,7 +98,7 @@ impl AppState {
             return;
         }
         self.finish_step(deployment.as_ref(), Step::Drain, StepState::Done, now);
-        self.say(deployment.clone(), Step::Drain, sentence::LIVE.into(), actions);
+        self.write_log(deployment.clone(), Step::Drain, messages::LIVE.into(), actions);
         match hook {
             Some((id, hook, release)) => {
                 self.begin_step(Some(&id), Step::After, now);

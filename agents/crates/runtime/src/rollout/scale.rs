@@ -34,7 +34,7 @@ impl Load {
 
 /// Recent load of an app, and the instance count that follows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pace {
+pub(super) struct Autoscaler {
     /// Number of instances that it should have; `None` before any load is known.
     pub(super) count: Option<u32>,
     /// Time of the last activity.
@@ -43,7 +43,7 @@ pub(super) struct Pace {
     seen: VecDeque<(Duration, u32, u32)>,
 }
 
-impl Pace {
+impl Autoscaler {
     pub(super) fn restored(count: Option<u32>) -> Self {
         Self { count, ..Self::default() }
     }
@@ -135,15 +135,15 @@ mod tests {
 
     /// Applies one load a second for the given time each; returns the counts at the ends.
     fn counts(scale: &Scale, loads: &[(u64, Load)]) -> Vec<u32> {
-        let (mut pace, mut at) = (Pace::default(), 1_000);
+        let (mut autoscaler, mut at) = (Autoscaler::default(), 1_000);
         loads
             .iter()
             .map(|(seconds, load)| {
                 for _ in 0..*seconds {
                     at += 1;
-                    pace.take(scale, 1, load, Duration::from_secs(at));
+                    autoscaler.take(scale, 1, load, Duration::from_secs(at));
                 }
-                pace.count(scale, 1)
+                autoscaler.count(scale, 1)
             })
             .collect()
     }
@@ -197,14 +197,14 @@ mod tests {
     fn without_aims_the_count_is_what_was_set_and_it_sleeps_all_the_same() {
         let plain = Scale { in_flight_target: 0, cpu_millis_target: 0, ..SCALE };
         assert_eq!(counts(&plain, &[(30, in_flight(500)), (301, Load::default())]), [1, 0]);
-        let mut pace = Pace::default();
-        pace.take(&plain, 3, &in_flight(1), Duration::from_secs(1));
-        assert_eq!(pace.count(&plain, 3), 3);
-        pace.take(&plain, 3, &Load::default(), Duration::from_secs(400));
-        assert_eq!(pace.count(&plain, 3), 0);
-        assert!(pace.wake(&plain, 3, Duration::from_secs(401)) && !pace.wake(&plain, 3, Duration::from_secs(402)));
-        assert_eq!(pace.count(&plain, 3), 1);
-        pace.take(&plain, 3, &in_flight(1), Duration::from_secs(402));
-        assert_eq!(pace.count(&plain, 3), 3, "awake, it has what was set");
+        let mut autoscaler = Autoscaler::default();
+        autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(1));
+        assert_eq!(autoscaler.count(&plain, 3), 3);
+        autoscaler.take(&plain, 3, &Load::default(), Duration::from_secs(400));
+        assert_eq!(autoscaler.count(&plain, 3), 0);
+        assert!(autoscaler.wake(&plain, 3, Duration::from_secs(401)) && !autoscaler.wake(&plain, 3, Duration::from_secs(402)));
+        assert_eq!(autoscaler.count(&plain, 3), 1);
+        autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(402));
+        assert_eq!(autoscaler.count(&plain, 3), 3, "awake, it has what was set");
     }
 }

@@ -7,7 +7,7 @@ use fairlead_model::{
     Step, StepState, StepStatus, WorkState,
 };
 
-use super::advance::Next;
+use super::advance::Pending;
 use super::canary::weights;
 use super::event::{Action, Now, Upstream};
 use super::group::{Process, Slot};
@@ -39,25 +39,25 @@ impl AppState {
             rollouts: self.rollouts.values().cloned().collect(),
             hooks: self.hooks.clone(),
             progress: self.progress().or_else(|| self.progressed.clone().filter(|_| self.desired.is_none())),
-            scaled: self.pace.count,
+            scaled: self.autoscaler.count,
         }
     }
 
     /// True if nothing of the app is left, so that it may be dropped.
     pub fn gone(&self) -> bool {
-        let idle = self.serving.is_none() && self.next.is_none() && self.switching.is_none() && self.hook.is_none();
+        let idle = self.serving.is_none() && self.pending.is_none() && self.switching.is_none() && self.hook.is_none();
         self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
     }
 
     /// Returns the latest time of the next `Event::Tick`.
     pub fn next_deadline(&self) -> Option<Duration> {
-        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group));
+        let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group));
         let leaving = self.leaving.values().map(|leaving| leaving.stage.due());
         groups
             .filter_map(|group| group.due())
-            .chain(self.next.iter().filter_map(Next::due))
+            .chain(self.pending.iter().filter_map(Pending::due))
             .chain(self.hook.iter().map(|hook| hook.deadline))
-            .chain(self.retreat.iter().map(|retreat| retreat.until))
+            .chain(self.rollback.iter().map(|rollback| rollback.until))
             .chain(self.switch_due())
             .chain(leaving)
             .min()
@@ -66,8 +66,8 @@ impl AppState {
     /// Lists the releases that are in use.
     pub fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
-        let retreat = self.retreat.iter().map(|retreat| &retreat.group);
-        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous).chain(retreat);
+        let rollback = self.rollback.iter().map(|rollback| &rollback.group);
+        let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group)).chain(previous).chain(rollback);
         groups
             .map(|group| &group.release.id)
             .chain(self.leaving.values().map(|leaving| &leaving.release))
@@ -77,8 +77,8 @@ impl AppState {
     /// Lists the status of every instance.
     pub fn instances(&self) -> Vec<InstanceStatus> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
-        let retreat = self.retreat.iter().map(|retreat| &retreat.group);
-        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous).chain(retreat);
+        let rollback = self.rollback.iter().map(|rollback| &rollback.group);
+        let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group)).chain(previous).chain(rollback);
         let current = groups.flat_map(|group| {
             group.slots.iter().map(|(id, slot)| status(&self.key, id, slot, &group.release.id, slot.state()))
         });
@@ -104,8 +104,8 @@ impl AppState {
             let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
             upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, None)));
         }
-        let retreat = self.retreat.iter().flat_map(|retreat| &retreat.group.slots).filter(|(_, slot)| slot.healthy());
-        upstreams.extend(retreat.filter_map(|(id, slot)| upstream(id, slot, None)));
+        let rollback = self.rollback.iter().flat_map(|rollback| &rollback.group.slots).filter(|(_, slot)| slot.healthy());
+        upstreams.extend(rollback.filter_map(|(id, slot)| upstream(id, slot, None)));
         self.publish_admitted(&mut upstreams);
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         upstreams.extend(previous.flat_map(|group| {
@@ -126,10 +126,10 @@ impl AppState {
 
     /// Adds new instances that receive requests beside the old ones, with the share of a canary.
     fn publish_admitted(&self, upstreams: &mut Vec<Upstream>) {
-        let Some(next) = self.next.as_ref().filter(|next| !next.admitted.is_empty()) else { return };
-        let slots = next.group.slots.iter().filter(|(id, slot)| next.admitted.contains(*id) && slot.routable());
+        let Some(pending) = self.pending.as_ref().filter(|pending| !pending.admitted.is_empty()) else { return };
+        let slots = pending.group.slots.iter().filter(|(id, slot)| pending.admitted.contains(*id) && slot.routable());
         let mut new: Vec<Upstream> = slots.filter_map(|(id, slot)| upstream(id, slot, None)).collect();
-        let weights = next.trial_percent().and_then(|percent| weights(percent, upstreams.len(), new.len()));
+        let weights = pending.trial_percent().and_then(|percent| weights(percent, upstreams.len(), new.len()));
         if let (Some((of_old, of_new)), Some([old_side, new_side])) = (weights, self.sides()) {
             for upstream in &mut *upstreams {
                 (upstream.weight, upstream.side) = (of_old, old_side.clone());
@@ -141,7 +141,7 @@ impl AppState {
         upstreams.append(&mut new);
     }
 
-    pub(super) fn say(&self, deployment: Option<DeploymentId>, step: Step, text: String, actions: &mut Vec<Action>) {
+    pub(super) fn write_log(&self, deployment: Option<DeploymentId>, step: Step, text: String, actions: &mut Vec<Action>) {
         if let Some(deployment) = deployment {
             actions.push(Action::Log { deployment, step, text });
         }
@@ -169,7 +169,7 @@ impl AppState {
         self.rollouts
             .insert(deployment.clone(), RolloutStatus { deployment: deployment.clone(), state, steps, failure: None });
         let text = format!("Starting release {}.", release.number);
-        self.say(Some(deployment), step, text, actions);
+        self.write_log(Some(deployment), step, text, actions);
     }
 
     pub(super) fn running_step(&self, deployment: Option<&DeploymentId>) -> Option<Step> {
@@ -244,7 +244,7 @@ impl AppState {
             .cloned()
             .collect();
         for id in &stale {
-            self.finish(Some(id), WorkState::Cancelled, Some(super::sentence::cancelled()), now);
+            self.finish(Some(id), WorkState::Cancelled, Some(super::messages::cancelled()), now);
         }
         if candidate.is_some_and(|candidate| !self.rollouts.contains_key(candidate)) {
             self.rollouts.retain(|id, status| !stale.contains(id) && status.state == WorkState::Running);

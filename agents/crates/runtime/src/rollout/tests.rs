@@ -167,7 +167,7 @@ impl World {
 
     fn healthy(&mut self, instance: &InstanceId, number: u64) {
         let address = address(number);
-        self.event(Event::Probed { instance: instance.clone(), result: Ok(address) });
+        self.event(Event::HealthChecked { instance: instance.clone(), result: Ok(address) });
     }
 
     fn bring_up(&mut self, number: u64) -> InstanceId {
@@ -367,8 +367,8 @@ fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_whe
     let mut world = World::serving_one();
     let instance = world.instance(1);
     for failures in 1..=3 {
-        let result = Err(ProbeFailure::TimedOut);
-        world.event(Event::Probed { instance: instance.clone(), result });
+        let result = Err(HealthCheckFailure::TimedOut);
+        world.event(Event::HealthChecked { instance: instance.clone(), result });
         let expected = if failures < 3 { InstanceState::Healthy } else { InstanceState::Unhealthy };
         assert_eq!(world.state().instances()[0].state, expected);
     }

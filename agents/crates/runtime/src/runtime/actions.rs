@@ -15,7 +15,7 @@ use fairlead_model::{
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::driver::{Driver, Managed};
+use super::driver::{Driver, ManagedInstance};
 use super::launch::{self, Order, Prepared};
 use super::{Event, Message, files};
 use crate::crash;
@@ -24,8 +24,8 @@ use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::isolation::Isolation;
 use crate::output;
 use crate::ports;
-use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, ProbeFailure};
-use crate::supervisor::{Attached, Change};
+use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, HealthCheckFailure};
+use crate::supervisor::{ShimConnection, Change};
 use crate::workers::{WorkerAction, Workers};
 
 /// Number of output lines that a failed rollout shows.
@@ -86,14 +86,14 @@ impl Driver {
             self.layers.add(spec, managed.grace, managed.stop.clone());
         }
         let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
-        let contained = folder.contained().unwrap_or_else(|error| {
+        let container_record = folder.container_record().unwrap_or_else(|error| {
             tracing::warn!(%instance, %error, "where its container is can't be read");
             None
         });
         if let Event::Started { .. } = event {
-            managed.accounting = contained.as_ref().and_then(|contained| CgroupFolders::of(contained.pid));
+            managed.accounting = container_record.as_ref().and_then(|container_record| CgroupFolders::of(container_record.pid));
         }
-        let host = contained.as_ref().and_then(|contained| contained.host);
+        let host = container_record.as_ref().and_then(|container_record| container_record.host);
         let shares_network =
             managed.spec.as_ref().is_some_and(|spec| spec.container.is_some() && spec.network.is_none());
         // Without its own address, the check would reach the server's loopback, where other programs listen.
@@ -181,7 +181,7 @@ impl Driver {
         }
         match self.instances.get(instance).map(|managed| managed.port) {
             Some(port) if ports::free(port) => return Some(port),
-            Some(port) => self.ports.give_back(port),
+            Some(port) => self.ports.release(port),
             None => {}
         }
         self.ports.take()
@@ -212,11 +212,11 @@ impl Driver {
         let (instance, key, port, is_command) =
             (order.instance.clone(), order.key.clone(), order.port, order.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
-        let copy_turns = self.copy_turns.clone();
+        let copy_permits = self.copy_permits.clone();
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
             let prepared = {
-                let _turn = copy_turns.take(options.isolation.layer).await;
+                let _turn = copy_permits.take(options.isolation.layer).await;
                 tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await
             };
             let failed = |error| Exit {
@@ -232,7 +232,7 @@ impl Driver {
                 Err(exit) => send_change(&messages, &key, &id, port, Change::Exited(exit)),
             }
         });
-        let managed = Managed {
+        let managed = ManagedInstance {
             key,
             port,
             process,
@@ -251,20 +251,20 @@ impl Driver {
     }
 
     /// Follows an adopted instance like one that this run started.
-    pub(super) fn follow_adopted(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
+    pub(super) fn follow_adopted(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: ShimConnection) {
         let (stop, stops) = mpsc::unbounded_channel();
         let (supervisor, messages) = (self.supervisor.clone(), self.messages.clone());
         let (id, key, port) = (spec.instance.clone(), spec.key.clone(), spec.port);
         let followed = spec.clone();
         let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
-        let contained = folder.contained().ok().flatten();
-        let begins = spec.container.is_some() && contained.is_none();
-        let (pid, shown) = contained.map_or((pid, port), |contained| (contained.pid, contained.port));
+        let container_record = folder.container_record().ok().flatten();
+        let begins = spec.container.is_some() && container_record.is_none();
+        let (pid, shown) = container_record.map_or((pid, port), |container_record| (container_record.pid, container_record.port));
         let started = Event::Started { instance: id.clone(), pid, port: shown, started_unix_ms };
         let task = tokio::spawn(async move {
             let tell = |change| send_change(&messages, &followed.key, &followed.instance, port, change);
             let exit = if begins {
-                supervisor.tell_and_follow(&folder, &followed, attached, stops, &tell).await
+                supervisor.report_and_follow(&folder, &followed, attached, stops, &tell).await
             } else {
                 supervisor.follow(&folder, &followed, attached, stops).await
             };
@@ -272,7 +272,7 @@ impl Driver {
         });
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
         let is_command = spec.hook.is_some();
-        let managed = Managed {
+        let managed = ManagedInstance {
             key,
             port,
             process: spec.process.clone(),
@@ -311,7 +311,7 @@ impl Driver {
         if let Some(managed) = self.instances.remove(instance)
             && managed.spec.as_ref().is_none_or(|spec| spec.network.is_none())
         {
-            self.ports.give_back(managed.port);
+            self.ports.release(managed.port);
         }
         if let Err(error) = self.options.trash.set_aside(&folder) {
             tracing::warn!(folder = %folder.display(), %error, "could not be removed");
@@ -319,7 +319,7 @@ impl Driver {
     }
 
     /// Reads the reason of a crash from the app's last lines of output.
-    pub(super) fn crash(&self, managed: &Managed, exit: &Exit) -> Option<Crash> {
+    pub(super) fn crash(&self, managed: &ManagedInstance, exit: &Exit) -> Option<Crash> {
         let spec = managed.spec.as_ref()?;
         if exit.code.is_none() || exit.start_error.is_some() {
             return None;
@@ -417,7 +417,7 @@ impl Driver {
 }
 
 /// True if an app was refused a port that is not its own. The kernel reports that to the app only.
-pub(super) fn was_port_refused(isolation: &Isolation, managed: &Managed, exit: &Exit) -> bool {
+pub(super) fn was_port_refused(isolation: &Isolation, managed: &ManagedInstance, exit: &Exit) -> bool {
     let has_one_port = managed.spec.as_ref().is_some_and(|spec| spec.sandbox.tcp_ports.is_some());
     let is_denied = exit.crash.as_ref().is_some_and(|crash| crash.reason == Some(CrashReason::PortDenied));
     isolation.ports && has_one_port && is_denied
@@ -454,15 +454,15 @@ impl Readiness {
         let (mut pause, mut told) = (FIRST_CHECK, None);
         let (mut elsewhere, mut attempts) = (Vec::new(), 0);
         loop {
-            let mut result = health::probe(&self.target).await;
-            if let (Err(ProbeFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
+            let mut result = health::run_check(&self.target).await;
+            if let (Err(HealthCheckFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
                 // Requires the same ports twice: an app that is still starting may open the given port last.
                 if *listening == elsewhere
                     && let Some(port) = health::port_to_try(listening, attempts)
                 {
                     attempts += 1;
                     network.found.store(port, Ordering::Relaxed);
-                    result = health::probe(&self.target).await;
+                    result = health::run_check(&self.target).await;
                 } else {
                     elsewhere.clone_from(listening);
                 }
@@ -475,7 +475,7 @@ impl Readiness {
             // Failures are counted, so each one is reported; repeated successes are reported once.
             if result.is_err() || told.as_ref() != Some(&result) {
                 told = Some(result.clone());
-                let event = Event::Probed { instance: self.instance.clone(), result };
+                let event = Event::HealthChecked { instance: self.instance.clone(), result };
                 if !send(&self.messages, Message::App(self.key.clone(), event)) {
                     return;
                 }
@@ -500,7 +500,7 @@ impl Liveness {
         let mut failures = 0;
         while failures < LIVENESS_FAILURES_MAX {
             sleep(self.interval.max(FIRST_CHECK)).await;
-            failures = if health::probe(&self.target).await.is_ok() { 0 } else { failures + 1 };
+            failures = if health::run_check(&self.target).await.is_ok() { 0 } else { failures + 1 };
         }
         tracing::warn!(instance = %self.instance, "failed its liveness check three times in a row; it is restarted");
         self.unresponsive.store(true, Ordering::Relaxed);
@@ -536,8 +536,8 @@ fn send_change(
 ) {
     let instance = instance.clone();
     let event = match change {
-        Change::Started { pid, started_unix_ms, contained } => {
-            let port = contained.map_or(port, |contained| contained.port);
+        Change::Started { pid, started_unix_ms, container_record } => {
+            let port = container_record.map_or(port, |container_record| container_record.port);
             Event::Started { instance, pid, port, started_unix_ms }
         }
         Change::Exited(exit) => Event::Exited { instance, exit },

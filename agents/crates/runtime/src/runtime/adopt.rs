@@ -8,8 +8,8 @@ use super::driver::Driver;
 use super::{Event, RuntimeError, files};
 use crate::container;
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
-use crate::rollout::{Adopted, FoundHook, HookKind, HookOutcome};
-use crate::supervisor::{AttachError, Attached};
+use crate::rollout::{AdoptedInstance, AdoptedHook, HookKind, HookOutcome};
+use crate::supervisor::{AttachError, ShimConnection};
 
 impl Driver {
     /// Finds every instance by its folder and its shim by its socket.
@@ -110,7 +110,7 @@ impl Driver {
                 }
             },
         };
-        let event = Event::FoundHook(FoundHook {
+        let event = Event::AdoptHook(AdoptedHook {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
             deployment: deployment.clone(),
@@ -129,24 +129,24 @@ impl Driver {
     }
 
     /// Describes an unreachable shim. It may still live: its app keeps serving.
-    fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec, error: &AttachError) -> Option<Attached> {
+    fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec, error: &AttachError) -> Option<ShimConnection> {
         let AttachError::Silent(error) = error else { return None };
         let attached = self.supervisor.silent(folder, spec)?;
         tracing::error!(instance = %spec.instance, app = %spec.key, %error, "its shim runs but can't be talked to");
         Some(attached)
     }
 
-    fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
+    fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: ShimConnection) {
         tracing::info!(instance = %spec.instance, app = %spec.key, pid = attached.status.app_pid, "adopted");
-        let contained = folder.contained().ok().flatten();
-        let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
-        let address = match contained {
-            Some(contained) if spec.network.is_some() => Some(spec.assumed_address(contained.port, None)),
-            Some(contained) => contained.host.map(|host| SocketAddr::from((host, contained.port)).into()),
+        let container_record = folder.container_record().ok().flatten();
+        let pid = container_record.as_ref().map_or(attached.status.app_pid, |container_record| container_record.pid);
+        let address = match container_record {
+            Some(container_record) if spec.network.is_some() => Some(spec.assumed_address(container_record.port, None)),
+            Some(container_record) => container_record.host.map(|host| SocketAddr::from((host, container_record.port)).into()),
             None if spec.container.is_some() => None,
             None => Some(spec.assumed_address(spec.port, self.options.listener_user(&spec))),
         };
-        let adopted = Adopted {
+        let adopted = AdoptedInstance {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
             secrets: spec.secrets.as_ref().map(|secrets| secrets.version.clone()),

@@ -52,12 +52,12 @@ impl Output {
 }
 
 /// Output of a command, followed until this is dropped.
-pub(super) struct Followed {
+pub(super) struct OutputFollower {
     output: Arc<Output>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Followed {
+impl Drop for OutputFollower {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -105,7 +105,7 @@ impl Driver {
                 }
             }
         });
-        self.followed.insert(instance, Followed { output, task });
+        self.followed.insert(instance, OutputFollower { output, task });
     }
 
     /// Passes on the rest of a command's output.

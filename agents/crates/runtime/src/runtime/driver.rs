@@ -14,19 +14,19 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use super::actions;
-use super::commands::Followed;
+use super::commands::OutputFollower;
 use super::files::Records;
 use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View, Wakes};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
-use crate::layer::CopyTurns;
+use crate::layer::CopyPermits;
 use crate::layer_bound::{self, LayerWatch};
 use crate::ports::Ports;
-use crate::rollout::{Adopted, AppState, Context, Exit, Now, Record, step};
+use crate::rollout::{AdoptedInstance, AppState, Context, Exit, Now, Record, step};
 use crate::supervisor::Supervisor;
 use crate::workers::{Aim, Workers};
 
 /// Instance with the handles of the driver.
-pub(super) struct Managed {
+pub(super) struct ManagedInstance {
     pub(super) key: AppKey,
     pub(super) port: u16,
     pub(super) process: String,
@@ -46,7 +46,7 @@ pub(super) struct Managed {
     pub(super) is_command: bool,
 }
 
-impl Managed {
+impl ManagedInstance {
     fn accounting(&self) -> Option<CgroupFolders> {
         let own = || self.spec.as_ref()?.cgroup.as_ref()?.accounting();
         self.accounting.clone().or_else(own)
@@ -64,13 +64,13 @@ pub(super) struct Driver {
     pub(super) apps: BTreeMap<AppKey, AppState>,
     pub(super) workers: BTreeMap<AppKey, Workers>,
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
-    pub(super) instances: HashMap<InstanceId, Managed>,
+    pub(super) instances: HashMap<InstanceId, ManagedInstance>,
     pub(super) layers: Arc<LayerWatch>,
     /// Task that counts their temporary files.
     pub(super) layer_counts: JoinHandle<()>,
-    pub(super) copy_turns: Arc<CopyTurns>,
+    pub(super) copy_permits: Arc<CopyPermits>,
     /// Running commands and their output.
-    pub(super) followed: HashMap<InstanceId, Followed>,
+    pub(super) followed: HashMap<InstanceId, OutputFollower>,
     /// Number and duration of apps' wakes.
     pub(super) wakes: BTreeMap<AppKey, Wakes>,
     /// Last published generation of each app.
@@ -100,7 +100,7 @@ impl Driver {
         Ok(Self {
             layer_counts: tokio::spawn(layers.clone().run()),
             layers,
-            copy_turns: Arc::default(),
+            copy_permits: Arc::default(),
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
             ports: Arc::new(Ports::new(options.ports.clone())),
             apps: apps.collect(),
@@ -246,7 +246,7 @@ impl Driver {
         Now { at: self.origin.elapsed(), unix_ms: clock::unix_ms() }
     }
 
-    pub(super) fn adopt_worker(&mut self, key: &AppKey, process: String, adopted: Adopted) {
+    pub(super) fn adopt_worker(&mut self, key: &AppKey, process: String, adopted: AdoptedInstance) {
         let at = self.now().at;
         self.workers.entry(key.clone()).or_default().adopt(process, adopted, at);
     }
@@ -320,7 +320,7 @@ impl Driver {
     /// Passes an event to the app's workers; true if it concerned one.
     fn worker_event(&mut self, key: &AppKey, event: &Event) -> bool {
         let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return false };
-        let of_worker = |managed: &Managed| managed.process != WEB;
+        let of_worker = |managed: &ManagedInstance| managed.process != WEB;
         if !self.instances.get(instance).is_some_and(of_worker) {
             return false;
         }
@@ -394,7 +394,7 @@ impl Driver {
                 key: status.key.clone(),
                 instance: status.id.clone(),
                 pid: status.pid,
-                cgroup: self.instances.get(&status.id).and_then(Managed::accounting),
+                cgroup: self.instances.get(&status.id).and_then(ManagedInstance::accounting),
             })
             .collect();
         let changed: Vec<(AppKey, u64)> = self

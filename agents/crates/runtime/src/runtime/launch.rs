@@ -22,7 +22,7 @@ use super::{IMAGE_FILE, RuntimeOptions};
 use crate::instance::{
     ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, ViewSpec, WEB,
 };
-use crate::layer::{LayerKind, NoRoom};
+use crate::layer::{LayerKind, DiskFull};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
@@ -76,7 +76,7 @@ pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Pre
     }
     let (folder, spec) = build(options, order, opened.as_ref()).map_err(|error| {
         let disk_full = error.kind() == io::ErrorKind::StorageFull;
-        let no_room = error.get_ref().is_some_and(|inner| inner.is::<NoRoom>());
+        let no_room = error.get_ref().is_some_and(|inner| inner.is::<DiskFull>());
         let words = if disk_full && !no_room {
             "The app could not be started: the server's disk is full. Free some space, then deploy again.".to_owned()
         } else {

@@ -4,7 +4,7 @@ import { apiRouter } from '@fairlead/api';
 import { expect, test } from 'vitest';
 import { proofNeeded, wasCancelled, withProof } from './confirm-identity.tsx';
 
-const source = join(import.meta.dirname, '..');
+const source = join(import.meta.dirname, '../..');
 
 /** Paths of the procedures that ask a person for a fresh session. */
 function freshPaths(): string[] {

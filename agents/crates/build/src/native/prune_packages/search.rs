@@ -15,9 +15,9 @@ const QUOTED_MAX: usize = 300;
 /// Endings of files that may load a package.
 const CODE: [&str; 13] =
     ["astro", "cjs", "cts", "js", "json", "jsx", "mdx", "mjs", "mts", "svelte", "ts", "tsx", "vue"];
-/// Folders whose files do not run in production, wherever they are.
+/// Folders with files that do not run in production, at any depth.
 const NOT_RUN: [&str; 8] = [".git", ".github", ".husky", ".storybook", ".turbo", ".vscode", "__tests__", MODULES];
-/// Folders of an app, directly below it, whose files do not run in production.
+/// Folders directly below an app with files that do not run in production.
 const NOT_RUN_AT_TOP: [&str; 7] = ["__mocks__", "coverage", "cypress", "e2e", "spec", "test", "tests"];
 /// Files that name packages of development.
 const LISTS: [&str; 9] = [
@@ -46,7 +46,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Lists packages whose names are in files of a folder.
+    /// Lists the packages that files of a folder name.
     pub(super) fn named_in(&self, folder: &Path) -> io::Result<BTreeSet<String>> {
         let mut named = BTreeSet::new();
         let (mut left, mut seen) = (vec![folder.to_owned()], HashSet::new());

@@ -43,7 +43,7 @@ const SCRIPTS: [&str; 9] = [
     "dependencies",
     "pnpm:devPreinstall",
 ];
-/// Packages whose install scripts look at the machine and at other packages, and at nothing of the app.
+/// Packages with install scripts that read the machine and other packages, but nothing of the app.
 const INDEPENDENT: [&str; 23] = [
     "@biomejs/biome",
     "@nestjs/core",
@@ -79,7 +79,7 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 pub(super) struct Install<'a> {
     /// Folder of the repository.
     pub(super) source: &'a Path,
-    /// Number of packages whose install scripts the build runs itself.
+    /// Number of packages with install scripts that the build runs itself.
     pub(super) packages_with_scripts: usize,
     pub(super) commands: String,
 }
@@ -129,8 +129,8 @@ pub(super) fn install_key(install: &Install<'_>, settings: &str) -> io::Result<O
     Ok(Some(key(install, settings, inputs)))
 }
 
-/// Digest of all that may say what a virtual environment holds; `None` if a requirement is a folder or an address, whose content may
-/// change without a change of its version.
+/// Digest of all that may say what a virtual environment holds; `None` if a requirement is a folder or an address: its content
+/// may change without a change of its version.
 pub(super) fn environment_key(install: &Install<'_>, settings: &str) -> io::Result<Option<String>> {
     let (mut inputs, mut is_known, mut bytes_left) = (Vec::new(), true, INPUT_BYTES_MAX);
     let is_whole = visit(install.source, |below, kind| {
@@ -184,7 +184,7 @@ fn has_install_script(package: &Map<String, Value>) -> bool {
     scripts.is_some_and(|scripts| SCRIPTS.iter().any(|name| scripts.contains_key(*name)))
 }
 
-/// True if a dependency is a folder or an archive, whose files may change without a change of its version.
+/// True if a dependency is a folder or an archive: its files may change without a change of its version.
 fn has_local_dependency(package: &Map<String, Value>) -> bool {
     let lists = ["dependencies", "devDependencies", "optionalDependencies", "resolutions", "overrides", "pnpm"];
     package.contains_key("dependenciesMeta") || lists.iter().filter_map(|list| package.get(*list)).any(names_local)
@@ -266,7 +266,7 @@ pub(super) enum Unusable {
     Large,
 }
 
-/// False for the package.json of a package whose install script may read files of the app, as that of Prisma's client does.
+/// False for the package.json of a package with an install script that may read files of the app, as that of Prisma's client does.
 fn is_independent(base: &Path, path: &Path) -> io::Result<bool> {
     let mut names = path.iter().rev().map(|name| name.to_string_lossy());
     if names.next().is_none_or(|name| name != "package.json") {

@@ -12,7 +12,7 @@ use crate::as_user::as_user;
 use crate::command::{CommandSpec, Workshop};
 use crate::version::Version;
 
-/// One of them.
+/// Tool that is installed on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerTool {
     pub(super) program: PathBuf,

@@ -38,10 +38,10 @@ impl GitHost {
         self.sent_bytes.swap(0, Ordering::Relaxed)
     }
 
-    /// Repositories whose names begin so are for whoever logs in as `ada` with `open-sesame`.
+    /// Prefix of repositories that require the login `ada` with `open-sesame`.
     pub(crate) const PRIVATE: &str = "private";
 
-    /// Where the repositories lie.
+    /// Returns the folder of the repositories.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }

@@ -7,8 +7,8 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
     let new = world.started(2);
-    let result = Err(ProbeFailure::Refused { listening: vec![8080] });
-    world.event(Event::Probed { instance: new.clone(), result });
+    let result = Err(HealthCheckFailure::Refused { listening: vec![8080] });
+    world.event(Event::HealthChecked { instance: new.clone(), result });
     world.pass(Duration::from_secs(30));
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.wrong_port");
@@ -30,14 +30,14 @@ fn a_candidate_that_settles_on_other_ports_fails_before_its_time_is_over() {
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
     let new = world.started(2);
-    let probe = |world: &mut World, result| world.event(Event::Probed { instance: new.clone(), result });
-    let elsewhere = || Err(ProbeFailure::Elsewhere { ports: vec![8080] });
+    let probe = |world: &mut World, result| world.event(Event::HealthChecked { instance: new.clone(), result });
+    let elsewhere = || Err(HealthCheckFailure::Elsewhere { ports: vec![8080] });
     for _ in 0..5 {
         probe(&mut world, elsewhere());
     }
     assert_eq!(world.rollout(2).state, WorkState::Running, "it may still open its own");
     world.pass(Duration::from_secs(4));
-    probe(&mut world, Err(ProbeFailure::Refused { listening: vec![] }));
+    probe(&mut world, Err(HealthCheckFailure::Refused { listening: vec![] }));
     world.pass(Duration::from_secs(4));
     probe(&mut world, elsewhere());
     probe(&mut world, elsewhere());
@@ -66,18 +66,18 @@ fn a_candidate_that_was_refused_another_port_fails_at_once() {
 #[test]
 fn every_reason_not_to_be_healthy_has_its_own_sentence() {
     for (probe, code, words) in [
-        (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
-        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
-        (ProbeFailure::Elsewhere { ports: vec![8080] }, "rollout.wrong_port", "It listened on 8080"),
-        (ProbeFailure::Foreign, "rollout.port_taken", "Another program on this server"),
-        (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
-        (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
-        (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),
+        (HealthCheckFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
+        (HealthCheckFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
+        (HealthCheckFailure::Elsewhere { ports: vec![8080] }, "rollout.wrong_port", "It listened on 8080"),
+        (HealthCheckFailure::Foreign, "rollout.port_taken", "Another program on this server"),
+        (HealthCheckFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
+        (HealthCheckFailure::Status(503), "rollout.unhealthy", "with 503"),
+        (HealthCheckFailure::Broken, "rollout.unhealthy", "plain HTTP"),
     ] {
         let mut world = World::serving_one();
         world.desire(spec(Some(1), Some(2)));
         let new = world.started(2);
-        world.event(Event::Probed { instance: new, result: Err(probe) });
+        world.event(Event::HealthChecked { instance: new, result: Err(probe) });
         world.pass(Duration::from_secs(30));
         let failure = world.rollout(2).failure.unwrap();
         assert_eq!(failure.code, code);
@@ -120,8 +120,8 @@ fn a_program_that_exits_with_0_twice_without_listening_is_no_server() {
     assert_eq!(world.rollout(2).state, WorkState::Running, "it may have prepared something");
     world.pass(Duration::from_secs(1));
     let again = world.started(2);
-    let nothing = Err(ProbeFailure::Refused { listening: vec![] });
-    world.event(Event::Probed { instance: again.clone(), result: nothing });
+    let nothing = Err(HealthCheckFailure::Refused { listening: vec![] });
+    world.event(Event::HealthChecked { instance: again.clone(), result: nothing });
     ends(&mut world, again, 0);
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.ended");
@@ -153,8 +153,8 @@ fn a_server_that_exits_with_0_is_tried_as_often_as_one_that_crashes() {
     world.desire(spec(Some(1), Some(2)));
     for end in 1..=6 {
         let new = world.started(2);
-        let elsewhere = Err(ProbeFailure::Refused { listening: vec![8080] });
-        world.event(Event::Probed { instance: new.clone(), result: elsewhere });
+        let elsewhere = Err(HealthCheckFailure::Refused { listening: vec![8080] });
+        world.event(Event::HealthChecked { instance: new.clone(), result: elsewhere });
         // An exit after listening resets the count of silent exits.
         ends(&mut world, new, 0);
         if end < 6 {

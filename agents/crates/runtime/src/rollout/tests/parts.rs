@@ -35,7 +35,7 @@ impl World {
             let (instance, port) = (instance.clone(), 20_000 + number);
             self.event(Event::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
             let address = at(port);
-            self.event(Event::Probed { instance, result: Ok(address) });
+            self.event(Event::HealthChecked { instance, result: Ok(address) });
         }
         starts
     }
@@ -95,7 +95,7 @@ impl World {
             .collect();
         self.state = Some(AppState::new(key(), serde_json::from_str(&text).unwrap()));
         for status in all.into_iter().filter(|status| status.pid != 0) {
-            self.event(Event::Adopt(Adopted {
+            self.event(Event::Adopt(AdoptedInstance {
                 instance: status.id.clone(),
                 release: status.release,
                 secrets: None,
@@ -115,7 +115,7 @@ impl World {
         let all = self.state().instances().into_iter().filter(|status| status.pid != 0);
         for status in all.collect::<Vec<_>>() {
             let result = Ok(at(status.port));
-            self.event(Event::Probed { instance: status.id, result });
+            self.event(Event::HealthChecked { instance: status.id, result });
         }
     }
 
@@ -189,7 +189,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
         let (command, kind) = world.runs().remove(0);
         world.restart();
         if let Some(outcome) = outcome.clone() {
-            world.event(Event::FoundHook(FoundHook {
+            world.event(Event::AdoptHook(AdoptedHook {
                 instance: command.clone(),
                 release: release(2).id,
                 deployment: deployment(2),

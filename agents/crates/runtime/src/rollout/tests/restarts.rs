@@ -3,7 +3,7 @@
 use super::*;
 
 fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
-    Event::Adopt(Adopted {
+    Event::Adopt(AdoptedInstance {
         secrets: None,
         instance: instance.clone(),
         release: release(number).id,

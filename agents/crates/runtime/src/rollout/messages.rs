@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairlead_base::excerpt::quote;
 use fairlead_model::{Failure, Hook, ReleaseSpec};
 
-use super::event::{Exit, HookKind, ProbeFailure};
+use super::event::{Exit, HookKind, HealthCheckFailure};
 use super::group::{Group, Process, Slot};
 use crate::crash::{Crash, CrashReason};
 use crate::layer_bound::{LayerBound, LayerExcess};
@@ -181,21 +181,21 @@ pub(super) fn crashed_in_switch(exit: &Exit) -> Failure {
 }
 
 /// Names the port or socket to listen on.
-fn door(port: u16) -> String {
+fn listen_target(port: u16) -> String {
     if port == 0 { "its socket".to_owned() } else { format!("port {port}") }
 }
 
 /// Describes why the check of a serving instance fails now.
-pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
+pub(super) fn probe(probe: &HealthCheckFailure, port: u16) -> String {
     match probe {
-        ProbeFailure::Refused { .. } | ProbeFailure::Elsewhere { .. } => {
-            format!("The app accepts no connection on {}.", door(port))
+        HealthCheckFailure::Refused { .. } | HealthCheckFailure::Elsewhere { .. } => {
+            format!("The app accepts no connection on {}.", listen_target(port))
         }
-        ProbeFailure::Foreign => taken(port),
-        ProbeFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
-        ProbeFailure::Status(status) => format!("The app answered its health check with {status}."),
-        ProbeFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
-        ProbeFailure::Command(outcome) => format!("The app's health command {outcome}."),
+        HealthCheckFailure::Foreign => taken(port),
+        HealthCheckFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
+        HealthCheckFailure::Status(status) => format!("The app answered its health check with {status}."),
+        HealthCheckFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
+        HealthCheckFailure::Command(outcome) => format!("The app's health command {outcome}."),
     }
 }
 
@@ -228,10 +228,10 @@ pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
 /// Describes a health check that did not pass before the deadline.
 pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> Failure {
     let path = release.health.path.as_str();
-    let (door, within) = (door(slot.port), seconds(limit));
+    let (listen_target, within) = (listen_target(slot.port), seconds(limit));
     let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
     let running = matches!(slot.process, Process::Running { .. });
-    match (&slot.last_probe, &slot.last_exit) {
+    match (&slot.last_failure, &slot.last_exit) {
         (_, Some(exit)) if slot.has_ended_silently() && !running => no_server(exit, release),
         (probe, Some(exit)) if probe.is_none() || !running => {
             let (code, advice) = crash(exit, release);
@@ -240,29 +240,29 @@ pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> F
         (None, _) => {
             failure("rollout.not_listening", format!("The app could not be checked within {within}. Deploy it again."))
         }
-        (Some(ProbeFailure::Refused { listening } | ProbeFailure::Elsewhere { ports: listening }), _) => {
+        (Some(HealthCheckFailure::Refused { listening } | HealthCheckFailure::Elsewhere { ports: listening }), _) => {
             refused(listening, slot.port, &within)
         }
-        (Some(ProbeFailure::Foreign), _) => failure("rollout.port_taken", taken(slot.port)),
-        (Some(ProbeFailure::TimedOut), _) => failure(
+        (Some(HealthCheckFailure::Foreign), _) => failure("rollout.port_taken", taken(slot.port)),
+        (Some(HealthCheckFailure::TimedOut), _) => failure(
             "rollout.unhealthy",
             format!(
                 "The app accepts connections on {door}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
             ),
         ),
-        (Some(ProbeFailure::Status(status)), _) => failure(
+        (Some(HealthCheckFailure::Status(status)), _) => failure(
             "rollout.unhealthy",
             format!(
                 "The app answered {check} with {status} for {within}; 2xx or 3xx counts as healthy. Make that path answer, or set another health path in the settings."
             ),
         ),
-        (Some(ProbeFailure::Command(outcome)), _) => failure(
+        (Some(HealthCheckFailure::Command(outcome)), _) => failure(
             "rollout.unhealthy",
             format!(
                 "The app accepts connections on {door}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
             ),
         ),
-        (Some(ProbeFailure::Broken), _) => failure(
+        (Some(HealthCheckFailure::Broken), _) => failure(
             "rollout.unhealthy",
             format!(
                 "The app accepts connections on {door}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
