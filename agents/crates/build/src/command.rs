@@ -225,7 +225,7 @@ impl Workshop<'_> {
             loop {
                 sleep(SIZE_PAUSE).await;
                 // If counting fails, the next count or the one at the command's end catches it.
-                if let Ok(Some(excess)) = excess(written.clone()).await {
+                if let Ok(Some(excess)) = excess(quota.clone()).await {
                     return excess;
                 }
             }
