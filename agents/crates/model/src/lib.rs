@@ -28,7 +28,7 @@ pub use status::{
     LogStream, Manifest, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
 pub use traffic::{
-    AccessLog, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction, HeaderRule, ActiveHealthCheck,
-    LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy, SOCKET_PATH_BYTES_MAX,
-    Sticky, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
+    AccessLog, ActiveHealthCheck, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction,
+    HeaderRule, LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
+    SOCKET_PATH_BYTES_MAX, Sticky, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
 };

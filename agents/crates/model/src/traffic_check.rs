@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 
 use crate::traffic::{
-    AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, ActiveHealthCheck, Page, ProxySettings, Redirect,
+    ActiveHealthCheck, AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect,
     RoutePolicy, Sticky, TrafficError,
 };
 
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn proxy_protocol_needs_somebody_to_speak_it() {
+    fn proxy_protocol_needs_trusted_proxies() {
         let check = |trusted_proxies: Vec<ipnet::IpNet>| {
             let settings = ProxySettings { proxy_protocol: true, trusted_proxies, ..ProxySettings::default() };
             settings.check().map_err(|error| error.field)

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_empties_now_and_then_sheds_nobody() {
+    fn a_queue_that_empties_now_and_then_sheds_nothing() {
         let mut admission = Admission::default();
         for interval in 1..20 {
             admission.waited(9_000);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_that_serves_nobody_is_judged_by_who_waits_longest() {
+    fn a_stalled_app_is_evaluated_by_its_oldest_queued_request() {
         let mut admission = Admission::default();
         admission.step(500, Some(3_000), TIMEOUT_MS);
         assert_eq!(shed(&admission), [Priority::Low, Priority::Normal]);

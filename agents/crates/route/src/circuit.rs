@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_ejected_where_it_is_switched_off_or_too_many_are_out() {
+    fn no_instance_is_ejected_if_ejection_is_off_or_too_many_are_ejected() {
         let mut circuit = Circuit::default();
         let off = Ejection { failures: 0, ..RULE };
         assert!((0..100).all(|_| !circuit.failed(false, 0, &off, || true)));

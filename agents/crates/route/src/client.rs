@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn cloudflare_names_the_client_and_nobody_else_does_so_in_its_way() {
+    fn only_cloudflare_names_the_client_in_its_header() {
         let trust = TrustedProxies::new(&settings(&["10.0.0.0/8"], true)).unwrap();
         let named = [("cf-connecting-ip", "2001:db8::9"), ("x-forwarded-for", "6.6.6.6")];
         let told_by = |peer| told(&trust, peer, &named).unwrap();

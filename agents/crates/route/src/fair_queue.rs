@@ -330,7 +330,7 @@ mod tests {
     proptest! {
         /// Compares with a model: a plain list that is searched from its front.
         #[test]
-        fn anybody_may_leave_at_any_time(steps in prop::collection::vec((0u8..4, 0usize..64), 0..200)) {
+        fn any_slot_may_leave_at_any_time(steps in prop::collection::vec((0u8..4, 0usize..64), 0..200)) {
             let (mut queue, mut model, mut out) = (FairQueue::default(), Vec::new(), Vec::new());
             for (number, (step, choice)) in steps.into_iter().enumerate() {
                 match step {

@@ -25,7 +25,7 @@ pub fn trials() -> Vec<Trial> {
         case("websocket", "fragments-with-pings-between", fragments_with_pings_between),
         case("websocket", "a-thousand-fragments", a_thousand_fragments),
         case("websocket", "character-cut-in-two-fragments", character_cut_in_two_fragments),
-        case("websocket", "pong-nobody-asked-for", pong_nobody_asked_for),
+        case("websocket", "pong-nobody-asked-for", unsolicited_pong),
         case("websocket", "close-without-a-code", close_without_a_code),
         case("websocket", "frames-with-the-handshake", frames_with_the_handshake),
         case("websocket", "frames-with-the-answer", frames_with_the_answer),
@@ -171,7 +171,7 @@ async fn ping(length: usize) {
     assert_eq!(socket.next().await, Some((FIN | PONG, vec![9; length])));
 }
 
-async fn pong_nobody_asked_for() {
+async fn unsolicited_pong() {
     let (_proxy, endpoint) = before_echo().await;
     let mut socket = Socket::open(&endpoint).await;
     socket.send(&[frame(FIN | PONG, b"x"), frame(FIN | TEXT, b"y")].concat()).await;

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_leads_nowhere() {
+    fn no_instances_give_none() {
         assert_eq!((rendezvous(7, []), rendezvous(7, [(0, 1, 0)])), (None, None));
     }
 }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_was_lowered_holds_nobody_to_the_old_one() {
+    fn a_lowered_limit_does_not_apply_the_old_one() {
         let window = SharedRate::default();
         let generous = Rate::new(1, 100_000, TICKS_PER_SECOND).unwrap();
         for _ in 0..100_000 {
