@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_base::{CancellationToken, clock};
-use fairlead_inspect::{Plan, SITE_COMMAND, Way};
+use fairlead_inspect::{BuildMethod, Plan, SITE_COMMAND};
 use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, Step, StepState, StepStatus};
 use fairlead_network::{OwnNetwork, resolv_conf};
 use tokio::time::Instant;
@@ -224,13 +224,13 @@ enum BuildProduct {
 async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildProduct, BuildError> {
     let (below, way) = read_plan(workshop, spec).await?;
     let way = way?;
-    let (Way::Native(plan) | Way::Dockerfile { plan, .. }) = &way;
+    let (BuildMethod::Native(plan) | BuildMethod::Dockerfile { plan, .. }) = &way;
     for sentence in plan.sentences.clone() {
         workshop.say(Step::Build, sentence);
     }
     workshop.secrets = secrets::open(workshop.options, spec, spec.secrets.as_ref())?;
     match way {
-        Way::Native(mut plan) => {
+        BuildMethod::Native(mut plan) => {
             // The plan knows nothing of these, which may need what it leaves behind.
             if !spec.run_commands.is_empty() {
                 plan.left_behind.clear();
@@ -238,7 +238,7 @@ async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildProd
             let below = native::make(workshop, &below, &mut plan, &spec.run_commands).await?;
             Ok(BuildProduct::Folder { below, plan })
         }
-        Way::Dockerfile { file, plan } => {
+        BuildMethod::Dockerfile { file, plan } => {
             let name = container::build(workshop, spec, &below, &file).await?;
             Ok(BuildProduct::Image { name, plan })
         }

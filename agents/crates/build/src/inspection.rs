@@ -1,7 +1,7 @@
 //! Inspects a source before its first build: clones it as a build does, plans it, and removes it. Runs nothing of the repository.
 
 use fairlead_base::CancellationToken;
-use fairlead_inspect::{InspectError, Way};
+use fairlead_inspect::{BuildMethod, InspectError};
 use fairlead_model::{BuildLimits, BuildSpec, Commit, LogLine, StepStatus};
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ pub struct Inspection {
     /// Commit that was read.
     pub commit: Commit,
     /// Plan of the build, or the reason why there is none.
-    pub plan: Result<Way, InspectError>,
+    pub plan: Result<BuildMethod, InspectError>,
 }
 
 /// Clones a repository and plans its build. `spec.deployment` names the folder alone and `options.user` works for no other

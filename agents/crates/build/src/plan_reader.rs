@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use fairlead_inspect::{InspectError, Request, Way, read_answer};
+use fairlead_inspect::{BuildMethod, InspectError, Request, read_answer};
 use fairlead_model::{BuildSpec, Step};
 use tokio::time::Instant;
 
@@ -42,7 +42,7 @@ pub enum ReadingError {
 pub(crate) async fn read_plan(
     workshop: &mut Workshop<'_>,
     spec: &BuildSpec,
-) -> Result<(PathBuf, Result<Way, InspectError>), BuildError> {
+) -> Result<(PathBuf, Result<BuildMethod, InspectError>), BuildError> {
     let below = folder(workshop, spec).await?;
     let engine = match &workshop.options.engine {
         Some(engine) => engine.answers().await,

@@ -3,16 +3,23 @@
 use fairlead_model::Builder;
 
 use crate::manifest::Manifest;
-use crate::{Files, InspectError, Wish};
+use crate::{Files, InspectError, PlanRequest};
 
 /// Names of files that a container engine builds.
 pub(crate) const NAMES: [&str; 2] = ["Dockerfile", "Containerfile"];
 
 /// Dockerfile to build; `None`: the runtime's own tools build.
-pub(crate) fn chosen(files: &Files, manifest: &Manifest, wish: Wish<'_>) -> Result<Option<String>, InspectError> {
-    let named =
-        [&manifest.build.dockerfile, &wish.overrides.dockerfile].into_iter().find(|name| !name.is_empty()).cloned();
-    let wanted = wish.builder == Builder::Dockerfile || (wish.builder == Builder::Detected && named.is_some());
+pub(crate) fn chosen(
+    files: &Files,
+    manifest: &Manifest,
+    plan_request: PlanRequest<'_>,
+) -> Result<Option<String>, InspectError> {
+    let named = [&manifest.build.dockerfile, &plan_request.overrides.dockerfile]
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .cloned();
+    let wanted =
+        plan_request.builder == Builder::Dockerfile || (plan_request.builder == Builder::Detected && named.is_some());
     let usual = NAMES.into_iter().find(|name| files.has(name)).unwrap_or(NAMES[0]);
     let file = named.unwrap_or_else(|| usual.to_owned());
     if wanted {
@@ -21,9 +28,9 @@ pub(crate) fn chosen(files: &Files, manifest: &Manifest, wish: Wish<'_>) -> Resu
         }
         return Err(InspectError::NotDetected(format!(
             "There is no file `{file}` in {}. Add it, or choose another builder in the settings of the app.",
-            wish.shown
+            plan_request.shown
         )));
     }
     // Without an engine the files themselves may still tell enough.
-    Ok((wish.builder == Builder::Detected && wish.engine && files.has(&file)).then_some(file))
+    Ok((plan_request.builder == Builder::Detected && plan_request.engine && files.has(&file)).then_some(file))
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::javascript::{Package, pinned_tool};
 use crate::{
-    Fallback, Files, InspectError, Look, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, static_site, strings,
+    AppSource, Fallback, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, static_site, strings,
 };
 
 /// Parts of a deno.json that matter.
@@ -16,14 +16,14 @@ struct Config {
 
 const PERMISSIONS: [&str; 3] = ["--allow-net", "--allow-env", "--allow-read"];
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let files = look.app;
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let files = app_source.app;
     let configured = files.first(&["deno.json", "deno.jsonc"]);
     let locked = files.has("deno.lock");
     let main = main(files);
     let is_deno = configured.is_some() || locked;
     // A package.json beside may be what Deno itself reads; one with a start script is an app of Node.
-    if let Some(package) = Package::read(files, look.shown)?
+    if let Some(package) = Package::read(files, app_source.shown)?
         && (!is_deno || package.script("start").is_some_and(|script| !script.contains("deno ")))
     {
         return Ok(None);
@@ -54,8 +54,8 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
         ..Plan::default()
     };
     plan.say(match configured {
-        Some(file) => format!("Found a Deno app in {} ({file}).", look.shown),
-        None => format!("Found a Deno app in {} ({}).", look.shown, main.as_deref().unwrap_or("deno.lock")),
+        Some(file) => format!("Found a Deno app in {} ({file}).", app_source.shown),
+        None => format!("Found a Deno app in {} ({}).", app_source.shown, main.as_deref().unwrap_or("deno.lock")),
     });
     let cache = format!("{OWN_FOLDER}/deno");
     plan.environment.insert("DENO_DIR".to_owned(), cache.clone());
@@ -75,12 +75,12 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     }
     let run =
         |file: &str| [strings(&["deno", "run", "--cached-only"]), strings(&PERMISSIONS), strings(&[file])].concat();
-    let output = look.asked.output.map(|folder| vec![folder.to_owned()]);
+    let output = app_source.asked.output.map(|folder| vec![folder.to_owned()]);
     let site = output.or_else(|| {
         (builds_site && !has_task("start") && (main.is_none() || files.has("index.html")))
             .then(|| strings(&["dist", "_site"]))
     });
-    match (look.asked.start, site, main) {
+    match (app_source.asked.start, site, main) {
         (Some(start), _, _) => plan.start = start.to_vec(),
         (None, Some(folders), _) => {
             let site = static_site::serving("Deno", folders);
@@ -100,7 +100,7 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
         (None, None, None) => {
             return Err(InspectError::NotDetected(format!(
                 "It is not clear how to start the Deno app in {}: it has neither a task `start` nor a main.ts or server.ts. Add one, or set a start command in the settings of the app.",
-                look.shown
+                app_source.shown
             )));
         }
     }

@@ -7,9 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use fairlead_model::{BuildOverrides, Builder};
 use serde::{Deserialize, Serialize};
 
-use crate::{Files, InspectError, Way, Wish, inspect};
+use crate::{BuildMethod, Files, InspectError, PlanRequest, inspect};
 
-/// Request for a plan, as [`Wish`] with values of its own.
+/// Request for a plan, as [`PlanRequest`] with values of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     pub builder: Builder,
@@ -23,14 +23,14 @@ impl Request {
     /// Plans the build of the files in `source`; returns the answer to write.
     pub fn answer(&self, source: PathBuf) -> serde_json::Result<String> {
         let Self { builder, overrides, engine, root_folder, shown } = self;
-        let wish = Wish { builder: *builder, overrides, engine: *engine, root_folder, shown };
-        serde_json::to_string(&inspect(&Files::new(source), wish))
+        let plan_request = PlanRequest { builder: *builder, overrides, engine: *engine, root_folder, shown };
+        serde_json::to_string(&inspect(&Files::new(source), plan_request))
     }
 }
 
 /// Reads the answer to a request for the plan of `root_folder`.
-pub fn read_answer(answer: &[u8], root_folder: &Path) -> io::Result<Result<Way, InspectError>> {
-    let answer: Result<Way, InspectError> = serde_json::from_slice(answer)?;
+pub fn read_answer(answer: &[u8], root_folder: &Path) -> io::Result<Result<BuildMethod, InspectError>> {
+    let answer: Result<BuildMethod, InspectError> = serde_json::from_slice(answer)?;
     if answer.as_ref().is_ok_and(|way| !stays_in_source(way, root_folder)) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a path of the plan leads out of the source"));
     }
@@ -38,13 +38,13 @@ pub fn read_answer(answer: &[u8], root_folder: &Path) -> io::Result<Result<Way, 
 }
 
 /// True if no path of the plan leads above the folder that it is relative to, or above the source.
-fn stays_in_source(way: &Way, root_folder: &Path) -> bool {
-    let (Way::Native(plan) | Way::Dockerfile { plan, .. }) = way;
+fn stays_in_source(way: &BuildMethod, root_folder: &Path) -> bool {
+    let (BuildMethod::Native(plan) | BuildMethod::Dockerfile { plan, .. }) = way;
     let packed = plan.workspace.as_deref().map_or(root_folder, Path::new);
     let app = packed.join(&plan.folder);
     let file = match way {
-        Way::Dockerfile { file, .. } => Some(file),
-        Way::Native(_) => None,
+        BuildMethod::Dockerfile { file, .. } => Some(file),
+        BuildMethod::Native(_) => None,
     };
     let files = plan.lock_file.iter().map(|name| packed.join(name)).chain(file.map(|name| root_folder.join(name)));
     let server = plan.server.iter().map(|server| &server.file);
@@ -91,7 +91,7 @@ mod tests {
         let answers = || {
             let source = dir.path().to_owned();
             let overrides = BuildOverrides::default();
-            let wish = Wish {
+            let plan_request = PlanRequest {
                 builder: Builder::Detected,
                 overrides: &overrides,
                 engine: false,
@@ -99,13 +99,13 @@ mod tests {
                 shown: &request.shown,
             };
             let read = read_answer(request.answer(source.clone()).unwrap().as_bytes(), Path::new("web")).unwrap();
-            assert_eq!(read, inspect(&Files::new(source), wish));
+            assert_eq!(read, inspect(&Files::new(source), plan_request));
             read
         };
         assert!(answers().is_err());
         let package = r#"{"scripts":{"start":"node a.js"},"engines":{"node":">=20"}}"#;
         std::fs::write(dir.path().join("web/package.json"), package).unwrap();
-        assert!(matches!(answers(), Ok(Way::Native(plan)) if !plan.tools.is_empty()));
+        assert!(matches!(answers(), Ok(BuildMethod::Native(plan)) if !plan.tools.is_empty()));
     }
 
     #[test]
@@ -113,14 +113,14 @@ mod tests {
         for garbage in ["", "null", "{}", "\0", r#"{"Ok":{"Native":{}}}"#, "Ok"] {
             assert!(read_answer(garbage.as_bytes(), Path::new("")).is_err(), "{garbage}");
         }
-        let read = |way: Way, root: &str| {
-            let answer: Result<Way, InspectError> = Ok(way);
+        let read = |way: BuildMethod, root: &str| {
+            let answer: Result<BuildMethod, InspectError> = Ok(way);
             read_answer(&serde_json::to_vec(&answer).unwrap(), Path::new(root)).is_ok()
         };
         let native = |change: fn(&mut Plan)| {
             let mut plan = Plan::default();
             change(&mut plan);
-            Way::Native(Box::new(plan))
+            BuildMethod::Native(Box::new(plan))
         };
         assert!(read(native(|plan| plan.output = vec![".".into(), "../dist".into()]), "web"));
         assert!(read(native(|plan| plan.workspace = Some(String::new())), "web"));
@@ -139,7 +139,7 @@ mod tests {
         assert!(!read(native(|plan| plan.workspace = Some("../other".into())), "web"));
         assert!(!read(native(|plan| plan.folder = "/etc".into()), "web"));
         assert!(!read(native(|plan| plan.lock_file = Some("a/../../x".into())), ""));
-        let dockerfile = |file: &str| Way::Dockerfile { file: file.into(), plan: Box::default() };
+        let dockerfile = |file: &str| BuildMethod::Dockerfile { file: file.into(), plan: Box::default() };
         assert!(read(dockerfile("Dockerfile"), "web") && !read(dockerfile("../../x"), "web"));
     }
 }

@@ -1,9 +1,9 @@
 //! Apps in Go: one program, built by the toolchain that go.mod chooses.
 
-use crate::{Files, InspectError, Look, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, command_line};
+use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, command_line};
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let (files, shown) = (look.app, look.shown);
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let (files, shown) = (app_source.app, app_source.shown);
     // A program's folder may lie in a module that begins above it.
     let module_above = files.above().find(|folder| folder.has("go.mod")).filter(|_| is_program(files, ""));
     let module_above = if files.has("go.mod") { None } else { module_above };
@@ -27,13 +27,14 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     };
     // Heroku's builds leave programs in `bin`, which Procfiles name.
     let own = format!("bin/{name}");
-    let asked = look.asked.start.is_some_and(|start| command_line::shown(start).contains(&own)) && !files.has(&own);
+    let asked =
+        app_source.asked.start.is_some_and(|start| command_line::shown(start).contains(&own)) && !files.has(&own);
     let program = if asked { own } else { format!("{OWN_FOLDER}/bin/{name}") };
     let mut plan = Plan {
         framework: "Go".to_owned(),
         runtime: "go".to_owned(),
         build: vec![Task::new(&["go", "build", "-trimpath", "-buildvcs=false", "-o", &program, &package])],
-        start: look.asked.start.map_or(vec![program.clone()], <[String]>::to_vec),
+        start: app_source.asked.start.map_or(vec![program.clone()], <[String]>::to_vec),
         tools: vec![Want::of(Tool::Go, version)],
         lock_file: home.has("go.sum").then(|| "go.sum".to_owned()),
         ..Plan::default()

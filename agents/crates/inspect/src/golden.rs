@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fairlead_model::{BuildOverrides, Builder};
 
-use crate::{Files, Plan, Way, Wish, inspect, shown};
+use crate::{BuildMethod, Files, Plan, PlanRequest, inspect, shown};
 
 /// Line that begins the plan in a fixture; lines `-- name --` begin its files.
 const PLAN: &str = "== plan ==\n";
@@ -50,16 +50,16 @@ fn plan_of(source: &str) -> String {
         }
     }
     let overrides = BuildOverrides::default();
-    let wish = Wish {
+    let plan_request = PlanRequest {
         builder: Builder::Detected,
         overrides: &overrides,
         engine: false,
         root_folder: &root_folder,
         shown: "the repository",
     };
-    match inspect(&Files::new(dir.path().to_owned()), wish) {
-        Ok(Way::Native(plan)) => written(&plan),
-        Ok(Way::Dockerfile { file, .. }) => format!("dockerfile: {file}\n"),
+    match inspect(&Files::new(dir.path().to_owned()), plan_request) {
+        Ok(BuildMethod::Native(plan)) => written(&plan),
+        Ok(BuildMethod::Dockerfile { file, .. }) => format!("dockerfile: {file}\n"),
         Err(error) => format!("refused: {error}\n"),
     }
 }

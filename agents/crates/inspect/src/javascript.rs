@@ -16,18 +16,19 @@ use workspace::Workspace;
 use crate::command_line;
 use crate::frameworks::{self, Outcome, Preset, Project};
 use crate::{
-    BuiltServer, Cache, Files, InspectError, Look, Plan, Reuse, Task, Tool, Want, static_site, strings, unsupported,
+    AppSource, BuiltServer, Cache, Files, InspectError, Plan, Reuse, Task, Tool, Want, static_site, strings,
+    unsupported,
 };
 use start::Start;
 
 /// Folders in which many tools of a build keep what they need for the next one; the second is that of Vite.
 const TOOL_CACHES: [&str; 2] = ["node_modules/.cache", "node_modules/.vite"];
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let (files, shown) = (look.app, look.shown);
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let (files, shown) = (app_source.app, app_source.shown);
     let Some(package) = Package::read(files, shown)? else { return Ok(None) };
     // A few scripts for the tools of its authors do not make an app in another language one of Node.
-    if is_beside_another(look, &package) {
+    if is_beside_another(app_source, &package) {
         return Ok(None);
     }
     let workspace = Workspace::of(files, &package);
@@ -39,7 +40,7 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     let runtime = if manager.kind == Kind::Bun { Tool::Bun } else { Tool::Node };
     let preset = frameworks::detect(&Project { files, package: &package });
     let mut plan = Plan { runtime: runtime.name().to_owned(), ..Plan::default() };
-    describe(&mut plan, look, &workspace, &manager, preset.as_ref(), &package);
+    describe(&mut plan, app_source, &workspace, &manager, preset.as_ref(), &package);
     plan.lock_file = manager.lock.map(str::to_owned);
     if workspace.member() {
         plan.workspace = Some(workspace.root.path().to_owned());
@@ -73,7 +74,7 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
     }
     plan.runs_with.push(runtime);
     keep(&mut plan, &workspace, &top, preset.as_ref());
-    let start = start::choose(look, &package, &manager, preset.as_ref(), !plan.build.is_empty())?;
+    let start = start::choose(app_source, &package, &manager, preset.as_ref(), !plan.build.is_empty())?;
     let mut plan = finish(plan, start, &manager);
     plan.prunes = !is_workspace_root(files, &package)
         && preset.as_ref().is_some_and(|preset| starts_framework(&plan.start, &package, preset));
@@ -184,7 +185,7 @@ fn finish(mut plan: Plan, start: Start, manager: &Manager) -> Plan {
 /// Says what was found, and in which file.
 fn describe(
     plan: &mut Plan,
-    look: Look<'_>,
+    app_source: AppSource<'_>,
     workspace: &Workspace<'_>,
     manager: &Manager,
     preset: Option<&Preset>,
@@ -198,7 +199,7 @@ fn describe(
             plan.say(format!(
                 "Found {} {range} in {} ({} of package.json); {} is its package manager.",
                 preset.name,
-                look.shown,
+                app_source.shown,
                 preset.dependency,
                 manager.kind.name()
             ));
@@ -208,7 +209,7 @@ fn describe(
         }
         None => plan.say(format!(
             "Found a {language} app in {}; {} is its package manager.",
-            look.shown,
+            app_source.shown,
             manager.kind.name()
         )),
     }
@@ -246,9 +247,9 @@ fn build(
 }
 
 /// True if another language has the app, and package.json only makes its assets or helps its authors.
-fn is_beside_another(look: Look<'_>, package: &Package) -> bool {
-    let files = look.app;
-    if package.script("start").is_some() || package.has_any(&SERVERS) || look.asked.output.is_some() {
+fn is_beside_another(app_source: AppSource<'_>, package: &Package) -> bool {
+    let files = app_source.app;
+    if package.script("start").is_some() || package.has_any(&SERVERS) || app_source.asked.output.is_some() {
         return false;
     }
     let program = ["manage.py", "go.mod", "Cargo.toml", "deno.json", "deno.jsonc"];
@@ -260,9 +261,9 @@ fn is_beside_another(look: Look<'_>, package: &Package) -> bool {
 }
 
 /// Adds to the plan of an app in another language what makes its assets, if package.json has a build script.
-pub(crate) fn add_assets(plan: &mut Plan, look: Look<'_>) -> Result<(), InspectError> {
-    let files = look.app;
-    let Some(package) = Package::read(files, look.shown)? else { return Ok(()) };
+pub(crate) fn add_assets(plan: &mut Plan, app_source: AppSource<'_>) -> Result<(), InspectError> {
+    let files = app_source.app;
+    let Some(package) = Package::read(files, app_source.shown)? else { return Ok(()) };
     if package.script("build").is_none() {
         return Ok(());
     }

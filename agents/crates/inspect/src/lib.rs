@@ -37,7 +37,7 @@ pub use report::report;
 
 /// Request for a plan, beside the files.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct PlanRequest<'a> {
     pub builder: Builder,
     pub overrides: &'a BuildOverrides,
     /// True if a container engine of this server answers.
@@ -48,9 +48,9 @@ pub struct Wish<'a> {
     pub shown: &'a str,
 }
 
-/// Way to build a source.
+/// Method to build a source.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
+pub enum BuildMethod {
     /// With the runtime's own tools.
     Native(Box<Plan>),
     /// With a container engine, from this file.
@@ -59,28 +59,28 @@ pub enum Way {
 
 /// Start command and output folder that a person set; `None`: detected.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct PlanOverrides<'a> {
     pub(crate) start: Option<&'a [String]>,
     pub(crate) output: Option<&'a str>,
 }
 
 /// Folder of an app in its source.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look<'a> {
+pub(crate) struct AppSource<'a> {
     pub(crate) app: &'a Files,
-    pub(crate) asked: Asked<'a>,
+    pub(crate) asked: PlanOverrides<'a>,
     /// Name of the folder for people.
     pub(crate) shown: &'a str,
 }
 
 /// Plans the build of the app in a folder of `source`. Settings in a committed fairlead.toml win over those of the app, and these over
 /// what is detected.
-pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
-    let files = &source.below(wish.root_folder);
+pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMethod, InspectError> {
+    let files = &source.below(plan_request.root_folder);
     let manifest = manifest::read(files)?;
     let procfile = procfile::read(files)?;
     let expected_variables = env_example::expected(files);
-    if let Some(file) = container::chosen(files, &manifest, wish)? {
+    if let Some(file) = container::chosen(files, &manifest, plan_request)? {
         let mut plan = Plan { expected_variables, runtime: "docker".to_owned(), ..Plan::default() };
         plan.health_path.clone_from(&manifest.run.health);
         if manifest.run.listens_on_socket {
@@ -89,25 +89,26 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
         if manifest.fallback.is_some() {
             return Err(manifest::no_site());
         }
-        plan.say(format!("Found `{file}` in {}; the container engine builds it.", wish.shown));
+        plan.say(format!("Found `{file}` in {}; the container engine builds it.", plan_request.shown));
         // The image's own start command applies unless the settings have one.
-        plan.start = first_given(&[&manifest.run.start, &wish.overrides.start]).unwrap_or_default();
+        plan.start = first_given(&[&manifest.run.start, &plan_request.overrides.start]).unwrap_or_default();
         finish(&mut plan, &manifest, None);
-        return Ok(Way::Dockerfile { file, plan: Box::new(plan) });
+        return Ok(BuildMethod::Dockerfile { file, plan: Box::new(plan) });
     }
-    let start = first_given(&[&manifest.run.start, &wish.overrides.start])
+    let start = first_given(&[&manifest.run.start, &plan_request.overrides.start])
         .or_else(|| procfile.as_ref().and_then(|procfile| procfile.web.clone()));
-    let output = [&manifest.build.output, &wish.overrides.output_folder].into_iter().find(|output| !output.is_empty());
-    let asked = Asked { start: start.as_deref(), output: output.map(String::as_str) };
-    let mut plan = detect(Look { app: files, asked, shown: wish.shown }, wish)?;
+    let output =
+        [&manifest.build.output, &plan_request.overrides.output_folder].into_iter().find(|output| !output.is_empty());
+    let asked = PlanOverrides { start: start.as_deref(), output: output.map(String::as_str) };
+    let mut plan = detect(AppSource { app: files, asked, shown: plan_request.shown }, plan_request)?;
     plan.expected_variables = expected_variables;
     plan.health_path.clone_from(&manifest.run.health);
-    if let Some(install) = first_given(&[&manifest.build.install, &wish.overrides.install]) {
+    if let Some(install) = first_given(&[&manifest.build.install, &plan_request.overrides.install]) {
         plan.install = replaced(&plan.install, install);
         // Nothing tells what another command reads.
         plan.reuse = None;
     }
-    if let Some(build) = first_given(&[&manifest.build.build, &wish.overrides.build]) {
+    if let Some(build) = first_given(&[&manifest.build.build, &plan_request.overrides.build]) {
         plan.build = replaced(&plan.build, build);
     }
     plan.add_named_tools();
@@ -133,16 +134,16 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
     plan.caches.extend(named);
     plan.prunes = match manifest.build.prune {
         Some(true) if matches!(plan.runtime.as_str(), "node" | "bun") => {
-            let package = javascript::Package::read(files, wish.shown)?;
+            let package = javascript::Package::read(files, plan_request.shown)?;
             package.is_some_and(|package| !javascript::is_workspace_root(files, &package))
         }
         Some(_) => false,
         None => plan.prunes,
     } && plan.output.is_empty();
     if manifest.build.prune != Some(false) {
-        excluded_folders::add(&mut plan, files, wish.shown)?;
+        excluded_folders::add(&mut plan, files, plan_request.shown)?;
     }
-    Ok(Way::Native(Box::new(plan)))
+    Ok(BuildMethod::Native(Box::new(plan)))
 }
 
 /// Replaces the fallback page of a site with that of fairlead.toml, and adds a sentence about it.
@@ -170,19 +171,19 @@ fn set_fallback(plan: &mut Plan, fallback: Option<&Fallback>) -> Result<(), Insp
 }
 
 /// Tries each language in turn; the first that recognizes the files decides.
-fn detect(look: Look<'_>, wish: Wish<'_>) -> Result<Plan, InspectError> {
-    type Detect = fn(Look<'_>) -> Result<Option<Plan>, InspectError>;
+fn detect(app_source: AppSource<'_>, plan_request: PlanRequest<'_>) -> Result<Plan, InspectError> {
+    type Detect = fn(AppSource<'_>) -> Result<Option<Plan>, InspectError>;
     const LANGUAGES: [Detect; 7] =
         [deno::plan, javascript::plan, python::plan, go::plan, rust::plan, static_generator::plan, static_site::plan];
     for language in LANGUAGES {
-        if let Some(mut plan) = language(look)? {
+        if let Some(mut plan) = language(app_source)? {
             if matches!(plan.runtime.as_str(), "python" | "go" | "rust") {
-                javascript::add_assets(&mut plan, look)?;
+                javascript::add_assets(&mut plan, app_source)?;
             }
             return Ok(plan);
         }
     }
-    Err(unsupported::explain(look, wish.engine))
+    Err(unsupported::explain(app_source, plan_request.engine))
 }
 
 fn finish(plan: &mut Plan, manifest: &manifest::Manifest, procfile: Option<procfile::Procfile>) {

@@ -7,34 +7,35 @@ mod project;
 mod server;
 mod version;
 
-use crate::{InspectError, Look, Plan, Tool, Want};
+use crate::{AppSource, InspectError, Plan, Tool, Want};
 use project::Project;
 
 /// Folder of the virtual environment, below the app's folder.
 pub(crate) const ENVIRONMENT: &str = ".venv";
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let Some(project) = Project::read(look.app, look.shown)? else { return Ok(None) };
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let Some(project) = Project::read(app_source.app, app_source.shown)? else { return Ok(None) };
     let mut plan = Plan { framework: "Python".to_owned(), runtime: "python".to_owned(), ..Plan::default() };
-    let installer = install::Installer::of(look.app, &project);
-    plan.tools.push(Want::of(Tool::Python, version::request(&[look.app, &installer.root], &project)?));
+    let installer = install::Installer::of(app_source.app, &project);
+    plan.tools.push(Want::of(Tool::Python, version::request(&[app_source.app, &installer.root], &project)?));
     plan.tools.push(Want::any(Tool::Uv));
     plan.runs_with.push(Tool::Python);
     plan.lock_file = installer.lock.map(str::to_owned);
-    if installer.root.path() != look.app.path() {
+    if installer.root.path() != app_source.app.path() {
         plan.workspace = Some(installer.root.path().to_owned());
-        let folder = look.app.path().strip_prefix(installer.root.path()).unwrap_or_default();
+        let folder = app_source.app.path().strip_prefix(installer.root.path()).unwrap_or_default();
         plan.folder = folder.trim_start_matches('/').to_owned();
     }
-    let server = match look.asked.start {
+    let server = match app_source.asked.start {
         // A command that names a usual server needs it installed, as a detected one does.
-        Some(start) => {
-            server::Server { build: server::build_steps(look, &project), ..server::Server::asked(start, &project) }
-        }
-        None => server::detect(look, &project)?,
+        Some(start) => server::Server {
+            build: server::build_steps(app_source, &project),
+            ..server::Server::asked(start, &project)
+        },
+        None => server::detect(app_source, &project)?,
     };
     plan.framework = server.framework.to_owned();
-    plan.say(format!("Found {} in {} ({}).", server.found, look.shown, project.file));
+    plan.say(format!("Found {} in {} ({}).", server.found, app_source.shown, project.file));
     installer.describe(&mut plan);
     plan.install = installer.tasks(&project, &server.adds);
     plan.reuse = installer.reuse(&plan.install);

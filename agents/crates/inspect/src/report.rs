@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::{InspectError, Plan, Task, Way, shown};
+use crate::{BuildMethod, InspectError, Plan, Task, shown};
 
 /// Plan, or the reason why there is none, with commands as people type them.
-pub fn report(result: &Result<Way, InspectError>) -> Value {
+pub fn report(result: &Result<BuildMethod, InspectError>) -> Value {
     match result {
-        Ok(Way::Native(plan)) => fields(plan, "native", None),
-        Ok(Way::Dockerfile { file, plan }) => fields(plan, "dockerfile", Some(file)),
+        Ok(BuildMethod::Native(plan)) => fields(plan, "native", None),
+        Ok(BuildMethod::Dockerfile { file, plan }) => fields(plan, "dockerfile", Some(file)),
         Err(error) => {
             let folders = error.app_folders();
             json!({ "error": { "code": error.code(), "message": error.to_string(), "folders": folders } })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::{Files, InspectError, Look, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want};
+use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -30,8 +30,8 @@ struct Binary {
     path: String,
 }
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let (files, shown) = (look.app, look.shown);
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let (files, shown) = (app_source.app, app_source.shown);
     let Some(cargo) = read(files, shown)? else { return Ok(None) };
     let (path, package, bins) = match cargo.package {
         Some(package) => (".".to_owned(), package, cargo.bin),
@@ -62,7 +62,7 @@ pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
         framework: "Rust".to_owned(),
         runtime: "rust".to_owned(),
         build: vec![Task::new(&install)],
-        start: look.asked.start.map_or(vec![start], <[String]>::to_vec),
+        start: app_source.asked.start.map_or(vec![start], <[String]>::to_vec),
         tools: vec![Want::of(Tool::Rust, version)],
         lock_file: locked.then(|| "Cargo.lock".to_owned()),
         workspace: root.as_ref().map(|root| root.path().to_owned()),

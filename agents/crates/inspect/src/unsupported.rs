@@ -1,7 +1,7 @@
 //! Sentences for sources that Fairlead does not build by itself.
 
 use crate::command_line::in_quotes;
-use crate::{Files, InspectError, Look, container};
+use crate::{AppSource, Files, InspectError, container};
 
 /// Languages that need a Dockerfile, with the files that tell them.
 const LANGUAGES: [(&str, &[&str]); 10] = [
@@ -20,8 +20,8 @@ const LANGUAGES: [(&str, &[&str]); 10] = [
 const DOTNET: [&str; 3] = [".csproj", ".fsproj", ".sln"];
 
 /// Says why nothing builds this folder, and what to do.
-pub(crate) fn explain(look: Look<'_>, engine: bool) -> InspectError {
-    let (files, shown) = (look.app, look.shown);
+pub(crate) fn explain(app_source: AppSource<'_>, engine: bool) -> InspectError {
+    let (files, shown) = (app_source.app, app_source.shown);
     if !engine && let Some(file) = container::NAMES.into_iter().find(|name| files.has(name)) {
         return InspectError::NotDetected(format!(
             "There is a `{file}` in {shown}, but this server has no container engine to build it, and no other file says how to build the app. Install Docker on the server, or place the app on a server that has it."

@@ -3,7 +3,7 @@
 use std::path::Component;
 use std::process::ExitCode;
 
-use fairlead_inspect::{Files, Request, Wish, report};
+use fairlead_inspect::{Files, PlanRequest, Request, report};
 use fairlead_model::{BuildOverrides, Builder};
 
 use super::Outcome;
@@ -28,14 +28,14 @@ pub(crate) fn inspect(args: InspectArgs) -> Outcome {
         "" | "." => "the repository".to_owned(),
         folder => format!("the folder {folder} of the repository"),
     };
-    let wish = Wish {
+    let plan_request = PlanRequest {
         builder: Builder::Detected,
         overrides: &BuildOverrides::default(),
         engine: args.engine,
         root_folder: &args.root_folder,
         shown: &shown,
     };
-    let result = fairlead_inspect::inspect(&Files::new(source), wish);
+    let result = fairlead_inspect::inspect(&Files::new(source), plan_request);
     println!("{:#}", report(&result));
     Ok(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairlead_base::{CancellationToken, random};
 use fairlead_build::{BuildError, BuildOptions, Inspection, inspect_source};
-use fairlead_inspect::{InspectError, Plan, Task, Way, shown};
+use fairlead_inspect::{BuildMethod, InspectError, Plan, Task, shown};
 use fairlead_link::InspectRequest;
 use fairlead_model::{AppKey, BuildSpec, Commit, DeploymentId};
 use fairlead_runtime::Identities;
@@ -264,10 +264,10 @@ fn commit_message(commit: Commit) -> agent::Commit {
     }
 }
 
-fn plan(way: &Way) -> agent::BuildPlan {
+fn plan(way: &BuildMethod) -> agent::BuildPlan {
     match way {
-        Way::Native(plan) => agent::BuildPlan { builder: agent::Builder::Native.into(), ..fields(plan) },
-        Way::Dockerfile { file, plan } => agent::BuildPlan {
+        BuildMethod::Native(plan) => agent::BuildPlan { builder: agent::Builder::Native.into(), ..fields(plan) },
+        BuildMethod::Dockerfile { file, plan } => agent::BuildPlan {
             builder: agent::Builder::Dockerfile.into(),
             dockerfile: clip(file.clone()),
             ..fields(plan)

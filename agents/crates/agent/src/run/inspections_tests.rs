@@ -117,5 +117,5 @@ fn repository_texts_are_clipped_and_folders_are_relative_to_its_root() {
 }
 
 fn plan_message(plan: &Plan) -> agent::BuildPlan {
-    super::plan(&Way::Native(Box::new(plan.clone())))
+    super::plan(&BuildMethod::Native(Box::new(plan.clone())))
 }

@@ -1,7 +1,7 @@
 //! Inspections: the plan of a repository before its first build.
 
 use fairlead_build::{Inspection, inspect_source};
-use fairlead_inspect::Way;
+use fairlead_inspect::BuildMethod;
 use tokio::time::Instant;
 
 use super::*;
@@ -27,7 +27,7 @@ async fn an_inspection_returns_commit_and_plan_and_runs_nothing_of_the_repositor
         host.repository("app.git", &[("package.json", &package), ("server.js", ""), (".env.example", "A=1")]);
     let Inspection { commit, plan } = inspected(&server, &spec(host.url("app.git"), "")).await.unwrap();
     assert_eq!((commit.hash, commit.branch), (repository.git(&["rev-parse", "HEAD"]), "main".to_owned()));
-    let Ok(Way::Native(plan)) = plan else { panic!("{plan:?}") };
+    let Ok(BuildMethod::Native(plan)) = plan else { panic!("{plan:?}") };
     assert_eq!((plan.runtime.as_str(), plan.start.join(" ").as_str()), ("node", "node server.js"));
     assert_eq!(plan.expected_variables, ["A"]);
     assert!(!ran.exists());

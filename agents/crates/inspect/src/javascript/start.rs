@@ -7,7 +7,7 @@ use super::usual_outputs;
 use crate::command_line::{self, in_quotes};
 use crate::files::inside;
 use crate::frameworks::{Outcome, Preset};
-use crate::{Fallback, InspectError, Look, strings};
+use crate::{AppSource, Fallback, InspectError, strings};
 
 /// Packages that make an app a server.
 pub(crate) const SERVERS: [&str; 20] = [
@@ -49,16 +49,16 @@ impl Start {
 
 /// Chooses the start: settings first, then the framework, then scripts and usual files.
 pub(super) fn choose(
-    look: Look<'_>,
+    app_source: AppSource<'_>,
     package: &Package,
     manager: &Manager,
     preset: Option<&Preset>,
     builds: bool,
 ) -> Result<Start, InspectError> {
-    if let Some(start) = look.asked.start {
+    if let Some(start) = app_source.asked.start {
         return Ok(Start::command(start.to_vec()));
     }
-    if let Some(output) = look.asked.output {
+    if let Some(output) = app_source.asked.output {
         // A server's framework may leave files too, which are no single-page app.
         let site = preset.filter(|preset| matches!(preset.result, Outcome::Site(_)));
         let fallback = site.map(|preset| preset.fallback.clone()).unwrap_or_default();
@@ -96,31 +96,32 @@ pub(super) fn choose(
     if let Some(start) = watcher("start") {
         return Ok(start);
     }
-    if let Some(file) = program(look, package, manager, builds) {
+    if let Some(file) = program(app_source, package, manager, builds) {
         let runtime = if manager.kind == Kind::Bun { "bun" } else { "node" };
         return Ok(Start::command(strings(&[runtime, &file])));
     }
     if let Some(start) = watcher("dev").filter(|_| package.has_any(&SERVERS) || manager.kind == Kind::Bun) {
         return Ok(start);
     }
-    let is_workspace = package.workspaces.is_some() || look.app.search("pnpm-workspace.yaml").contains("packages:");
+    let is_workspace =
+        package.workspaces.is_some() || app_source.app.search("pnpm-workspace.yaml").contains("packages:");
     if builds && !is_workspace {
         let (output, fallback) = (usual_outputs(), Fallback::default());
         return Ok(Start::Site { output, fallback, remark: development.map(not_used) });
     }
     if let Some(folder) =
-        [".", "public", "src", "dist"].into_iter().find(|folder| look.app.has(&format!("{folder}/index.html")))
+        [".", "public", "src", "dist"].into_iter().find(|folder| app_source.app.has(&format!("{folder}/index.html")))
     {
         return Ok(Start::Site { output: strings(&[folder]), fallback: Fallback::default(), remark: None });
     }
-    let apps = look.app.apps();
+    let apps = app_source.app.apps();
     if package.workspaces.is_some()
-        || look.app.has("pnpm-workspace.yaml")
+        || app_source.app.has("pnpm-workspace.yaml")
         || (!apps.is_empty() && !package.needs_install())
     {
         let sentence = format!(
             "The package.json in {} belongs to a workspace, not to an app. Set the root folder in the settings of the app to one of its apps: {}.",
-            look.shown,
+            app_source.shown,
             in_quotes(&apps)
         );
         return Err(InspectError::InFolders { sentence, folders: apps });
@@ -128,12 +129,12 @@ pub(super) fn choose(
     if let Some(server) = development {
         return Err(InspectError::NotDetected(format!(
             "The start script of the package.json in {} runs `{server}`, a development server, and there is no build script. Add a script \"start:prod\" or \"build\", or set a start command in the settings of the app.",
-            look.shown
+            app_source.shown
         )));
     }
     Err(InspectError::NotDetected(format!(
         "It is not clear how to start the app in {}: its package.json has neither a start nor a build script, and there is no server.js or index.js. Add a start script, for example \"start\": \"node server.js\".",
-        look.shown
+        app_source.shown
     )))
 }
 
@@ -168,17 +169,17 @@ fn run(package: &Package, manager: &Manager, name: &str) -> Vec<String> {
 }
 
 /// File that starts the app: the package's own, or one with a usual name.
-fn program(look: Look<'_>, package: &Package, manager: &Manager, builds: bool) -> Option<String> {
+fn program(app_source: AppSource<'_>, package: &Package, manager: &Manager, builds: bool) -> Option<String> {
     const NAMES: [&str; 4] = ["server", "index", "app", "main"];
     const NODE: [&str; 4] = ["js", "mjs", "cjs", "ts"];
     const BUN: [&str; 4] = ["ts", "tsx", "js", "mjs"];
     let endings = if manager.kind == Kind::Bun { BUN } else { NODE };
     if let Some(main) = package.main().filter(|main| inside(main)) {
         let made = builds && package.has_any(&SERVERS) && [".js", ".mjs", ".cjs"].iter().any(|end| main.ends_with(end));
-        if look.app.has(main) || made {
+        if app_source.app.has(main) || made {
             return Some(main.to_owned());
         }
-        let file = endings.iter().map(|ending| format!("{main}.{ending}")).find(|file| look.app.has(file));
+        let file = endings.iter().map(|ending| format!("{main}.{ending}")).find(|file| app_source.app.has(file));
         if file.is_some() {
             return file;
         }
@@ -188,5 +189,5 @@ fn program(look: Look<'_>, package: &Package, manager: &Manager, builds: bool) -
     let names = NAMES.iter().flat_map(|name| endings.iter().map(move |ending| format!("{name}.{ending}")));
     let names: Vec<String> = names.collect();
     let mut files = folders.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}{name}")));
-    files.find(|file| look.app.has(file) && (serves || file.starts_with("server")))
+    files.find(|file| app_source.app.has(file) && (serves || file.starts_with("server")))
 }

@@ -3,10 +3,10 @@
 use super::project::Project;
 use super::server::Server;
 use crate::files::quoted_after;
-use crate::{Files, Look, Task, command_line};
+use crate::{AppSource, Files, Task, command_line};
 
-pub(super) fn server(look: Look<'_>, project: &Project) -> Server {
-    let files = look.app;
+pub(super) fn server(app_source: AppSource<'_>, project: &Project) -> Server {
+    let files = app_source.app;
     let manage = files.search("manage.py");
     let module = quoted_argument(&manage, "DJANGO_SETTINGS_MODULE");
     let settings = module.as_deref().map(|module| settings_text(files, module)).unwrap_or_default();

@@ -10,7 +10,7 @@ const FILES_MAX: usize = 400;
 
 /// Object of a web framework.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct WebObject {
     /// Path of the file from the app's folder.
     pub(super) file: String,
     pub(super) object: String,
@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub(super) is_factory: bool,
 }
 
-impl Found {
+impl WebObject {
     /// Folder to put into Python's search path, and the module's name from there.
     pub(super) fn module(&self, files: &Files) -> (String, String) {
         let path = self.file.trim_end_matches(".py");
@@ -55,7 +55,7 @@ fn imported(line: &str) -> Option<&str> {
 }
 
 /// Finds `name = Class(` or a factory `def create_app(`; the nearest file with the most usual name first.
-pub(super) fn find(files: &Files, classes: &[&str], factories: &[&str]) -> Option<Found> {
+pub(super) fn find(files: &Files, classes: &[&str], factories: &[&str]) -> Option<WebObject> {
     let mut candidates = files.ending(".py", 3);
     candidates.truncate(FILES_MAX);
     let rank = |path: &String| {
@@ -67,7 +67,7 @@ pub(super) fn find(files: &Files, classes: &[&str], factories: &[&str]) -> Optio
     let by_object = candidates.iter().find_map(|file| {
         let text = files.search(file);
         let object = text.lines().find_map(|line| object_of(line, classes))?;
-        Some(Found { file: file.clone(), object, is_factory: false })
+        Some(WebObject { file: file.clone(), object, is_factory: false })
     });
     by_object.or_else(|| {
         candidates.iter().find_map(|file| {
@@ -75,7 +75,7 @@ pub(super) fn find(files: &Files, classes: &[&str], factories: &[&str]) -> Optio
             let factory = factories
                 .iter()
                 .find(|name| text.contains(&format!("\ndef {name}(")) || text.starts_with(&format!("def {name}(")))?;
-            Some(Found { file: file.clone(), object: (*factory).to_owned(), is_factory: true })
+            Some(WebObject { file: file.clone(), object: (*factory).to_owned(), is_factory: true })
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use super::project::Project;
 use super::{django, module};
-use crate::{Files, InspectError, Look, Task, command_line, strings};
+use crate::{AppSource, Files, InspectError, Task, command_line, strings};
 
 /// Start of a Python app.
 #[derive(Debug, Default)]
@@ -36,15 +36,15 @@ impl Server {
 }
 
 /// Build steps of the framework, which a start command of the settings leaves.
-pub(super) fn build_steps(look: Look<'_>, project: &Project) -> Vec<Task> {
-    if look.app.has("manage.py") { django::server(look, project).build } else { Vec::new() }
+pub(super) fn build_steps(app_source: AppSource<'_>, project: &Project) -> Vec<Task> {
+    if app_source.app.has("manage.py") { django::server(app_source, project).build } else { Vec::new() }
 }
 
 /// Finds the framework and how it starts.
-pub(super) fn detect(look: Look<'_>, project: &Project) -> Result<Server, InspectError> {
-    let files = look.app;
+pub(super) fn detect(app_source: AppSource<'_>, project: &Project) -> Result<Server, InspectError> {
+    let files = app_source.app;
     if files.has("manage.py") && (project.depends_on("django") || files.search("manage.py").contains("django")) {
-        return Ok(django::server(look, project));
+        return Ok(django::server(app_source, project));
     }
     let known = asgi(files, project).or_else(|| wsgi(files, project)).or_else(|| tools(files, project));
     if let Some(server) = known {
@@ -66,7 +66,7 @@ pub(super) fn detect(look: Look<'_>, project: &Project) -> Result<Server, Inspec
     let Some(file) = found else {
         return Err(InspectError::NotDetected(format!(
             "It is not clear how to start the Python app in {}: Fairlead looks for Django's manage.py, for an object of FastAPI, Flask or another framework, and for main.py, app.py or server.py. Add one, or set a start command in the settings of the app.",
-            look.shown
+            app_source.shown
         )));
     };
     Ok(Server {
