@@ -1,4 +1,4 @@
-//! What is asked of a real proxy is in its access log, one line a request.
+//! Access log of a real proxy: each request writes one line.
 #![cfg(test)]
 
 mod support;

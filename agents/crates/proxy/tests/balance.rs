@@ -1,4 +1,5 @@
-//! How an app's requests reach its instances, over real sockets: shares, line, ties, ejection, health, and that apps are apart.
+//! Load balancing over real sockets: concurrency limits, wait queue, sticky sessions, outlier ejection, health checks,
+//! and isolation between apps.
 #![cfg(test)]
 
 mod support;
@@ -216,7 +217,7 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
         app_key: "app_other".to_owned(),
         ..ProxyRoute::default()
     });
-    // Whoever had to wait here would be refused: there is no line.
+    // A request that had to wait would be refused: there is no queue.
     let traffic = AppTraffic { connections_per_instance: 1, queue_max: Some(0), ..AppTraffic::default() };
     snapshot.apps.push(ProxyApp {
         app_key: "app_other".to_owned(),
@@ -289,7 +290,7 @@ async fn a_cookie_keeps_its_instance_until_that_goes() {
     assert_ne!(second.text(), first.text());
     let other = second.header("set-cookie").unwrap().split_once("; ").unwrap().0.to_owned();
     assert_eq!(client.ask(&tied(&other)).await.text(), second.text());
-    // What nobody made ties to nobody, and is replaced.
+    // A forged cookie selects no instance, and is replaced.
     assert!(client.ask(&tied("fl=000000000000000000000000")).await.header("set-cookie").is_some());
 }
 
@@ -352,7 +353,7 @@ async fn an_instance_that_answers_like_a_broken_gateway_is_passed_over_and_comes
     })
     .await;
     let good = named("good").await;
-    // The core's clock moves by the tick, so that a whole period passes unseen between two requests only if nobody looks.
+    // The core clock advances with each tick, so that a whole period passes between two requests only without polling.
     let ejection = Ejection { failures: 2, period_ms: 300, max_percent: 50 };
     let traffic = AppTraffic { ejection: Some(ejection), ..AppTraffic::default() };
     let upstreams = vec![upstream("ins_1", failing.address), upstream("ins_2", good.address)];

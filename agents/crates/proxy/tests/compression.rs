@@ -1,4 +1,4 @@
-//! Compression through the proxy: what is compressed for whom, what stays as it is, and that nothing waits for more.
+//! Compression through the proxy: negotiation, unchanged responses, and streaming without delay.
 #![cfg(test)]
 
 mod support;
@@ -133,7 +133,7 @@ async fn what_compression_does_not_help_is_left_alone() {
     assert_eq!(ask(&mut client, "/", "gzip").await.header("content-encoding"), None);
 }
 
-/// What `bytes` decode to so far.
+/// Decodes `bytes` as far as possible.
 fn so_far(bytes: &[u8]) -> Vec<u8> {
     let (mut decoder, mut text) = (flate2::write::GzDecoder::new(Vec::new()), Vec::new());
     std::io::Write::write_all(&mut decoder, bytes).unwrap();

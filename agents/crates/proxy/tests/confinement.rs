@@ -1,5 +1,5 @@
-//! An intruder's attempts from inside the proxy's process: each fails where the process is confined, and each succeeds in the
-//! same process without confinement. This program is the test and, as `PROGRAM attempt …`, the intruder.
+//! Confinement of the proxy process: each attack fails in a confined process and succeeds without confinement. This
+//! program is the test and, as `PROGRAM attempt …`, the attacker.
 
 // Not `cfg(test)` to the lints, because it has its own `main`; some attempts have no safe form.
 #![allow(missing_docs, unsafe_code, clippy::unwrap_used, clippy::expect_used)]

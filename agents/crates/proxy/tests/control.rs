@@ -1,4 +1,4 @@
-//! The proxy under its control socket: snapshots, drains, numbers, and a `run` that goes and comes.
+//! Control socket of the proxy: snapshots, drains, metrics, and reconnects of `run`.
 #![cfg(test)]
 
 mod support;
@@ -122,7 +122,7 @@ async fn a_draining_instance_ends_what_it_has_and_gets_nothing_new() {
     for _ in 0..10 {
         assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.text(), "new");
     }
-    // Gone from the snapshot, it still ends what it has, and is told of until then.
+    // An instance that left the snapshot completes its requests, and is reported until then.
     proxy.route(vec![upstream("ins_new", new.address)]).await;
     proxy.stats_until(|stats| stats.instances.iter().any(|i| i.instance_id == "ins_old" && i.in_flight == 1)).await;
     gate.add_permits(1);
@@ -310,7 +310,7 @@ async fn a_user_of_this_machine_leaves_room_for_others_whatever_address_it_comes
     let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
     let to = proxy.http;
     let _clients = tokio::task::spawn_blocking(move || connections_of(54_321, 600, to)).await.unwrap();
-    // A quarter of the places, and the few whose user is not looked up, on each of two cores.
+    // A quarter of the connection limit, and the few connections without a user lookup, on each of two cores.
     let most = 2 * (400 / 4 + 64);
     let stats = proxy.stats_until(|stats| stats.refused_connections >= 600 - most).await;
     assert_eq!((stats.refused_connections, stats.open_connections), (600 - most, most));

@@ -1,4 +1,4 @@
-//! Fairness on one core that bulk and small requests share: a small request is answered after a bounded amount of bulk.
+//! Fairness on one core between bulk and small requests: a small request waits for a bounded amount of bulk data.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Apps and clients that misbehave: what the other side sees, and that nobody else sees anything.
+//! Misbehaving apps and clients: the other side gets the right error, and other requests are unaffected.
 #![cfg(test)]
 
 mod support;

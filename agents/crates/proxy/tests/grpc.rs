@@ -1,5 +1,4 @@
-//! gRPC calls through the proxy, by the frames that gRPC is made of: what is said in trailers arrives there, and what the proxy
-//! has to say is said there.
+//! gRPC calls through the proxy, as raw frames: trailers are forwarded, and errors of the proxy are sent as trailers.
 #![cfg(test)]
 
 mod quic;
@@ -98,7 +97,7 @@ async fn a_unary_call_has_its_status_in_trailers_and_large_messages_pass() {
 #[tokio::test]
 async fn a_conversation_goes_message_by_message_and_nobody_is_slow_in_it() {
     let app = Http2App::new(service).await;
-    // Deadlines that a pause of nobody's fault would pass at once.
+    // These timeouts would expire at once if a silent call counted as stalled.
     let limits = Limits {
         body_stall_timeout: Duration::from_millis(30),
         body_rate_interval: Duration::from_millis(30),

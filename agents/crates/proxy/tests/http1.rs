@@ -1,4 +1,4 @@
-//! HTTP/1.1 through the proxy over real sockets: heads, bodies, streaming, upgrades, reuse.
+//! HTTP/1.1 through the proxy over real sockets: heads, bodies, streaming, upgrades and connection reuse.
 #![cfg(test)]
 
 mod support;
@@ -41,7 +41,7 @@ async fn a_request_reaches_the_app_with_its_clients_address_and_connections_are_
 #[tokio::test]
 async fn a_close_notify_that_comes_with_a_request_ends_the_connection_after_its_response() {
     let app = App::echo().await;
-    // Whoever idles here idles for ever.
+    // Idle connections never time out here.
     let day = Duration::from_secs(24 * 3600);
     let limits = Limits { idle_timeout: day, half_closed_timeout: day, ..quick() };
     let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
@@ -152,7 +152,7 @@ async fn large_bodies_pass_whole_to_a_client_that_reads_slowly() {
 
 #[tokio::test]
 async fn both_directions_stream_at_once() {
-    // Answers each chunk as it comes: nobody may wait for the end of the other's body.
+    // Answers each chunk at once: neither side may wait for the end of the other body.
     let app = App::new(|mut peer, _| async move {
         peer.head().await.unwrap();
         peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await;

@@ -1,4 +1,4 @@
-//! HTTP/2 clients through the proxy: streams, bodies, flow control, resets, and the way down to HTTP/1.1.
+//! HTTP/2 clients through the proxy: streams, bodies, flow control, resets, and translation to HTTP/1.1.
 #![cfg(test)]
 
 mod support;
@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 async fn connect(proxy: &Proxy) -> SendRequest<Bytes> {
     let client = client::handshake(proxy, &proxy.tls(&["h2"]), HOST).await.unwrap();
     assert_eq!(client.stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    // The connection's window is larger than a stream's, so that one stream that nobody reads can't stop the others.
+    // The connection window is larger than a stream window, so that one unread stream can't block the others.
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(65_535).initial_connection_window_size(1_000_000);
     let (send, connection) = builder.handshake(client.stream).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_request_becomes_http_1_1_with_its_cookies_joined() {
 
 #[tokio::test]
 async fn many_streams_of_one_connection_are_served_at_once() {
-    // Answers nobody before all have asked: one after the other would wait for ever.
+    // Answers only after all requests have arrived: sequential handling would deadlock.
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let app = App::new(move |mut peer, _| {
@@ -151,7 +151,7 @@ async fn a_large_response_waits_for_a_slow_reader_and_harms_no_other_stream() {
     let send = connect(&proxy).await;
     let (response, _) = send.clone().send_request(request("GET", "/large"), true).unwrap();
     let mut large = response.await.unwrap().into_body();
-    // Its window is used up and nobody reads.
+    // The window of the large stream is full and unread.
     let first = large.data().await.unwrap().unwrap();
     large.flow_control().release_capacity(first.len()).unwrap();
     assert_eq!(get(&send, "/small").await, (200, "yyy".to_owned()));
@@ -276,7 +276,7 @@ async fn what_is_not_routed_or_not_valid_has_its_status() {
     two_hosts.headers_mut().insert("host", "other.localhost".parse().unwrap());
     assert_eq!(ask(two_hosts).await, 400);
     assert_eq!(ask(request("GET", &format!("/{}", "a".repeat(17_000)))).await, 414);
-    // A HEAD's length is told, and no body waited for.
+    // A HEAD response has Content-Length and no body.
     let (response, _) = send.clone().send_request(request("HEAD", "/"), true).unwrap();
     let response = response.await.unwrap();
     assert_eq!(response.headers()["content-length"], "5");

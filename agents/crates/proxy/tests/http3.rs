@@ -1,4 +1,5 @@
-//! HTTP/3 clients through the proxy: streams, bodies, flow control, resets, a change of address, and the way down to HTTP/1.1.
+//! HTTP/3 clients through the proxy: streams, bodies, flow control, resets, connection migration, and translation to
+//! HTTP/1.1.
 #![cfg(test)]
 
 mod quic;
@@ -43,7 +44,7 @@ async fn a_request_becomes_http_1_1_with_its_cookies_joined() {
 
 #[tokio::test]
 async fn many_streams_of_one_connection_are_served_at_once() {
-    // Answers nobody before all have asked: one after the other would wait for ever.
+    // Answers only after all requests have arrived: sequential handling would deadlock.
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let app = App::new(move |mut peer, _| {
@@ -226,7 +227,7 @@ async fn a_large_response_waits_for_a_slow_reader_and_harms_no_other_stream() {
     let client = quic::connect_with(&proxy, config).await;
     let mut large = client.send.clone().send_request(request("GET", "/large")).await.unwrap();
     large.finish().await.unwrap();
-    // Its window is used up and nobody reads.
+    // The window of the large stream is full and unread.
     assert_eq!(large.recv_response().await.unwrap().headers()["content-length"], "10000000");
     assert_eq!(get(&client.send, "/small").await, (200, "yyy".to_owned()));
     assert_eq!(read(&mut large).await.unwrap().len(), 10_000_000);
@@ -374,7 +375,7 @@ async fn what_is_not_routed_or_not_valid_has_its_status() {
         many.headers_mut().insert(http::HeaderName::try_from(format!("x-{number}")).unwrap(), "1".parse().unwrap());
     }
     assert_eq!(status(many).await, 431);
-    // A HEAD's length is told, and no body waited for.
+    // A HEAD response has Content-Length and no body.
     let (response, body) = ask(&client.send, request("HEAD", "/")).await.unwrap();
     assert_eq!((response.headers()["content-length"].as_bytes(), body.len()), (&b"5"[..], 0));
 }
@@ -441,7 +442,7 @@ async fn under_load_a_client_proves_its_address_first() {
     for _ in 0..4 {
         half_open.push(quic::first_flight(&proxy).await);
     }
-    // Whichever core it comes to, some handshake is under way there, and yet it gets in.
+    // Every core has half-open handshakes, and yet the client connects.
     let client = connect(&proxy).await;
     assert_eq!(get(&client.send, "/").await.0, 200);
     assert!(half_open.contains(&quic::RETRY), "{half_open:?}");

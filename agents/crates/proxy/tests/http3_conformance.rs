@@ -1,5 +1,5 @@
-//! What RFC 9114 and RFC 9204 ask of a server whose client breaks them: each case sends its very bytes over QUIC and expects the
-//! error that the RFC names, of the stream or of the connection. Each stands for one requirement of h3spec's.
+//! Conformance with RFC 9114 and RFC 9204: each case sends invalid bytes over QUIC and expects the stream or
+//! connection error of the RFC. Each case is one requirement of h3spec.
 #![cfg(test)]
 
 mod quic;
@@ -13,7 +13,7 @@ use support::{HOST, Proxy, quick, upstream};
 
 const SETTINGS: &[u8] = &[0x00, 0x04, 0x00];
 
-/// What a client is to see.
+/// Result that the client observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     /// The connection was closed with this code.
@@ -46,7 +46,7 @@ async fn closed(connection: &Connection) -> Seen {
     }
 }
 
-/// What becomes of a request stream of these bytes; `ends` when nothing follows them.
+/// Sends a request stream of these bytes and returns the result; `ends` ends the stream.
 async fn ask(connection: &Connection, bytes: &[u8], ends: bool) -> Seen {
     let (mut send, mut receive): (SendStream, RecvStream) = connection.open_bi().await.unwrap();
     drop(send.write_all(bytes).await);

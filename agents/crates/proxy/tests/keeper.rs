@@ -1,5 +1,5 @@
-//! The keeper with a real proxy process: started, killed with -9 under load, adopted by the next `run`, stopped.
-//! This program is both the test and, as `PROGRAM proxy`, the proxy that it starts.
+//! Proxy supervisor with a real proxy process: start, kill -9 under load, adoption by the next `run`, stop. This
+//! program is both the test and, as `PROGRAM proxy`, the proxy that it starts.
 
 // Not `cfg(test)` to the lints, because it has its own `main`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -261,7 +261,7 @@ async fn a_new_run_adopts_the_proxy_that_serves() {
     assert_eq!(ask(address).await, Some(200));
     let (second, mut stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     assert_eq!((second.pid(), second.http_address()), (pid, Some(address)));
-    // What was counted while nobody listened comes first.
+    // The metrics counted without a listener arrive first.
     let frame = stats.recv().await.unwrap();
     assert_eq!(frame.apps.iter().map(|app| app.requests).sum::<u32>(), 1);
     discard(stats);
@@ -309,7 +309,7 @@ async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
     };
     assert_eq!(ask().await, HandshakeKind::Full);
     for _ in 0..2 {
-        // Whichever core takes it.
+        // Resumption works on every core.
         assert_eq!(ask().await, HandshakeKind::Resumed);
         let pid = keeper.pid();
         kill(pid, Signal::KILL);

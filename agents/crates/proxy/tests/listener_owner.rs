@@ -1,4 +1,5 @@
-//! Apps on ports of the loopback, where every program of the server may listen: the proxy talks to the app's own user only.
+//! Apps on loopback ports, where every program of the server can listen: the proxy connects only to listeners of the
+//! app's own user.
 #![cfg(test)]
 
 mod support;

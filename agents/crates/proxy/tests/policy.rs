@@ -1,4 +1,4 @@
-//! What a route does to its requests, over real sockets, the same in HTTP/1.1 and HTTP/2.
+//! Route policies over real sockets, with the same results for HTTP/1.1 and HTTP/2.
 #![cfg(test)]
 
 mod support;
@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_rustls::client::TlsStream;
 
-/// Of `open sesame`, with the fewest iterations that are allowed.
+/// Hash of `open sesame` with the minimum number of iterations.
 const HASH: &str = "pbkdf2-sha256:10000:MDEyMzQ1Njc4OWFiY2RlZg==:I1fRzPdik5F+m1JYkXkqwnEmFt/dm1VokeoVyG9DVvs=";
 const ANN: (&str, &str) = ("authorization", "Basic YW5uOm9wZW4gc2VzYW1l");
 
@@ -107,7 +107,7 @@ fn page(body: &str) -> Page {
     Page { content_type: "text/html".into(), body: body.into(), retry_after_seconds: 0 }
 }
 
-/// Trust in whoever connects from this machine, as tests do.
+/// Trusts proxies on this machine, where the tests run.
 fn behind_trusted(snapshot: &mut ProxySnapshot) {
     let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
     snapshot.settings = proxy_settings_message(&ProxySettings { trusted_proxies, ..ProxySettings::default() });
@@ -273,7 +273,7 @@ async fn a_password_lets_in_and_is_not_sent_on() {
         let head = client.ask("HEAD", "/", &[]).await;
         assert_eq!((head.status, head.body.as_str()), (401, ""));
     }
-    // Whoever is no longer there stays out, though the password was remembered.
+    // A removed user is rejected, although the password was cached.
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
     let policy = RoutePolicy { basic_auth: auth("staff", "eve"), ..RoutePolicy::default() };
     snapshot.routes[0].policy = route_policy_message(&policy);
@@ -449,7 +449,7 @@ async fn requests_at_once_are_counted_until_they_end_however_they_end() {
         client.send(&from(address)).await;
         kept.push(client);
     }
-    // Whether all three are counted yet shows only by trying.
+    // A request is the only way to see that all three are counted.
     let mut probe = client::tls(&proxy).await;
     while app.connections() < 3 {
         tokio::task::yield_now().await;
@@ -476,7 +476,7 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     let app = App::echo().await;
     let policy = RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() };
     let mut proxy = with_policy(&app, policy).await;
-    // Told by its length: the app gets no connection.
+    // Content-Length alone rejects it: the app gets no connection.
     let mut client = client::tls(&proxy).await;
     let ask = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
     let answer = client.ask(&ask).await;

@@ -1,4 +1,4 @@
-//! Connections of trusted proxies that begin with a PROXY protocol header: the client it names is the client.
+//! PROXY protocol headers from trusted proxies: the client in the header is used as client.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! An app that may sleep, before the real proxy: its requests wait in line and call for it; and requests counted by side.
+//! Sleeping apps behind a real proxy: requests wait in the queue and wake the app. Also metrics of canary sides.
 #![cfg(test)]
 
 mod support;
@@ -9,7 +9,7 @@ use support::app::App;
 use support::client::{self, get};
 use support::{APP, Proxy, quick, upstream};
 
-/// The usual route, whose app has these instances and may sleep.
+/// Returns the default snapshot with these instances and an app that may sleep.
 fn sleepy(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, wake_timeout_ms: u32) -> ProxySnapshot {
     let mut snapshot = proxy.snapshot(upstreams);
     snapshot.apps[0].wake_timeout_ms = wake_timeout_ms;

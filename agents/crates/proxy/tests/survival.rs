@@ -1,7 +1,6 @@
-//! Faults under steady load, with a real keeper and real proxy processes: each counts its requests, and none fails where none
-//! is due. This program is the test and, as `PROGRAM proxy` and `PROGRAM run FOLDER APP`, what the test starts and kills.
-//! Prints a line of JSON for each fault. `FAIRLEAD_FAULTS=long` does as much as is promised; a fault's name runs it alone.
-//! Root runs all faults with the proxy as a separate user, then those of `AS_ORDINARY_USER` as an ordinary user.
+//! Fault injection under steady load, with real processes: no request fails unless the fault implies it. As `PROGRAM
+//! proxy` and `PROGRAM run FOLDER APP`, this program is the process under test; `FAIRLEAD_FAULTS=long` runs the full
+//! scale, a fault name only that fault.
 
 // Not `cfg(test)` to the lints, because it has its own `main`.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
@@ -23,11 +22,10 @@ use std::process::Command;
 use survival::stand::Scale;
 use survival::{change, death, strain};
 
-/// What one fault came to.
+/// Result of one fault.
 pub struct Outcome {
     pub requests: u64,
     pub failed: u64,
-    /// What happened meanwhile, for people.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! Apps that speak HTTP/2, or HTTP/1.1 over TLS or Unix sockets: what reaches them, and what comes back.
+//! Upstream protocols: HTTP/2, HTTP/1.1 over TLS and over Unix sockets, in both directions.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! WebSockets between every two protocols: HTTP/1.1's upgrade and HTTP/2's extended CONNECT stand for each other.
+//! WebSockets between HTTP/1.1 upgrades and HTTP/2 extended CONNECT, in every combination.
 #![cfg(test)]
 
 mod support;
@@ -162,7 +162,7 @@ async fn http_2_to_http_1() {
     }
     assert_eq!(response.headers()["sec-websocket-protocol"], "chat");
     converse(send, &mut response.into_body()).await;
-    // What is no WebSocket is no tunnel: the client would take any success for one.
+    // A response without the WebSocket proof opens no tunnel: the client would take any success for one.
     for (path, status) in [("/wrong", 502), ("/ordinary", 502), ("/denied", 403)] {
         let (response, _send) = client.send_request(extended_connect(path), false).unwrap();
         assert_eq!(response.await.unwrap().status(), status, "{path}");
@@ -207,19 +207,20 @@ async fn http_1_to_http_1() {
     over_http1(&proxy).await;
 }
 
-/// A client of HTTP/2 whose WebSocket is open when the proxy leaves: told between two frames, it answers, and all ends.
+/// Drains the proxy while an HTTP/2 client has an open WebSocket: the Close arrives between two frames, the client
+/// answers, and all ends.
 async fn told_of_a_drain(proxy: &Proxy) {
     let mut client = connect(proxy).await;
     let (response, mut send) = client.send_request(extended_connect("/ws"), false).unwrap();
     let mut body = response.await.unwrap().into_body();
-    // The greeting is followed as if it were frames: a text's header that promises 108 bytes, of which four came.
+    // The greeting is parsed as frames: the header of a text frame that announces 108 bytes, with four of them.
     hear(&mut body, b"aloha ").await;
     send_all(&mut send, vec![b'a'; 104].into(), false).await;
     hear(&mut body, &[b'A'; 104]).await;
     proxy.drain(20_000).await;
     hear(&mut body, &[0x88, 2, 0x03, 0xf4]).await;
     send_all(&mut send, Bytes::from_static(&[0x88, 0x80, 0, 0, 0, 0]), true).await;
-    // What the app says after that is not for the client.
+    // Later bytes of the app do not reach the client.
     while let Some(data) = body.data().await {
         assert!(data.unwrap().is_empty());
     }

@@ -1,4 +1,4 @@
-//! HTTP/3 clients of another make: `h3` on `quinn`.
+//! HTTP/3 test client on an independent implementation: `h3` on `quinn`.
 // Each test program uses its own part.
 #![allow(dead_code, unreachable_pub)]
 
@@ -18,7 +18,6 @@ use crate::support::{HOST, Proxy, client_tls};
 pub type Send = SendRequest<OpenStreams, Bytes>;
 pub type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
 
-/// A client's connection.
 pub struct Quic {
     pub endpoint: Endpoint,
     pub connection: quinn::Connection,
@@ -35,7 +34,7 @@ pub fn config(proxy: &Proxy, change: impl FnOnce(&mut TransportConfig)) -> Clien
     config
 }
 
-/// The same for whoever has only the authority.
+/// Returns the client configuration for a test that has only the authority.
 pub fn client_config(authority: &LocalAuthority) -> ClientConfig {
     ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls(authority, &["h3"])).unwrap()))
 }

@@ -1,4 +1,4 @@
-//! Apps of raw sockets: each test says what its app does with a connection.
+//! Test apps on raw sockets: each test defines the handling of a connection.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! HTTP/1.1 clients that send exactly the bytes a test gives them.
+//! HTTP/1.1 test clients that send exact bytes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,7 +32,6 @@ impl Response {
     }
 }
 
-/// A client's connection.
 pub struct Client<S> {
     pub stream: S,
     pub unread: Vec<u8>,
@@ -182,7 +181,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Some(Response { status, head, body, trailers })
     }
 
-    /// Whether the proxy has ended the connection and nothing is left to read.
+    /// True if the proxy has closed the connection and nothing is left to read.
     pub async fn at_end(&mut self) -> bool {
         self.unread.is_empty() && !self.fill().await
     }

@@ -1,4 +1,4 @@
-//! Apps and clients that speak HTTP/2 by the `h2` crate.
+//! HTTP/2 test apps and clients on the `h2` crate.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{HOST, Proxy, client};
 
-/// What an app does with a request.
+/// Request and response handle of one stream.
 pub type Stream = (Request<RecvStream>, SendResponse<Bytes>);
 
 /// A listening app; counts the connections it took.
@@ -105,7 +105,7 @@ where
     }
 }
 
-/// Answers with what was asked: the pseudo-headers, the fields, the body, the trailers.
+/// Echoes the request: pseudo-headers, fields, body, trailers.
 pub async fn echo((request, mut respond): Stream) {
     let (parts, mut body) = request.into_parts();
     let mut text = format!("{} {}\n", parts.method, parts.uri);
@@ -120,7 +120,7 @@ pub async fn echo((request, mut respond): Stream) {
     send.send_data(text.into(), true).unwrap();
 }
 
-/// A snapshot whose app speaks HTTP/2, over TLS if `tls` says so.
+/// Returns a snapshot with an app that speaks HTTP/2.
 pub fn snapshot(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, traffic: AppTraffic) -> ProxySnapshot {
     let mut snapshot = proxy.snapshot(upstreams);
     let traffic = AppTraffic { protocol: Protocol::Http2.into(), ..traffic };
@@ -128,7 +128,7 @@ pub fn snapshot(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, traffic: AppTraffi
     snapshot
 }
 
-/// A proxy before one instance that speaks HTTP/2.
+/// Starts a proxy with one instance that speaks HTTP/2.
 pub async fn proxy_before(app: SocketAddr) -> Proxy {
     let mut proxy = Proxy::bare(super::quick()).await;
     let snapshot = snapshot(&proxy, vec![super::upstream("ins_1", app)], AppTraffic::default());
@@ -136,10 +136,10 @@ pub async fn proxy_before(app: SocketAddr) -> Proxy {
     proxy
 }
 
-/// A client's connection.
+/// Opens an HTTP/2 connection to the proxy.
 pub async fn connect(proxy: &Proxy) -> SendRequest<Bytes> {
     let client = client::handshake(proxy, &proxy.tls(&["h2"]), HOST).await.unwrap();
-    // The connection's window is larger than a stream's, so that one stream that nobody reads can't stop the others.
+    // The connection window is larger than a stream window, so that one unread stream can't block the others.
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(65_535).initial_connection_window_size(1_000_000);
     let (send, connection) = builder.handshake(client.stream).await.unwrap();

@@ -1,4 +1,4 @@
-//! A proxy of this process on free ports, apps of raw sockets behind it, and clients of raw sockets in front.
+//! In-process proxy on free ports, with test apps behind it and raw test clients.
 // Each test program uses its own part; those with their own `main` are not `cfg(test)` to the lints.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
@@ -47,7 +47,7 @@ pub struct Proxy {
     certificates: Vec<ProxyCertificate>,
     channel: Channel,
     generation: u64,
-    /// Of the usual app, in each snapshot.
+    /// Traffic settings of the default app in each snapshot.
     pub traffic: Option<AppTraffic>,
     control_path: PathBuf,
     shutdown: CancellationToken,
@@ -71,7 +71,7 @@ pub fn upstream(id: &str, address: SocketAddr) -> ProxyUpstream {
 }
 
 impl Proxy {
-    /// A proxy whose one route leads `HOST` to one instance at `app`.
+    /// Starts a proxy with one route from `HOST` to one instance at `app`.
     pub async fn before(app: SocketAddr) -> Self {
         Self::with(quick(), vec![upstream("ins_1", app)]).await
     }
@@ -82,7 +82,7 @@ impl Proxy {
         proxy
     }
 
-    /// The same, and what the app is told about its traffic.
+    /// Starts a proxy with these traffic settings of the app.
     pub async fn with_traffic(limits: Limits, traffic: AppTraffic, upstreams: Vec<ProxyUpstream>) -> Self {
         let mut proxy = Self::bare(limits).await;
         proxy.traffic = Some(traffic);

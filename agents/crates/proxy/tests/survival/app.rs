@@ -1,4 +1,4 @@
-//! An app that answers, answers slowly, and echoes WebSockets; and one that does everything wrong.
+//! Test apps: one answers, answers slowly and echoes WebSockets; one misbehaves in every way.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ async fn echo(mut peer: Peer) {
     }
 }
 
-/// Every way of not answering in turn: by the request's path.
+/// Fails in the way that the request path selects.
 pub async fn broken() -> App {
     App::new(|mut peer, _| async move {
         while let Some(request) = peer.request().await {
@@ -79,7 +79,7 @@ pub async fn broken() -> App {
                 "/broken/half-chunks" => {
                     return peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
                 }
-                // Until whoever waits gives up.
+                // Waits until the other side gives up.
                 _ => drop(peer.fill().await),
             }
         }

@@ -1,4 +1,4 @@
-//! Changes that nobody may notice: routes, certificates, instances, and the program itself.
+//! Changes without failed requests: routes, certificates, instances, and upgrades of the program.
 
 use std::io::{Read, Write};
 use std::net::TcpStream as StdTcpStream;
@@ -62,7 +62,7 @@ pub async fn route_swaps(scale: &Scale) -> Outcome {
     outcome(&counts, note)
 }
 
-/// A handshake of which each half meets another certificate: it ends with what it began with.
+/// Changes the certificate during a handshake, which completes with the certificate it started with.
 pub async fn certificate_in_handshake(scale: &Scale) -> Outcome {
     let mut stand = Stand::start(scale).await;
     let load = Load::start(&stand.target(), Mix { http1: 2, http2: 0, long: 0, sockets: 0, http3: 0 });
@@ -146,7 +146,7 @@ pub async fn upgrades(scale: &Scale) -> Outcome {
     let told = Counts::read(&load.counts.told);
     load.counts.more(&load.counts.requests, scale.between).await;
     let counts = load.stop().await;
-    // What all of them counted is what all clients asked.
+    // The metrics of all processes add up to the requests of all clients.
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.in_flight == 0)).await;
     stand.stop().await;
     let long = Counts::read(&counts.long);

@@ -1,4 +1,4 @@
-//! Processes that die at once, with no word: `run` without anybody noticing, the proxy with what it had in flight and nothing else.
+//! Abrupt process deaths: a dead `run` fails no request, a dead proxy only its requests in flight.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::Outcome;
 use crate::support::upstream;
 
 const MIX: Mix = Mix { http1: 4, http2: 1, long: 2, sockets: 2, http3: 0 };
-/// What can be in flight at one moment: four streams a connection.
+/// Maximum number of requests in flight: four streams for each connection.
 const IN_FLIGHT_MAX: u64 = 4 + 4 + 2 + 2;
 
-/// The whole of `run` as far as a proxy sees it: keeps it, gives it its table, and says where it serves.
+/// Acts as `run` for the proxy: supervises it, sends its snapshot, and prints its address.
 pub async fn be_run(folder: &Path, app: SocketAddr) {
     let (keeper, mut stats) = ProxySupervisor::start(options(folder, Duration::from_secs(6))).await.unwrap();
     keeper.apply(snapshot(&authority(folder), vec![upstream("ins_1", app)])).await.unwrap();

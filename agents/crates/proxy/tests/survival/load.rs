@@ -1,5 +1,5 @@
-//! Steady load of every kind that a proxy has: each client counts what it asked and what failed, and does what a good client
-//! does when it is told to go: it comes back on a new connection.
+//! Steady load over every protocol: each client counts requests and failures, and reconnects when the proxy drains its
+//! connection.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::support::{HOST, client_tls};
 
 type Stream = TlsStream<TcpStream>;
 
-/// What all clients together saw.
+/// Totals of all clients.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub requests: AtomicU64,
@@ -37,7 +37,7 @@ pub struct Counts {
     /// Connections that were refused: never due.
     pub refused: AtomicU64,
     stop: AtomicBool,
-    /// Told after every request.
+    /// Wakes the waiters after every request.
     moved: Notify,
 }
 
@@ -76,7 +76,7 @@ impl Counts {
     }
 }
 
-/// How many clients of each kind.
+/// Number of clients of each kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Mix {
     /// HTTP/1.1, one request after another on a connection that is kept.
@@ -97,7 +97,7 @@ pub struct Load {
     clients: Vec<JoinHandle<()>>,
 }
 
-/// Where clients connect, and how.
+/// Address and protocol settings for clients.
 #[derive(Clone)]
 pub struct Target {
     pub address: SocketAddr,

@@ -1,4 +1,4 @@
-//! What every fault needs: a keeper with a real proxy process, the steady app behind it, an authority that clients trust.
+//! Test bed of a fault: a supervisor with a real proxy process, the load app behind it, and a trusted authority.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::load::Target;
 use crate::support::app::App;
 use crate::support::{APP, HOST, certificate, upstream};
 
-/// How much of everything.
+/// Number of repetitions in each fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     pub swaps: u32,
@@ -33,7 +33,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// As it is in `npm test`.
+    /// Scale of `npm test`.
     pub const SHORT: Self = Self {
         swaps: 150,
         handshakes: 12,

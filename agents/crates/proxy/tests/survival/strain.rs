@@ -1,4 +1,4 @@
-//! What wears a proxy down: apps that break, clients that only sit there, descriptors that run out.
+//! Resource exhaustion: broken apps, idle clients, and no free descriptors.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     let asked = early.len() as u64;
     drop(early);
     let counts = load.stop().await;
-    // With nobody served any more, all that is left to do is to look now and then.
+    // Without requests, the only work left is a periodic check.
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.requests == 0)).await;
     let before = cpu(stand.keeper.pid());
     stand.stats_until(|stats| stats.accept_pauses > 0).await;
