@@ -15,7 +15,7 @@ use fairlead_base::Folders;
 use fairlead_model::{AppKey, InstanceId, ReleaseId};
 
 pub use filter::{LogFilter, LogFilterError};
-pub use line::{FoundLine, LogLevel};
+pub use line::{AppLogLine, LogLevel};
 pub use search::LogFollower;
 
 use crate::shim::log::segments;
@@ -37,10 +37,10 @@ pub(crate) fn folder_for(
     instance: &InstanceId,
     release: &ReleaseId,
 ) -> PathBuf {
-    of_app(folders, key).join(process).join(format!("{instance}.{release}"))
+    app_folder(folders, key).join(process).join(format!("{instance}.{release}"))
 }
 
-fn of_app(folders: &Folders, key: &AppKey) -> PathBuf {
+fn app_folder(folders: &Folders, key: &AppKey) -> PathBuf {
     folders.app_logs().join(format!("{}-{}", key.app, key.environment))
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathB
 }
 
 /// Waits until the container runs. The task that waits for its end learns if it never does.
-pub(crate) async fn container_record(folder: &InstanceFolder) -> ContainerRecord {
+pub(crate) async fn wait_until_running(folder: &InstanceFolder) -> ContainerRecord {
     loop {
         match folder.container_record() {
             Ok(Some(container_record)) => return container_record,

@@ -92,7 +92,7 @@ impl Check {
 }
 
 /// Runs one check. Also finds an app that listens on the IPv6 loopback only.
-pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFailure> {
+pub async fn run_check(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFailure> {
     let address = answers(target).await?;
     match &target.command {
         Some(command) => run(command, target.timeout).await.map(|()| address),
@@ -138,9 +138,9 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), HealthCheck
 async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFailure> {
     if let Some(socket) = &target.socket {
         let answer = timeout(target.timeout, check(socket, &target.path)).await;
-        return match judge(answer, socket) {
+        return match evaluate(answer, socket) {
             Some(outcome) => outcome,
-            None => Err(nobody(target)),
+            None => Err(not_listening(target)),
         };
     }
     let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -166,11 +166,14 @@ async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, HealthCheckFa
             }
         }
     }
-    Err(if is_foreign { HealthCheckFailure::Foreign } else { nobody(target) })
+    Err(if is_foreign { HealthCheckFailure::Foreign } else { not_listening(target) })
 }
 
-async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
-    judge(timeout(target.timeout, check(&address, &target.path)).await, &address)
+async fn answers_at(
+    target: &HealthTarget,
+    address: UpstreamAddress,
+) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
+    evaluate(timeout(target.timeout, check(&address, &target.path)).await, &address)
 }
 
 /// Checks an address of the loopback, where every program can listen. Looks up the listeners before, so that only the
@@ -217,7 +220,7 @@ pub(crate) fn port_to_try(listening: &[u16], attempt: usize) -> Option<u16> {
 }
 
 /// Evaluates the outcome of a check; `None` if nothing listens there.
-fn judge(
+fn evaluate(
     answer: Result<io::Result<Option<u16>>, Elapsed>,
     address: &UpstreamAddress,
 ) -> Option<Result<UpstreamAddress, HealthCheckFailure>> {
@@ -234,12 +237,16 @@ fn judge(
     }
 }
 
-fn nobody(target: &HealthTarget) -> HealthCheckFailure {
+fn not_listening(target: &HealthTarget) -> HealthCheckFailure {
     let listening = listening::ports(&listening::tree(target.pid));
     let is_own = target.owner.is_none() || target.socket.is_some() || listening.contains(&target.port);
     let picked = listening::picked_by_kernel();
     let ports: Vec<u16> = listening.iter().copied().filter(|port| !picked.contains(port)).collect();
-    if is_own || ports.is_empty() { HealthCheckFailure::Refused { listening } } else { HealthCheckFailure::Elsewhere { ports } }
+    if is_own || ports.is_empty() {
+        HealthCheckFailure::Refused { listening }
+    } else {
+        HealthCheckFailure::Elsewhere { ports }
+    }
 }
 
 fn refused(error: &io::Error) -> bool {
@@ -355,7 +362,7 @@ mod tests {
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
         let timeout = Duration::from_millis(300);
-        let result = probe(&target(port, path, timeout)).await;
+        let result = run_check(&target(port, path, timeout)).await;
         app.abort();
         result
     }
@@ -376,7 +383,7 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs(1);
-        let Err(HealthCheckFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else {
+        let Err(HealthCheckFailure::Refused { listening }) = run_check(&target(free, "/", timeout)).await else {
             panic!("it should be refused")
         };
         assert!(listening.contains(&other.local_addr().unwrap().port()));
@@ -387,7 +394,7 @@ mod tests {
         let listener = TcpListener::bind("[::1]:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let timeout = Duration::from_secs(1);
-        assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address.into()));
+        assert_eq!(run_check(&target(address.port(), "", timeout)).await, Ok(address.into()));
     }
 
     /// This process is the app; others are children of another parent.
@@ -402,14 +409,14 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let user = rustix::process::geteuid().as_raw();
         let anybody = target(address.port(), "", Duration::from_secs(5));
-        assert_eq!(probe(&anybody).await, Ok(address.into()), "control: without an owner it counts");
+        assert_eq!(run_check(&anybody).await, Ok(address.into()), "control: without an owner it counts");
         listener.accept().unwrap();
         let foreign = HealthTarget { owner: Some(Owner::new(user + 1, std::process::id())), ..anybody };
-        assert_eq!(probe(&foreign).await, Err(HealthCheckFailure::Foreign));
+        assert_eq!(run_check(&foreign).await, Err(HealthCheckFailure::Foreign));
         listener.set_nonblocking(true).unwrap();
         assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let owned = UpstreamAddress::Tcp { address, owner: Some(user) };
-        assert_eq!(probe(&own(address.port())).await, Ok(owned), "control: its own counts");
+        assert_eq!(run_check(&own(address.port())).await, Ok(owned), "control: its own counts");
     }
 
     #[tokio::test]
@@ -424,7 +431,7 @@ mod tests {
             count
         });
         let target = HealthTarget { path: "/".into(), ..own(address.port()) };
-        assert_eq!(probe(&target).await, Err(HealthCheckFailure::Broken));
+        assert_eq!(run_check(&target).await, Err(HealthCheckFailure::Broken));
         assert!(app.await.unwrap() > 0);
     }
 
@@ -437,7 +444,7 @@ mod tests {
             let socket = UpstreamAddress::Unix { path: path.clone(), owner: Some(owner) };
             HealthTarget { socket: Some(socket), ..target(0, "/up", Duration::from_secs(5)) }
         };
-        assert!(matches!(probe(&of(own)).await, Err(HealthCheckFailure::Refused { .. })), "nobody listens yet");
+        assert!(matches!(run_check(&of(own)).await, Err(HealthCheckFailure::Refused { .. })), "nobody listens yet");
         let listener = tokio::net::UnixListener::bind(&path).unwrap();
         let app = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -448,8 +455,8 @@ mod tests {
             let said = stream_is_silent(other).await;
             (String::from_utf8_lossy(&request[..count]).into_owned(), said)
         });
-        assert_eq!(probe(&of(own)).await, Ok(UpstreamAddress::Unix { path: path.clone(), owner: Some(own) }));
-        assert_eq!(probe(&of(own + 1)).await, Err(HealthCheckFailure::Broken), "somebody else's");
+        assert_eq!(run_check(&of(own)).await, Ok(UpstreamAddress::Unix { path: path.clone(), owner: Some(own) }));
+        assert_eq!(run_check(&of(own + 1)).await, Err(HealthCheckFailure::Broken), "somebody else's");
         let (request, said) = app.await.unwrap();
         assert!(request.starts_with("GET /up HTTP/1.1\r\nhost: localhost\r\n"), "{request}");
         assert!(said, "who is not the app hears nothing");

@@ -67,12 +67,12 @@ pub(crate) struct LayerWatch {
     bounds: LayerBounds,
     /// Folder of instances, for the free space of its disk.
     instances: PathBuf,
-    watched: Mutex<BTreeMap<InstanceId, Arc<Watched>>>,
+    watched: Mutex<BTreeMap<InstanceId, Arc<WatchedInstance>>>,
 }
 
 #[derive(Debug)]
-struct Watched {
-    folders: Vec<Written>,
+struct WatchedInstance {
+    folders: Vec<WrittenFolder>,
     /// Processes of the instance; they may hold files that have no name any more.
     cgroup: Option<fairlead_base::cgroup::Cgroup>,
     grace: Duration,
@@ -82,7 +82,7 @@ struct Watched {
 
 /// Folder that an instance writes to.
 #[derive(Debug)]
-struct Written {
+struct WrittenFolder {
     folder: PathBuf,
     /// Path at which the app sees it.
     shown: &'static str,
@@ -97,9 +97,10 @@ impl LayerWatch {
 
     /// Watches an instance until it is removed. `stop` stops it with `grace`.
     pub(crate) fn add(&self, spec: &InstanceSpec, grace: Duration, stop: mpsc::UnboundedSender<Duration>) {
-        let folders = Written::of(spec);
+        let folders = WrittenFolder::of(spec);
         if !folders.is_empty() {
-            let watched = Watched { folders, cgroup: spec.cgroup.clone(), grace, stop, excess: OnceLock::new() };
+            let watched =
+                WatchedInstance { folders, cgroup: spec.cgroup.clone(), grace, stop, excess: OnceLock::new() };
             self.lock().insert(spec.instance.clone(), Arc::new(watched));
         }
     }
@@ -109,7 +110,7 @@ impl LayerWatch {
         self.lock().remove(instance)?.excess.get().cloned().map(Box::new)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<InstanceId, Arc<Watched>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<InstanceId, Arc<WatchedInstance>>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,7 +136,7 @@ impl LayerWatch {
     }
 
     /// True if an instance was stopped because too little of the disk is free.
-    fn stop_excesses(&self, watched: &[(InstanceId, Arc<Watched>)], stops_for_space: bool) -> bool {
+    fn stop_excesses(&self, watched: &[(InstanceId, Arc<WatchedInstance>)], stops_for_space: bool) -> bool {
         let running: Vec<_> = watched.iter().filter(|(_, watched)| watched.excess.get().is_none()).collect();
         let counts: Vec<(usize, u64)> = running
             .iter()
@@ -181,7 +182,7 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-impl Watched {
+impl WatchedInstance {
     /// Counts until the bound is exceeded.
     fn used(&self, bytes_max: u64) -> u64 {
         let unlinked = self.unlinked();
@@ -225,7 +226,7 @@ impl Watched {
     }
 }
 
-impl Written {
+impl WrittenFolder {
     fn of(spec: &InstanceSpec) -> Vec<Self> {
         let layer = spec.view.as_ref().map(|view| {
             let layer = InstanceFolder::new(&view.folder).layer();
@@ -295,8 +296,8 @@ mod tests {
         }
         let (stop, _stops) = mpsc::unbounded_channel();
         let copy_of = Some((release, OnceLock::new()));
-        let watched = Watched {
-            folders: vec![Written { folder: folder.clone(), shown: APP, copy_of }],
+        let watched = WatchedInstance {
+            folders: vec![WrittenFolder { folder: folder.clone(), shown: APP, copy_of }],
             cgroup: None,
             grace: Duration::ZERO,
             stop,

@@ -25,10 +25,10 @@ mod supervisor;
 mod volumes;
 mod workers;
 
-pub use app_logs::{FoundLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
+pub use app_logs::{AppLogLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
 pub use container::owner;
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
-pub use health::{Check, HealthCommand, HealthTarget, probe};
+pub use health::{Check, HealthCommand, HealthTarget, run_check};
 pub use identity::{Identities, RebuiltUsers};
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;

@@ -11,11 +11,11 @@ use fairlead_base::random;
 #[derive(Debug)]
 pub(crate) struct Ports {
     range: RangeInclusive<u16>,
-    state: Mutex<State>,
+    state: Mutex<PortState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PortState {
     promised: HashSet<u16>,
     /// Ports given back last, oldest first: a late connection to one must not reach another app.
     recent: VecDeque<u16>,
@@ -44,7 +44,7 @@ impl Ports {
     }
 
     /// Reserves the port of an adopted instance, or of an instance before a restart. False if it is taken.
-    pub(crate) fn keep(&self, port: u16) -> bool {
+    pub(crate) fn reserve(&self, port: u16) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.recent.retain(|recent| *recent != port);
         state.promised.insert(port)

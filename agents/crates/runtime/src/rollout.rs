@@ -7,8 +7,8 @@ mod event;
 mod group;
 mod hook;
 mod leaving;
-mod scale;
 mod messages;
+mod scale;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -25,14 +25,17 @@ use serde::{Deserialize, Serialize};
 pub use crate::crash::{Crash, CrashReason};
 use advance::{Pending, Progress, Rollback, Stage};
 pub use canary::Traffic;
-pub use event::{Action, AdoptedInstance, Context, Event, Exit, AdoptedHook, HookKind, HookOutcome, Now, HealthCheckFailure, Upstream};
+pub use event::{
+    Action, AdoptedHook, AdoptedInstance, Context, Event, Exit, HealthCheckFailure, HookKind, HookOutcome, Now,
+    Upstream,
+};
 use group::{Group, Slot};
 pub use hook::HookRecord;
 use hook::HookRun;
 use leaving::{Leaving, LeavingStage};
-pub use scale::Load;
-use scale::Autoscaler;
 pub(crate) use messages::ended;
+use scale::Autoscaler;
+pub use scale::Load;
 
 /// Maximum wait for the proxy to confirm a switch, before the old instances get the routes back.
 const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);
@@ -48,7 +51,7 @@ const CRASH_WINDOW: Duration = Duration::from_secs(60);
 
 /// State that survives a restart of the agent. It is saved before the actions of the same step run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct AppRecord {
     /// Release that has the routes, and the deployment that brought it.
     pub serving: Option<(ReleaseSpec, Option<DeploymentId>)>,
     /// Rollouts in progress or finished, until desired state forgets them.
@@ -115,7 +118,7 @@ pub fn step(mut state: AppState, event: Event, context: &mut Context<'_>) -> (Ap
 
 impl AppState {
     /// Creates the state of an app from its recorded state.
-    pub fn new(key: AppKey, record: Record) -> Self {
+    pub fn new(key: AppKey, record: AppRecord) -> Self {
         Self {
             key,
             desired: None,
@@ -276,7 +279,11 @@ impl AppState {
     }
 
     fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<Action>) {
-        if self.pending.as_ref().is_some_and(|pending| pending.group.release.id == *release && pending.group.deployment.is_some()) {
+        if self
+            .pending
+            .as_ref()
+            .is_some_and(|pending| pending.group.release.id == *release && pending.group.deployment.is_some())
+        {
             self.fail_pending(failure.clone(), None, now, actions);
         }
         let retry_at = now.at + PREPARE_PAUSE;
@@ -550,7 +557,8 @@ impl AppState {
             group.start_due(now.at, actions);
         }
         let Some(pending) = &mut self.pending else { return };
-        if pending.group.start_due(now.at, actions) && pending.deadline.is_none() && pending.group.deployment.is_some() {
+        if pending.group.start_due(now.at, actions) && pending.deadline.is_none() && pending.group.deployment.is_some()
+        {
             pending.deadline = Some(now.at.saturating_add(pending.health_timeout));
         }
     }

@@ -177,7 +177,7 @@ enum Message {
     RoutesRefused(u64, String),
     InFlight(Instant, Vec<(InstanceId, u32)>),
     Traffic(Vec<(String, Traffic)>),
-    Loads(Vec<(AppKey, Load)>),
+    AutoscaleInput(Vec<(AppKey, Load)>),
     App(AppKey, Event),
     Launched(Arc<InstanceSpec>),
     StopAll(oneshot::Sender<()>),
@@ -221,8 +221,8 @@ impl Runtime {
     }
 
     /// Reports requests and CPU use of apps in the last second; zeros matter.
-    pub fn loads(&self, loads: Vec<(AppKey, Load)>) {
-        self.send(Message::Loads(loads));
+    pub fn autoscale_input(&self, loads: Vec<(AppKey, Load)>) {
+        self.send(Message::AutoscaleInput(loads));
     }
 
     /// Reports a request that waits for an app without an instance.

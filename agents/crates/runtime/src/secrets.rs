@@ -17,7 +17,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 }
 
 /// Plain text of a verified secret bundle.
-pub(crate) struct Opened {
+pub(crate) struct PlainSecrets {
     /// Bytes to hand over.
     pub(crate) plain: Zeroizing<Vec<u8>>,
     /// True if some of them are files.
@@ -25,7 +25,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the secrets that were sealed for this app. The error is a sentence.
-pub(crate) fn open(key: &SealingKey, of: &AppKey, sealed: &SealedSecrets) -> Result<Opened, String> {
+pub(crate) fn open(key: &SealingKey, of: &AppKey, sealed: &SealedSecrets) -> Result<PlainSecrets, String> {
     let refused = |why: &str| {
         format!(
             "The app's secrets can't be opened on this server: {why}. Deploy again; if that does not help, set the secrets anew."
@@ -40,7 +40,7 @@ pub(crate) fn open(key: &SealingKey, of: &AppKey, sealed: &SealedSecrets) -> Res
         return Err(refused("they are of another version than was announced"));
     }
     let files = bundle.secrets.iter().any(|secret| secret.delivery == SecretDelivery::File);
-    Ok(Opened { plain, files })
+    Ok(PlainSecrets { plain, files })
 }
 
 /// Returns a redactor of all secrets of these releases. Skips secrets that can't be opened: no app ever received them.

@@ -27,7 +27,7 @@ use crate::{secrets, shim};
 /// Timeout of a shim's start and of each response: it does nothing slow.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts to reach a shim that doesn't answer.
-const HEAR_PAUSE: Duration = Duration::from_secs(1);
+const ANSWER_PAUSE: Duration = Duration::from_secs(1);
 /// Timeout of emptying a control group, and the pause between two attempts.
 const CLEAN_TIMEOUT: Duration = Duration::from_secs(2);
 const CLEAN_PAUSE: Duration = Duration::from_millis(5);
@@ -169,7 +169,7 @@ impl Supervisor {
         let app = attached.status.app_pid;
         if let Some(channel) = attached.channel {
             self.follow_channel(spec, channel, &mut stops, None).await;
-        } else if let Some((channel, asked)) = self.hear(spec, &mut stops).await {
+        } else if let Some((channel, asked)) = self.wait_for_answer(spec, &mut stops).await {
             self.follow_channel(spec, channel, &mut stops, asked).await;
         } else if let Some(shim) = shim_process(folder.path()) {
             // The request to stop was lost: the app must not run beside its replacement.
@@ -291,7 +291,7 @@ impl Supervisor {
     }
 
     /// Waits until a silent shim answers; `None` if it is gone, or did not receive a stop.
-    async fn hear(
+    async fn wait_for_answer(
         &self,
         spec: &InstanceSpec,
         stops: &mut mpsc::UnboundedReceiver<Duration>,
@@ -299,7 +299,9 @@ impl Supervisor {
         let (mut asked, mut until) = (None, None);
         loop {
             match self.attach(&spec.instance).await {
-                Ok(ShimConnection { channel: Some(channel), status }) => return status.running.then_some((channel, asked)),
+                Ok(ShimConnection { channel: Some(channel), status }) => {
+                    return status.running.then_some((channel, asked));
+                }
                 Ok(_) => {}
                 Err(AttachError::Gone(_)) => return None,
                 Err(AttachError::Silent(error)) => {
@@ -314,7 +316,7 @@ impl Supervisor {
                     asked = Some(grace);
                     until.get_or_insert(Instant::now() + grace);
                 }
-                () = sleep(HEAR_PAUSE) => {}
+                () = sleep(ANSWER_PAUSE) => {}
             }
         }
     }
@@ -395,7 +397,7 @@ async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String>
     match timeout(SHIM_TIMEOUT, BufReader::new(out).read_line(&mut line)).await {
         Ok(Ok(_)) if line.trim_end() == shim::READY => Ok(()),
         Err(_) => Err("its shim was not ready in time".to_owned()),
-        Ok(_) => Err(shim_words(&folder.shim_log())),
+        Ok(_) => Err(shim_log_text(&folder.shim_log())),
     }
 }
 
@@ -420,7 +422,7 @@ async fn end(mut child: Child, instance: &InstanceId) {
 }
 
 /// Returns the log of a shim that didn't start.
-fn shim_words(path: &Path) -> String {
+fn shim_log_text(path: &Path) -> String {
     let words = std::fs::read_to_string(path).unwrap_or_default();
     match words.trim() {
         "" => "its shim ended at once".to_owned(),

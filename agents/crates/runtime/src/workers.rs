@@ -41,32 +41,32 @@ pub(crate) enum WorkerAction {
 /// except those that stay awake.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workers {
-    slots: BTreeMap<InstanceId, Slot>,
+    slots: BTreeMap<InstanceId, WorkerSlot>,
     /// True if the release's folder exists.
     ready: bool,
 }
 
 /// Release with the workers that should run.
-pub(crate) struct Aim<'a> {
+pub(crate) struct WorkerTarget<'a> {
     pub(crate) release: &'a ReleaseSpec,
     pub(crate) deployment: Option<&'a DeploymentId>,
     /// True if the app sleeps.
     pub(crate) sleeps: bool,
 }
 
-impl Aim<'_> {
+impl WorkerTarget<'_> {
     fn processes(&self) -> impl Iterator<Item = &ProcessSpec> {
         self.release.workers.iter().filter(|worker| worker.stays_awake || !self.sleeps)
     }
 }
 
 #[derive(Debug, Clone)]
-struct Slot {
+struct WorkerSlot {
     process: String,
     release: ReleaseId,
     secrets: Option<String>,
     grace: Duration,
-    stage: Stage,
+    stage: WorkerStage,
     pid: u32,
     started_unix_ms: u64,
     restarts: u32,
@@ -76,7 +76,7 @@ struct Slot {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
+enum WorkerStage {
     Waiting { at: Duration },
     Starting,
     Running { since: Duration },
@@ -90,12 +90,12 @@ fn secrets(release: &ReleaseSpec) -> Option<&String> {
 impl Workers {
     /// Adopts a worker that was started before an agent restart and still runs.
     pub(crate) fn adopt(&mut self, process: String, adopted: AdoptedInstance, at: Duration) {
-        let slot = Slot {
+        let slot = WorkerSlot {
             process,
             release: adopted.release,
             secrets: adopted.secrets,
             grace: adopted.stop_grace,
-            stage: Stage::Running { since: at },
+            stage: WorkerStage::Running { since: at },
             pid: adopted.pid,
             started_unix_ms: adopted.started_unix_ms,
             restarts: adopted.restarts,
@@ -110,25 +110,25 @@ impl Workers {
     pub(crate) fn started(&mut self, instance: &InstanceId, pid: u32, started_unix_ms: u64, at: Duration) {
         let Some(slot) = self.slots.get_mut(instance) else { return };
         (slot.pid, slot.started_unix_ms) = (pid, started_unix_ms);
-        if slot.stage == Stage::Starting {
-            slot.stage = Stage::Running { since: at };
+        if slot.stage == WorkerStage::Starting {
+            slot.stage = WorkerStage::Running { since: at };
         }
     }
 
     /// Handles the exit of a worker; it is restarted unless it was asked to end.
     pub(crate) fn exited(&mut self, instance: &InstanceId, exit: &Exit, at: Duration) -> Vec<WorkerAction> {
         let Some(slot) = self.slots.get_mut(instance) else { return Vec::new() };
-        if matches!(slot.stage, Stage::Stopping { .. }) {
+        if matches!(slot.stage, WorkerStage::Stopping { .. }) {
             self.slots.remove(instance);
             return vec![WorkerAction::Forget { instance: instance.clone() }];
         }
-        if matches!(slot.stage, Stage::Running { since } if at.saturating_sub(since) >= restart::STEADY) {
+        if matches!(slot.stage, WorkerStage::Running { since } if at.saturating_sub(since) >= restart::STEADY) {
             slot.row = 0;
         }
         let (pause, given_up) = restart::pause(slot.row);
         slot.row += 1;
         slot.given_up = given_up;
-        slot.stage = Stage::Waiting { at: at.saturating_add(pause) };
+        slot.stage = WorkerStage::Waiting { at: at.saturating_add(pause) };
         slot.pid = 0;
         slot.restarts = slot.restarts.saturating_add(1);
         slot.detail = if given_up { restart::given_up(&ended(exit)) } else { ended(exit) };
@@ -139,37 +139,41 @@ impl Workers {
     /// in it.
     pub(crate) fn reconcile(
         &mut self,
-        aim: Option<Aim<'_>>,
+        target: Option<WorkerTarget<'_>>,
         ready: bool,
         at: Duration,
         new_instance: &mut dyn FnMut() -> InstanceId,
     ) -> Vec<WorkerAction> {
         self.ready = ready;
         let mut actions = Vec::new();
-        self.stop_unwanted(aim.as_ref(), at, &mut actions);
-        if let Some(aim) = aim {
-            self.add_missing(&aim, at, new_instance);
+        self.stop_unwanted(target.as_ref(), at, &mut actions);
+        if let Some(target) = target {
+            self.add_missing(&target, at, new_instance);
             if ready {
-                self.start_due(&aim, at, &mut actions);
+                self.start_due(&target, at, &mut actions);
             }
         }
         actions
     }
 
-    fn stop_unwanted(&mut self, aim: Option<&Aim<'_>>, at: Duration, actions: &mut Vec<WorkerAction>) {
+    fn stop_unwanted(&mut self, target: Option<&WorkerTarget<'_>>, at: Duration, actions: &mut Vec<WorkerAction>) {
         let mut room: BTreeMap<&str, u32> = BTreeMap::new();
-        for worker in aim.into_iter().flat_map(Aim::processes) {
+        for worker in target.into_iter().flat_map(WorkerTarget::processes) {
             room.insert(&worker.name, worker.instances);
         }
         // Running workers stay before waiting ones.
-        let mut order: Vec<(bool, InstanceId)> =
-            self.slots.iter().map(|(id, slot)| (!matches!(slot.stage, Stage::Running { .. }), id.clone())).collect();
+        let mut order: Vec<(bool, InstanceId)> = self
+            .slots
+            .iter()
+            .map(|(id, slot)| (!matches!(slot.stage, WorkerStage::Running { .. }), id.clone()))
+            .collect();
         order.sort();
         for (_, id) in order {
             let Some(slot) = self.slots.get_mut(&id) else { continue };
-            let theirs =
-                aim.is_some_and(|aim| slot.release == aim.release.id && slot.secrets.as_ref() == secrets(aim.release));
-            if let Stage::Stopping { again_at } = slot.stage {
+            let theirs = target.is_some_and(|target| {
+                slot.release == target.release.id && slot.secrets.as_ref() == secrets(target.release)
+            });
+            if let WorkerStage::Stopping { again_at } = slot.stage {
                 if at >= again_at {
                     slot.stop(&id, at, actions);
                 }
@@ -178,7 +182,7 @@ impl Workers {
             let place = room.get_mut(slot.process.as_str()).filter(|left| theirs && **left > 0);
             if let Some(left) = place {
                 *left -= 1;
-            } else if matches!(slot.stage, Stage::Waiting { .. }) {
+            } else if matches!(slot.stage, WorkerStage::Waiting { .. }) {
                 self.slots.remove(&id);
                 actions.push(WorkerAction::Forget { instance: id });
             } else {
@@ -187,20 +191,20 @@ impl Workers {
         }
     }
 
-    fn add_missing(&mut self, aim: &Aim<'_>, at: Duration, new_instance: &mut dyn FnMut() -> InstanceId) {
-        for worker in aim.processes() {
+    fn add_missing(&mut self, target: &WorkerTarget<'_>, at: Duration, new_instance: &mut dyn FnMut() -> InstanceId) {
+        for worker in target.processes() {
             let of_it = self.slots.values().filter(|slot| slot.process == worker.name);
             // Stopping workers must have ended first: see `Workers`.
-            if of_it.clone().any(|slot| matches!(slot.stage, Stage::Stopping { .. })) {
+            if of_it.clone().any(|slot| matches!(slot.stage, WorkerStage::Stopping { .. })) {
                 continue;
             }
             for _ in of_it.count()..usize::try_from(worker.instances).unwrap_or_default() {
-                let slot = Slot {
+                let slot = WorkerSlot {
                     process: worker.name.clone(),
-                    release: aim.release.id.clone(),
-                    secrets: secrets(aim.release).cloned(),
-                    grace: aim.release.stop_grace,
-                    stage: Stage::Waiting { at },
+                    release: target.release.id.clone(),
+                    secrets: secrets(target.release).cloned(),
+                    grace: target.release.stop_grace,
+                    stage: WorkerStage::Waiting { at },
                     pid: 0,
                     started_unix_ms: 0,
                     restarts: 0,
@@ -213,20 +217,20 @@ impl Workers {
         }
     }
 
-    fn start_due(&mut self, aim: &Aim<'_>, at: Duration, actions: &mut Vec<WorkerAction>) {
+    fn start_due(&mut self, target: &WorkerTarget<'_>, at: Duration, actions: &mut Vec<WorkerAction>) {
         for (id, slot) in &mut self.slots {
-            let spec = aim.release.workers.iter().find(|worker| worker.name == slot.process);
-            let (Stage::Waiting { at: due }, Some(process)) = (&slot.stage, spec) else { continue };
+            let spec = target.release.workers.iter().find(|worker| worker.name == slot.process);
+            let (WorkerStage::Waiting { at: due }, Some(process)) = (&slot.stage, spec) else { continue };
             if at < *due {
                 continue;
             }
-            slot.stage = Stage::Starting;
+            slot.stage = WorkerStage::Starting;
             slot.given_up = false;
             actions.push(WorkerAction::Start {
                 instance: id.clone(),
-                release: Box::new(aim.release.clone()),
+                release: Box::new(target.release.clone()),
                 process: process.clone(),
-                deployment: aim.deployment.cloned(),
+                deployment: target.deployment.cloned(),
                 restarts: slot.restarts,
             });
         }
@@ -234,9 +238,9 @@ impl Workers {
 
     /// Returns the latest time of the next `reconcile`.
     pub(crate) fn due(&self) -> Option<Duration> {
-        let due = |slot: &Slot| match slot.stage {
-            Stage::Waiting { at } if self.ready => Some(at),
-            Stage::Stopping { again_at } => Some(again_at),
+        let due = |slot: &WorkerSlot| match slot.stage {
+            WorkerStage::Waiting { at } if self.ready => Some(at),
+            WorkerStage::Stopping { again_at } => Some(again_at),
             _ => None,
         };
         self.slots.values().filter_map(due).min()
@@ -254,23 +258,23 @@ impl Workers {
 
     /// Lists the status of every worker.
     pub(crate) fn statuses(&self, key: &AppKey) -> Vec<InstanceStatus> {
-        let status = |(id, slot): (&InstanceId, &Slot)| InstanceStatus {
+        let status = |(id, slot): (&InstanceId, &WorkerSlot)| InstanceStatus {
             id: id.clone(),
             key: key.clone(),
             release: slot.release.clone(),
             state: match slot.stage {
-                Stage::Waiting { .. } if slot.given_up => InstanceState::GivenUp,
-                Stage::Waiting { .. } if slot.restarts > 0 => InstanceState::Crashed,
-                Stage::Waiting { .. } | Stage::Starting => InstanceState::Starting,
+                WorkerStage::Waiting { .. } if slot.given_up => InstanceState::GivenUp,
+                WorkerStage::Waiting { .. } if slot.restarts > 0 => InstanceState::Crashed,
+                WorkerStage::Waiting { .. } | WorkerStage::Starting => InstanceState::Starting,
                 // A worker has no checks: a running process counts as healthy.
-                Stage::Running { .. } => InstanceState::Healthy,
-                Stage::Stopping { .. } => InstanceState::Draining,
+                WorkerStage::Running { .. } => InstanceState::Healthy,
+                WorkerStage::Stopping { .. } => InstanceState::Draining,
             },
             pid: slot.pid,
             port: 0,
             restarts: slot.restarts,
             started_unix_ms: slot.started_unix_ms,
-            detail: if matches!(slot.stage, Stage::Running { .. }) { String::new() } else { slot.detail.clone() },
+            detail: if matches!(slot.stage, WorkerStage::Running { .. }) { String::new() } else { slot.detail.clone() },
             process: slot.process.clone(),
             cpu_millis: 0,
             memory_bytes: 0,
@@ -279,9 +283,9 @@ impl Workers {
     }
 }
 
-impl Slot {
+impl WorkerSlot {
     fn stop(&mut self, id: &InstanceId, at: Duration, actions: &mut Vec<WorkerAction>) {
-        self.stage = Stage::Stopping { again_at: at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
+        self.stage = WorkerStage::Stopping { again_at: at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
         actions.push(WorkerAction::Stop { instance: id.clone(), grace: self.grace });
     }
 }

@@ -53,14 +53,14 @@ impl World {
         Self { workers: Workers::default(), at: Duration::from_secs(100), made: 0, sleeps: false }
     }
 
-    fn aim(&mut self, release: Option<&ReleaseSpec>, ready: bool) -> Vec<WorkerAction> {
+    fn reconcile(&mut self, release: Option<&ReleaseSpec>, ready: bool) -> Vec<WorkerAction> {
         let made = &mut self.made;
         let mut new_instance = || {
             *made += 1;
             InstanceId::parse(&format!("ins_{made}")).unwrap()
         };
-        let aim = release.map(|release| Aim { release, deployment: None, sleeps: self.sleeps });
-        self.workers.reconcile(aim, ready, self.at, &mut new_instance)
+        let target = release.map(|release| WorkerTarget { release, deployment: None, sleeps: self.sleeps });
+        self.workers.reconcile(target, ready, self.at, &mut new_instance)
     }
 
     fn start(&mut self, actions: &[WorkerAction]) -> Vec<InstanceId> {
@@ -84,32 +84,32 @@ impl World {
 fn every_process_runs_as_often_as_the_release_says_once_its_folder_is_there() {
     let mut world = World::new();
     let one = release("rel_1", &[("queue", 2), ("clock", 1)]);
-    assert_eq!(world.aim(Some(&one), false), []);
+    assert_eq!(world.reconcile(Some(&one), false), []);
     assert_eq!(world.workers.due(), None, "nothing to wait for but the folder");
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     assert_eq!(world.start(&actions).len(), 3);
     assert_eq!(world.states(), [InstanceState::Healthy; 3]);
-    assert_eq!(world.aim(Some(&one), true), []);
+    assert_eq!(world.reconcile(Some(&one), true), []);
 }
 
 #[test]
 fn a_new_releases_workers_begin_once_the_old_ones_have_ended() {
     let mut world = World::new();
     let (one, two) = (release("rel_1", &[("queue", 1)]), release("rel_2", &[("queue", 1)]));
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     let old = world.start(&actions).remove(0);
     assert_eq!(
-        world.aim(Some(&two), true),
+        world.reconcile(Some(&two), true),
         [WorkerAction::Stop { instance: old.clone(), grace: Duration::from_secs(5) }]
     );
     assert_eq!(world.states(), [InstanceState::Draining]);
-    assert_eq!(world.aim(Some(&two), true), [], "not beside the old one");
+    assert_eq!(world.reconcile(Some(&two), true), [], "not beside the old one");
     // An unconfirmed stop is requested again.
     world.at = world.workers.due().unwrap();
-    assert_eq!(world.aim(Some(&two), true).len(), 1);
+    assert_eq!(world.reconcile(Some(&two), true).len(), 1);
     let forgotten = world.workers.exited(&old, &Exit::default(), world.at);
     assert_eq!(forgotten, [WorkerAction::Forget { instance: old }]);
-    let actions = world.aim(Some(&two), true);
+    let actions = world.reconcile(Some(&two), true);
     assert!(matches!(&actions[..], [WorkerAction::Start { release, .. }] if release.id == two.id));
 }
 
@@ -117,7 +117,7 @@ fn a_new_releases_workers_begin_once_the_old_ones_have_ended() {
 fn a_worker_that_ends_is_started_again_ever_later_and_given_up_in_the_end() {
     let mut world = World::new();
     let one = release("rel_1", &[("queue", 1)]);
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     let id = world.start(&actions).remove(0);
     let mut starts = 1;
     let exit = Exit { code: Some(3), ..Exit::default() };
@@ -127,15 +127,15 @@ fn a_worker_that_ends_is_started_again_ever_later_and_given_up_in_the_end() {
             break;
         }
         assert_eq!(world.states(), [InstanceState::Crashed]);
-        assert_eq!(world.aim(Some(&one), true), [], "not before its pause is over");
+        assert_eq!(world.reconcile(Some(&one), true), [], "not before its pause is over");
         world.at = world.workers.due().unwrap();
-        let actions = world.aim(Some(&one), true);
+        let actions = world.reconcile(Some(&one), true);
         starts += world.start(&actions).len();
     }
     assert_eq!(starts, 10);
     // A new deployment retries at once; without one the retry comes after a long pause.
     let two = release("rel_2", &[("queue", 1)]);
-    let actions = world.aim(Some(&two), true);
+    let actions = world.reconcile(Some(&two), true);
     assert!(matches!(&actions[..], [WorkerAction::Forget { .. }, WorkerAction::Start { .. }]), "{actions:?}");
 }
 
@@ -144,36 +144,36 @@ fn workers_sleep_and_wake_with_their_app_but_for_those_that_stay_awake() {
     let mut world = World::new();
     let mut one = release("rel_1", &[("queue", 1), ("clock", 1)]);
     one.workers[1].stays_awake = true;
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     world.start(&actions);
     world.sleeps = true;
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     let [WorkerAction::Stop { instance: queue, .. }] = &actions[..] else { panic!("{actions:?}") };
-    assert_eq!(world.aim(Some(&one), true), []);
+    assert_eq!(world.reconcile(Some(&one), true), []);
     // The app wakes while its worker stops: a new one starts after that.
     world.sleeps = false;
-    assert_eq!(world.aim(Some(&one), true), []);
+    assert_eq!(world.reconcile(Some(&one), true), []);
     world.workers.exited(queue, &Exit::default(), world.at);
-    let actions = world.aim(Some(&one), true);
+    let actions = world.reconcile(Some(&one), true);
     assert!(matches!(&actions[..], [WorkerAction::Start { process, .. }] if process.name == "queue"), "{actions:?}");
     world.start(&actions);
     // A worker that waits after a crash is not started while the app sleeps.
     let actions = world.start(&actions);
     world.workers.exited(&actions[0], &Exit::default(), world.at);
     world.sleeps = true;
-    assert!(matches!(&world.aim(Some(&one), true)[..], [WorkerAction::Forget { .. }]));
+    assert!(matches!(&world.reconcile(Some(&one), true)[..], [WorkerAction::Forget { .. }]));
     assert_eq!(world.states(), [InstanceState::Healthy], "the clock goes on");
 }
 
 #[test]
 fn an_app_that_goes_takes_its_workers_with_it_and_fewer_copies_stop_those_that_wait_first() {
     let mut world = World::new();
-    let actions = world.aim(Some(&release("rel_1", &[("queue", 2)])), true);
+    let actions = world.reconcile(Some(&release("rel_1", &[("queue", 2)])), true);
     let ids = world.start(&actions);
     world.workers.exited(&ids[0], &Exit::default(), world.at);
-    let actions = world.aim(Some(&release("rel_1", &[("queue", 1)])), true);
+    let actions = world.reconcile(Some(&release("rel_1", &[("queue", 1)])), true);
     assert_eq!(actions, [WorkerAction::Forget { instance: ids[0].clone() }]);
-    assert!(matches!(&world.aim(None, true)[..], [WorkerAction::Stop { instance, .. }] if *instance == ids[1]));
+    assert!(matches!(&world.reconcile(None, true)[..], [WorkerAction::Stop { instance, .. }] if *instance == ids[1]));
     world.workers.exited(&ids[1], &Exit::default(), world.at);
     assert!(world.workers.is_empty());
 }

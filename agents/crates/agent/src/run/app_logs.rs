@@ -10,7 +10,7 @@ use std::time::Duration;
 use fairlead_base::{Folders, clock};
 use fairlead_link::LogRequest;
 use fairlead_model::{AppId, AppKey, EnvironmentId, LogStream};
-use fairlead_runtime::{FoundLine, LogFilter, LogFollower, tidy_app_logs};
+use fairlead_runtime::{AppLogLine, LogFilter, LogFollower, tidy_app_logs};
 use fairlead_wire::agent;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -169,7 +169,7 @@ fn filter(query: &agent::LogQuery) -> Result<LogFilter, String> {
 }
 
 /// Splits lines into messages. Returns at least one message, which is empty if there are no lines.
-fn chunks(query: &agent::LogQuery, lines: Vec<FoundLine>) -> Vec<agent::LogLines> {
+fn chunks(query: &agent::LogQuery, lines: Vec<AppLogLine>) -> Vec<agent::LogLines> {
     let empty = || agent::LogLines { query_id: query.query_id.clone(), ..agent::LogLines::default() };
     let (mut chunks, mut bytes) = (vec![empty()], 0);
     for line in lines {
@@ -185,7 +185,7 @@ fn chunks(query: &agent::LogQuery, lines: Vec<FoundLine>) -> Vec<agent::LogLines
     chunks
 }
 
-fn message(line: FoundLine) -> agent::AppLogLine {
+fn message(line: AppLogLine) -> agent::AppLogLine {
     let stream = match line.stream {
         LogStream::System => agent::LogStream::System,
         LogStream::Stdout => agent::LogStream::Stdout,

@@ -218,7 +218,7 @@ impl Reconciler {
         }
         let loads = self.applied.as_ref().map(|state| autoscale_input::loads(state, stats, &frame)).unwrap_or_default();
         if !loads.is_empty() {
-            self.runtime.loads(loads);
+            self.runtime.autoscale_input(loads);
         }
         if !self.pushes.frame(frame) {
             tracing::warn!("the disk can't follow; one second of samples is lost");

@@ -3,7 +3,7 @@
 use fairlead_model::AppKey;
 use regex::{Regex, RegexBuilder};
 
-use super::line::{FoundLine, LogLevel, level, parts};
+use super::line::{AppLogLine, LogLevel, level, parts};
 
 /// Maximum number of lines in one answer.
 const LIMIT_MAX: usize = 5000;
@@ -109,7 +109,7 @@ impl LogFilter {
     }
 
     /// Returns the line if it matches.
-    pub(super) fn take(&self, line: &[u8], of: &super::Writer) -> Option<FoundLine> {
+    pub(super) fn take(&self, line: &[u8], of: &super::Writer) -> Option<AppLogLine> {
         let (unix_ms, stream, text) = parts(line)?;
         if unix_ms < self.from_unix_ms || unix_ms > self.to_unix_ms {
             return None;
@@ -124,6 +124,6 @@ impl LogFilter {
         }
         let text = text.into_owned();
         let (instance, process, release) = (of.instance.clone(), of.process.clone(), of.release.clone());
-        Some(FoundLine { unix_ms, instance, process, release, stream, level, text })
+        Some(AppLogLine { unix_ms, instance, process, release, stream, level, text })
     }
 }

@@ -41,7 +41,7 @@ impl LogLevel {
 
 /// Log line that matches a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundLine {
+pub struct AppLogLine {
     /// Time at which it was read from the app's pipe.
     pub unix_ms: u64,
     /// Instance that wrote it.

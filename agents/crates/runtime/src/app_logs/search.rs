@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fairlead_base::Folders;
 
 use super::filter::LogFilter;
-use super::line::FoundLine;
-use super::{Segment, Writer, list, of_app, segments_of, writers};
+use super::line::AppLogLine;
+use super::{Segment, Writer, app_folder, list, segments_of, writers};
 
 /// Maximum bytes of the lines in one answer.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -22,11 +22,11 @@ const FOLLOW_BYTES_MAX: u64 = 256 * 1024;
 const LINES_BETWEEN: u64 = 1024;
 
 /// End of each open segment at one moment; the follower reads on from there.
-type Ends = BTreeMap<PathBuf, u64>;
+type SegmentEnds = BTreeMap<PathBuf, u64>;
 
-fn asked_writers(folders: &Folders, filter: &LogFilter) -> io::Result<Vec<Writer>> {
+fn matching_writers(folders: &Folders, filter: &LogFilter) -> io::Result<Vec<Writer>> {
     let mut found = Vec::new();
-    for process in list(&of_app(folders, &filter.key))? {
+    for process in list(&app_folder(folders, &filter.key))? {
         let name = process.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if filter.process.is_empty() || filter.process == name {
             found.extend(writers(&process)?);
@@ -36,42 +36,42 @@ fn asked_writers(folders: &Folders, filter: &LogFilter) -> io::Result<Vec<Writer
     Ok(found)
 }
 
-fn ends_of(writers: &[Writer]) -> Ends {
+fn ends_of(writers: &[Writer]) -> SegmentEnds {
     let open = writers.iter().flat_map(|writer| &writer.segments).filter(|segment| !segment.packed);
     open.map(|segment| (segment.path.clone(), segment.bytes)).collect()
 }
 
 /// Position of a line among all: ordered by time, then by the order of writing.
-type Place = (u64, usize, u64, u64);
+type LogPosition = (u64, usize, u64, u64);
 
-struct Found(Place, FoundLine);
+struct PositionedLine(LogPosition, AppLogLine);
 
-impl PartialEq for Found {
+impl PartialEq for PositionedLine {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
-impl Eq for Found {}
-impl PartialOrd for Found {
+impl Eq for PositionedLine {}
+impl PartialOrd for PositionedLine {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Found {
+impl Ord for PositionedLine {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.cmp(&other.0)
     }
 }
 
 /// Returns the newest matching lines, oldest first; true if there are older ones.
-fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io::Result<(Vec<FoundLine>, bool)> {
+fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io::Result<(Vec<AppLogLine>, bool)> {
     let mut order: Vec<(usize, &Segment)> = writers
         .iter()
         .enumerate()
         .flat_map(|(index, writer)| writer.segments.iter().map(move |one| (index, one)))
         .collect();
     order.sort_by_key(|(_, segment)| Reverse((segment.last_unix_ms, segment.number)));
-    let (mut kept, mut bytes, mut more) = (BinaryHeap::<Reverse<Found>>::new(), 0, false);
+    let (mut kept, mut bytes, mut more) = (BinaryHeap::<Reverse<PositionedLine>>::new(), 0, false);
     for (index, segment) in order {
         if segment.last_unix_ms < filter.from_unix_ms || segment.first_unix_ms > filter.to_unix_ms {
             continue;
@@ -89,9 +89,9 @@ fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io:
             }
             let Some(line) = filter.take(line, &writers[index]) else { return true };
             bytes += line.text.len();
-            kept.push(Reverse(Found((line.unix_ms, index, segment.number, number), line)));
+            kept.push(Reverse(PositionedLine((line.unix_ms, index, segment.number, number), line)));
             while kept.len() > filter.limit || bytes > ANSWER_BYTES_MAX {
-                let Some(Reverse(Found(_, oldest))) = kept.pop() else { break };
+                let Some(Reverse(PositionedLine(_, oldest))) = kept.pop() else { break };
                 bytes -= oldest.text.len();
                 more = true;
             }
@@ -101,9 +101,9 @@ fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io:
             break;
         }
     }
-    let mut found: Vec<Found> = kept.into_iter().map(|Reverse(found)| found).collect();
+    let mut found: Vec<PositionedLine> = kept.into_iter().map(|Reverse(found)| found).collect();
     found.sort();
-    Ok((found.into_iter().map(|Found(_, line)| line).collect(), more))
+    Ok((found.into_iter().map(|PositionedLine(_, line)| line).collect(), more))
 }
 
 /// Calls `take` with each line until it returns false. Skips a segment that was removed meanwhile.
@@ -144,7 +144,7 @@ fn open(segment: &Segment) -> io::Result<Option<(File, bool)>> {
 #[derive(Debug)]
 pub struct LogFollower {
     filter: LogFilter,
-    ends: Ends,
+    ends: SegmentEnds,
 }
 
 impl LogFollower {
@@ -154,16 +154,16 @@ impl LogFollower {
         folders: &Folders,
         filter: LogFilter,
         cancelled: &AtomicBool,
-    ) -> io::Result<(Self, Vec<FoundLine>, bool)> {
-        let writers = asked_writers(folders, &filter)?;
+    ) -> io::Result<(Self, Vec<AppLogLine>, bool)> {
+        let writers = matching_writers(folders, &filter)?;
         let (lines, more) = search(&writers, &filter, cancelled)?;
         Ok((Self { filter, ends: ends_of(&writers) }, lines, more))
     }
 
     /// Returns lines written since the last call. The size is bounded, so more may be available at once.
-    pub fn poll(&mut self, folders: &Folders) -> io::Result<Vec<FoundLine>> {
-        let writers = asked_writers(folders, &self.filter)?;
-        let (mut ends, mut found) = (Ends::new(), Vec::new());
+    pub fn poll(&mut self, folders: &Folders) -> io::Result<Vec<AppLogLine>> {
+        let writers = matching_writers(folders, &self.filter)?;
+        let (mut ends, mut found) = (SegmentEnds::new(), Vec::new());
         for writer in &writers {
             for segment in writer.segments.iter().filter(|segment| !segment.packed) {
                 let from = self.ends.get(&segment.path).copied().unwrap_or(0);
@@ -172,12 +172,12 @@ impl LogFollower {
             }
         }
         self.ends = ends;
-        found.sort_by_key(|line: &FoundLine| line.unix_ms);
+        found.sort_by_key(|line: &AppLogLine| line.unix_ms);
         Ok(found)
     }
 
     /// Reads complete lines only: the rest of a line that is being written comes with the next call.
-    fn read_on(&self, of: &Writer, segment: &Segment, from: u64, found: &mut Vec<FoundLine>) -> io::Result<u64> {
+    fn read_on(&self, of: &Writer, segment: &Segment, from: u64, found: &mut Vec<AppLogLine>) -> io::Result<u64> {
         if segment.bytes <= from {
             return Ok(from);
         }

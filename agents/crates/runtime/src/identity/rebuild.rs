@@ -31,7 +31,7 @@ impl Identities {
     /// Rebuilds the list and saves it. `damaged` is the text of the old one.
     pub fn rebuild(folders: &Folders, damaged: &[u8]) -> io::Result<RebuiltUsers> {
         let path = folders.state().join("users.json");
-        let mut found = Found::default();
+        let mut found = OwnerEvidence::default();
         found.read(folders)?;
         found.salvage(&String::from_utf8_lossy(damaged));
         let identities = Self { path, root: true, users: Default::default() };
@@ -45,7 +45,7 @@ impl Identities {
 }
 
 #[derive(Default)]
-struct Found {
+struct OwnerEvidence {
     users: BTreeMap<String, u32>,
     /// Collects the users of files of this data folder, also of unknown apps.
     seen: BTreeSet<u32>,
@@ -53,7 +53,7 @@ struct Found {
     running: BTreeSet<u32>,
 }
 
-impl Found {
+impl OwnerEvidence {
     fn read(&mut self, folders: &Folders) -> io::Result<()> {
         for instance in entries(&folders.instances())? {
             // Damage to one instance's file must not hide the others.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairlead_model::{Canary, DeploymentId, Failure, Hook, InstanceId, Step, StepState};
 use serde::{Deserialize, Serialize};
 
-use super::canary::{Traffic, CanaryOutcome, compare};
+use super::canary::{CanaryOutcome, Traffic, compare};
 use super::event::{Action, Now};
 use super::group::{Group, Process, Slot};
 use super::{AppState, SWITCH_TIMEOUT, messages};
@@ -189,7 +189,9 @@ impl AppState {
     pub(super) fn begin_batch(&mut self, total: usize) {
         let leaving = self.leaving.values().any(|leaving| leaving.hook.is_none());
         let old = self.serving.as_ref().map_or(0, |group| group.slots.len());
-        let Some(pending) = self.pending.as_mut().filter(|pending| matches!(pending.stage, Stage::Starting) && !leaving) else {
+        let Some(pending) =
+            self.pending.as_mut().filter(|pending| matches!(pending.stage, Stage::Starting) && !leaving)
+        else {
             return;
         };
         if pending.batch > 0
@@ -212,7 +214,8 @@ impl AppState {
             self.begin_step(deployment.as_ref(), Step::Health, now);
         }
         let Some(pending) = &self.pending else { return };
-        let sick = pending.admitted.iter().find(|id| pending.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
+        let sick =
+            pending.admitted.iter().find(|id| pending.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
         if let Some(id) = sick {
             let detail = pending.group.slots.get(&id).map(|slot| slot.detail.clone()).unwrap_or_default();
             return self.fail_pending(messages::sick_when_admitted(&detail), Some(&id), now, actions);

@@ -33,7 +33,7 @@ pub enum Event {
     /// Adopts an instance from before an agent restart that still runs. Comes before the first `Desired`.
     Adopt(AdoptedInstance),
     /// Reports a rollout command from before an agent restart. Comes before the first `Desired`.
-    AdoptedHook(AdoptedHook),
+    AdoptHook(AdoptedHook),
     /// Sets the desired state.
     Desired(Box<AppSpec>),
     /// Removes the app from this server.

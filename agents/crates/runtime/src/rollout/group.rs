@@ -309,7 +309,7 @@ impl Slot {
                     Health::Unknown => Health::Unknown,
                 };
                 if *health == Health::Unhealthy {
-                    self.detail = messages::probe(&failure, self.port);
+                    self.detail = messages::check_failure(&failure, self.port);
                 }
                 self.last_failure = Some(failure);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairlead_model::{DeploymentId, Hook, InstanceId, ReleaseSpec, Step, StepState, WorkState};
 use serde::{Deserialize, Serialize};
 
-use super::event::{Action, Context, Exit, AdoptedHook, HookKind, HookOutcome, Now};
+use super::event::{Action, AdoptedHook, Context, Exit, HookKind, HookOutcome, Now};
 use super::group::{Health, Process, Slot};
 use super::{AppState, Leaving, LeavingStage, messages};
 
@@ -45,7 +45,10 @@ impl AppState {
             self.stop_hook(now, actions);
             self.hook_failed(kind, &deployment, failure, now, actions);
         }
-        let Some(pending) = self.pending.as_mut().filter(|pending| pending.hook.is_some() && self.hook.is_none()) else { return };
+        let Some(pending) = self.pending.as_mut().filter(|pending| pending.hook.is_some() && self.hook.is_none())
+        else {
+            return;
+        };
         let (Some(deployment), Some(hook)) = (pending.group.deployment.clone(), pending.hook.clone()) else { return };
         if pending.group.ready(now.at, actions) {
             let release = pending.group.release.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairlead_base::excerpt::quote;
 use fairlead_model::{Failure, Hook, ReleaseSpec};
 
-use super::event::{Exit, HookKind, HealthCheckFailure};
+use super::event::{Exit, HealthCheckFailure, HookKind};
 use super::group::{Group, Process, Slot};
 use crate::crash::{Crash, CrashReason};
 use crate::layer_bound::{LayerBound, LayerExcess};
@@ -186,7 +186,7 @@ fn listen_target(port: u16) -> String {
 }
 
 /// Describes why the check of a serving instance fails now.
-pub(super) fn probe(probe: &HealthCheckFailure, port: u16) -> String {
+pub(super) fn check_failure(probe: &HealthCheckFailure, port: u16) -> String {
     match probe {
         HealthCheckFailure::Refused { .. } | HealthCheckFailure::Elsewhere { .. } => {
             format!("The app accepts no connection on {}.", listen_target(port))
@@ -247,7 +247,7 @@ pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> F
         (Some(HealthCheckFailure::TimedOut), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on {door}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
+                "The app accepts connections on {listen_target}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
             ),
         ),
         (Some(HealthCheckFailure::Status(status)), _) => failure(
@@ -259,13 +259,13 @@ pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> F
         (Some(HealthCheckFailure::Command(outcome)), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on {door}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
+                "The app accepts connections on {listen_target}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
             ),
         ),
         (Some(HealthCheckFailure::Broken), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on {door}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
+                "The app accepts connections on {listen_target}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
             ),
         ),
     }

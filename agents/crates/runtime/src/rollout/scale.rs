@@ -202,7 +202,10 @@ mod tests {
         assert_eq!(autoscaler.count(&plain, 3), 3);
         autoscaler.take(&plain, 3, &Load::default(), Duration::from_secs(400));
         assert_eq!(autoscaler.count(&plain, 3), 0);
-        assert!(autoscaler.wake(&plain, 3, Duration::from_secs(401)) && !autoscaler.wake(&plain, 3, Duration::from_secs(402)));
+        assert!(
+            autoscaler.wake(&plain, 3, Duration::from_secs(401))
+                && !autoscaler.wake(&plain, 3, Duration::from_secs(402))
+        );
         assert_eq!(autoscaler.count(&plain, 3), 1);
         autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(402));
         assert_eq!(autoscaler.count(&plain, 3), 3, "awake, it has what was set");

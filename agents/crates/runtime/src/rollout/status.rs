@@ -11,7 +11,7 @@ use super::advance::Pending;
 use super::canary::weights;
 use super::event::{Action, Now, Upstream};
 use super::group::{Process, Slot};
-use super::{AppState, LeavingStage, Record};
+use super::{AppRecord, AppState, LeavingStage};
 
 /// Default weight of an instance.
 const WEIGHT: u32 = 100;
@@ -28,13 +28,13 @@ impl AppState {
     }
 
     /// Returns the state to save. Until the proxy has confirmed a switch, a restart returns to the previous group.
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> AppRecord {
         let serving = match &self.switching {
             Some(switching) => switching.previous.as_ref(),
             None => self.serving.as_ref(),
         };
         let restored = || self.restored.clone();
-        Record {
+        AppRecord {
             serving: serving.map(|group| (group.release.clone(), group.deployment.clone())).or_else(restored),
             rollouts: self.rollouts.values().cloned().collect(),
             hooks: self.hooks.clone(),
@@ -67,7 +67,12 @@ impl AppState {
     pub fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         let rollback = self.rollback.iter().map(|rollback| &rollback.group);
-        let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group)).chain(previous).chain(rollback);
+        let groups = self
+            .serving
+            .iter()
+            .chain(self.pending.iter().map(|pending| &pending.group))
+            .chain(previous)
+            .chain(rollback);
         groups
             .map(|group| &group.release.id)
             .chain(self.leaving.values().map(|leaving| &leaving.release))
@@ -78,7 +83,12 @@ impl AppState {
     pub fn instances(&self) -> Vec<InstanceStatus> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         let rollback = self.rollback.iter().map(|rollback| &rollback.group);
-        let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group)).chain(previous).chain(rollback);
+        let groups = self
+            .serving
+            .iter()
+            .chain(self.pending.iter().map(|pending| &pending.group))
+            .chain(previous)
+            .chain(rollback);
         let current = groups.flat_map(|group| {
             group.slots.iter().map(|(id, slot)| status(&self.key, id, slot, &group.release.id, slot.state()))
         });
@@ -104,7 +114,8 @@ impl AppState {
             let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
             upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, None)));
         }
-        let rollback = self.rollback.iter().flat_map(|rollback| &rollback.group.slots).filter(|(_, slot)| slot.healthy());
+        let rollback =
+            self.rollback.iter().flat_map(|rollback| &rollback.group.slots).filter(|(_, slot)| slot.healthy());
         upstreams.extend(rollback.filter_map(|(id, slot)| upstream(id, slot, None)));
         self.publish_admitted(&mut upstreams);
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
@@ -141,7 +152,13 @@ impl AppState {
         upstreams.append(&mut new);
     }
 
-    pub(super) fn write_log(&self, deployment: Option<DeploymentId>, step: Step, text: String, actions: &mut Vec<Action>) {
+    pub(super) fn write_log(
+        &self,
+        deployment: Option<DeploymentId>,
+        step: Step,
+        text: String,
+        actions: &mut Vec<Action>,
+    ) {
         if let Some(deployment) = deployment {
             actions.push(Action::Log { deployment, step, text });
         }

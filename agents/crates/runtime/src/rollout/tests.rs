@@ -83,7 +83,7 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
 }
 
 impl World {
-    fn new(record: Record) -> Self {
+    fn new(record: AppRecord) -> Self {
         Self {
             state: Some(AppState::new(key(), record)),
             at: Duration::from_secs(1000),
@@ -95,7 +95,7 @@ impl World {
 
     /// Creates an app with release 1 serving.
     fn serving_one() -> Self {
-        let mut world = Self::new(Record::default());
+        let mut world = Self::new(AppRecord::default());
         world.desire(spec(Some(1), None));
         world.bring_up(1);
         world.confirm();

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::driver::{Driver, ManagedInstance};
-use super::launch::{self, Order, Prepared};
+use super::launch::{self, LaunchRequest, PreparedInstance};
 use super::{Event, Message, files};
 use crate::crash;
 use crate::health::{self, Check, HealthCommand, HealthTarget, NetworkTarget};
@@ -25,7 +25,7 @@ use crate::isolation::Isolation;
 use crate::output;
 use crate::ports;
 use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, HealthCheckFailure};
-use crate::supervisor::{ShimConnection, Change};
+use crate::supervisor::{Change, ShimConnection};
 use crate::workers::{WorkerAction, Workers};
 
 /// Number of output lines that a failed rollout shows.
@@ -45,7 +45,7 @@ impl Driver {
             Action::Prepare(release) => self.prepare(key, *release),
             Action::Start { instance, release, deployment, restarts } => {
                 let process = WEB.to_owned();
-                self.start(key, Start { instance, process, release: *release, deployment, restarts });
+                self.start(key, ProcessStart { instance, process, release: *release, deployment, restarts });
             }
             Action::Run { instance, release, deployment, kind, command } => {
                 self.run_command(key, instance, *release, deployment, kind, command);
@@ -59,7 +59,7 @@ impl Driver {
             Action::Stop { instance, grace } => self.stop(key, &instance, grace),
             Action::Forget { instance } => self.forget(&instance),
             Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
-            Action::Log { deployment, step, text } => self.say(&deployment, step, LogStream::System, text),
+            Action::Log { deployment, step, text } => self.write_log(&deployment, step, LogStream::System, text),
         }
     }
 
@@ -68,7 +68,7 @@ impl Driver {
             WorkerAction::Start { instance, release, process, deployment, restarts } => {
                 let ProcessSpec { name: process, command, memory_bytes_max, cpu_millis_max, .. } = process;
                 let release = ReleaseSpec { command, memory_bytes_max, cpu_millis_max, liveness: None, ..*release };
-                self.start(key, Start { instance, process, release, deployment, restarts });
+                self.start(key, ProcessStart { instance, process, release, deployment, restarts });
             }
             WorkerAction::Stop { instance, grace } => self.stop(key, &instance, grace),
             WorkerAction::Forget { instance } => self.forget(&instance),
@@ -79,8 +79,8 @@ impl Driver {
     pub(super) fn follow_process(&mut self, event: &Event) {
         let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return };
         let Some(managed) = self.instances.get_mut(instance) else { return };
-        if let Some(probe) = managed.probe.take() {
-            probe.abort();
+        if let Some(check_task) = managed.check_task.take() {
+            check_task.abort();
         }
         if let (Event::Started { .. }, Some(spec)) = (event, &managed.spec) {
             self.layers.add(spec, managed.grace, managed.stop.clone());
@@ -91,7 +91,8 @@ impl Driver {
             None
         });
         if let Event::Started { .. } = event {
-            managed.accounting = container_record.as_ref().and_then(|container_record| CgroupFolders::of(container_record.pid));
+            managed.accounting =
+                container_record.as_ref().and_then(|container_record| CgroupFolders::of(container_record.pid));
         }
         let host = container_record.as_ref().and_then(|container_record| container_record.host);
         let shares_network =
@@ -141,7 +142,7 @@ impl Driver {
                 stop: managed.stop.clone(),
                 unresponsive: managed.unresponsive.clone(),
             });
-            managed.probe = Some(tokio::spawn(async move {
+            managed.check_task = Some(tokio::spawn(async move {
                 let live = async {
                     if let Some(liveness) = liveness {
                         // While an app starts, only the readiness check applies.
@@ -187,8 +188,8 @@ impl Driver {
         self.ports.take()
     }
 
-    fn start(&mut self, key: &AppKey, order: Start) {
-        let Start { instance, process, release, deployment, restarts } = order;
+    fn start(&mut self, key: &AppKey, request: ProcessStart) {
+        let ProcessStart { instance, process, release, deployment, restarts } = request;
         // An instance without a port here gets number zero: a container's ports are its own.
         let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive && !release.listens_on_socket;
         let port = if has_port { self.port_for(&instance, &release) } else { Some(0) };
@@ -201,30 +202,30 @@ impl Driver {
             return;
         };
         let (folder, key) = (self.release_folder(&release), key.clone());
-        self.launch(Order { instance, key, process, release, folder, deployment, restarts, port, hook: None });
+        self.launch(LaunchRequest { instance, key, process, release, folder, deployment, restarts, port, hook: None });
     }
 
     /// Lets a shim start the ordered instance.
-    pub(super) fn launch(&mut self, order: Order) {
+    pub(super) fn launch(&mut self, request: LaunchRequest) {
         let (stop, stops) = mpsc::unbounded_channel();
-        let (health, liveness) = (order.release.health.clone(), order.release.liveness.clone());
-        let (grace, process) = (order.release.stop_grace, order.process.clone());
+        let (health, liveness) = (request.release.health.clone(), request.release.liveness.clone());
+        let (grace, process) = (request.release.stop_grace, request.process.clone());
         let (instance, key, port, is_command) =
-            (order.instance.clone(), order.key.clone(), order.port, order.hook.is_some());
+            (request.instance.clone(), request.key.clone(), request.port, request.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
         let copy_permits = self.copy_permits.clone();
         let task = tokio::spawn(async move {
-            let (id, key) = (order.instance.clone(), order.key.clone());
+            let (id, key) = (request.instance.clone(), request.key.clone());
             let prepared = {
                 let _turn = copy_permits.take(options.isolation.layer).await;
-                tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await
+                tokio::task::spawn_blocking(move || launch::prepare(&options, request)).await
             };
             let failed = |error| Exit {
                 start_error: Some(format!("The app could not be started: {error}.")),
                 ..Exit::default()
             };
             match prepared.unwrap_or_else(|error| Err(failed(error))) {
-                Ok(Prepared { folder, spec, secrets }) => {
+                Ok(PreparedInstance { folder, spec, secrets }) => {
                     send(&messages, Message::Launched(Arc::new(spec.clone())));
                     let changed = |change| send_change(&messages, &key, &id, port, change);
                     supervisor.run(folder, spec, secrets, stops, changed).await;
@@ -244,7 +245,7 @@ impl Driver {
             accounting: None,
             stop,
             task,
-            probe: None,
+            check_task: None,
             is_command,
         };
         self.instances.insert(instance, managed);
@@ -259,7 +260,8 @@ impl Driver {
         let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
         let container_record = folder.container_record().ok().flatten();
         let begins = spec.container.is_some() && container_record.is_none();
-        let (pid, shown) = container_record.map_or((pid, port), |container_record| (container_record.pid, container_record.port));
+        let (pid, shown) =
+            container_record.map_or((pid, port), |container_record| (container_record.pid, container_record.port));
         let started = Event::Started { instance: id.clone(), pid, port: shown, started_unix_ms };
         let task = tokio::spawn(async move {
             let tell = |change| send_change(&messages, &followed.key, &followed.instance, port, change);
@@ -284,7 +286,7 @@ impl Driver {
             accounting: None,
             stop,
             task,
-            probe: None,
+            check_task: None,
             is_command,
         };
         self.instances.insert(id, managed);
@@ -293,8 +295,8 @@ impl Driver {
 
     fn stop(&mut self, key: &AppKey, instance: &InstanceId, grace: Duration) {
         let managed = self.instances.get_mut(instance);
-        if let Some(probe) = managed.and_then(|managed| managed.probe.take()) {
-            probe.abort();
+        if let Some(check_task) = managed.and_then(|managed| managed.check_task.take()) {
+            check_task.abort();
         }
         let asked = self.instances.get(instance).is_some_and(|managed| managed.stop.send(grace).is_ok());
         if !asked && self.instances.get(instance).is_none_or(|managed| managed.task.is_finished()) {
@@ -345,22 +347,22 @@ impl Driver {
         });
         match tail {
             Ok(lines) if lines.is_empty() => {
-                self.say(deployment, step, LogStream::System, "The app has written nothing.".to_owned());
+                self.write_log(deployment, step, LogStream::System, "The app has written nothing.".to_owned());
             }
             Ok(lines) => {
-                self.say(deployment, step, LogStream::System, "The last lines of the app:".to_owned());
+                self.write_log(deployment, step, LogStream::System, "The last lines of the app:".to_owned());
                 for line in lines {
                     self.log(deployment, LogLine { unix_ms: line.unix_ms, step, stream: line.stream, text: line.text });
                 }
             }
             Err(error) => {
                 let text = format!("What the app has written can't be read: {error}.");
-                self.say(deployment, step, LogStream::System, text);
+                self.write_log(deployment, step, LogStream::System, text);
             }
         }
     }
 
-    fn say(&self, deployment: &DeploymentId, step: Step, stream: LogStream, text: String) {
+    fn write_log(&self, deployment: &DeploymentId, step: Step, stream: LogStream, text: String) {
         self.log(deployment, LogLine { unix_ms: clock::unix_ms(), step, stream, text });
     }
 
@@ -376,8 +378,8 @@ impl Driver {
         self.stopping = true;
         let longest = self.instances.values().map(|managed| managed.grace).max().unwrap_or_default();
         for managed in self.instances.values_mut() {
-            if let Some(probe) = managed.probe.take() {
-                probe.abort();
+            if let Some(check_task) = managed.check_task.take() {
+                check_task.abort();
             }
             // A closed channel means that it has ended.
             managed.stop.send(managed.grace).ok();
@@ -430,7 +432,7 @@ fn own_port(release: &ReleaseSpec) -> u16 {
     (PORT..=u16::MAX).find(|port| !is_taken(port)).unwrap_or(PORT)
 }
 
-struct Start {
+struct ProcessStart {
     instance: InstanceId,
     process: String,
     release: ReleaseSpec,
@@ -451,7 +453,7 @@ struct Readiness {
 
 impl Readiness {
     async fn watch(self) {
-        let (mut pause, mut told) = (FIRST_CHECK, None);
+        let (mut pause, mut reported) = (FIRST_CHECK, None);
         let (mut elsewhere, mut attempts) = (Vec::new(), 0);
         loop {
             let mut result = health::run_check(&self.target).await;
@@ -473,8 +475,8 @@ impl Readiness {
             // After the first success, checks use the release's interval; before it, pauses grow up to that interval.
             pause = if result.is_ok() { self.interval } else { (pause * 2).min(self.interval) };
             // Failures are counted, so each one is reported; repeated successes are reported once.
-            if result.is_err() || told.as_ref() != Some(&result) {
-                told = Some(result.clone());
+            if result.is_err() || reported.as_ref() != Some(&result) {
+                reported = Some(result.clone());
                 let event = Event::HealthChecked { instance: self.instance.clone(), result };
                 if !send(&self.messages, Message::App(self.key.clone(), event)) {
                     return;
@@ -515,8 +517,8 @@ impl Drop for Driver {
         self.layer_counts.abort();
         for managed in self.instances.values() {
             managed.task.abort();
-            if let Some(probe) = &managed.probe {
-                probe.abort();
+            if let Some(check_task) = &managed.check_task {
+                check_task.abort();
             }
         }
     }

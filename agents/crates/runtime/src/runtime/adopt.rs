@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::{Event, RuntimeError, files};
 use crate::container;
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
-use crate::rollout::{AdoptedInstance, AdoptedHook, HookKind, HookOutcome};
+use crate::rollout::{AdoptedHook, AdoptedInstance, HookKind, HookOutcome};
 use crate::supervisor::{AttachError, ShimConnection};
 
 impl Driver {
@@ -142,7 +142,9 @@ impl Driver {
         let pid = container_record.as_ref().map_or(attached.status.app_pid, |container_record| container_record.pid);
         let address = match container_record {
             Some(container_record) if spec.network.is_some() => Some(spec.assumed_address(container_record.port, None)),
-            Some(container_record) => container_record.host.map(|host| SocketAddr::from((host, container_record.port)).into()),
+            Some(container_record) => {
+                container_record.host.map(|host| SocketAddr::from((host, container_record.port)).into())
+            }
             None if spec.container.is_some() => None,
             None => Some(spec.assumed_address(spec.port, self.options.listener_user(&spec))),
         };
@@ -161,7 +163,7 @@ impl Driver {
         self.follow_adopted(folder, spec.clone(), attached);
         if spec.process == WEB {
             if spec.network.is_none() {
-                self.ports.keep(spec.port);
+                self.ports.reserve(spec.port);
             }
             self.adopt_event(&spec.key, Event::Adopt(adopted));
         } else {

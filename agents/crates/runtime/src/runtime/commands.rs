@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::driver::Driver;
-use super::launch::Order;
+use super::launch::LaunchRequest;
 use crate::instance::WEB;
 use crate::output;
 use crate::rollout::HookKind;
@@ -78,7 +78,7 @@ impl Driver {
         let deployed = Some(deployment.clone());
         let (key, hook) = (key.clone(), Some(kind));
         let process = WEB.to_owned();
-        self.launch(Order {
+        self.launch(LaunchRequest {
             instance,
             key,
             process,

@@ -21,9 +21,9 @@ use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::layer::CopyPermits;
 use crate::layer_bound::{self, LayerWatch};
 use crate::ports::Ports;
-use crate::rollout::{AdoptedInstance, AppState, Context, Exit, Now, Record, step};
+use crate::rollout::{AdoptedInstance, AppRecord, AppState, Context, Exit, Now, step};
 use crate::supervisor::Supervisor;
-use crate::workers::{Aim, Workers};
+use crate::workers::{WorkerTarget, Workers};
 
 /// Instance with the handles of the driver.
 pub(super) struct ManagedInstance {
@@ -41,7 +41,7 @@ pub(super) struct ManagedInstance {
     pub(super) accounting: Option<CgroupFolders>,
     pub(super) stop: mpsc::UnboundedSender<Duration>,
     pub(super) task: JoinHandle<()>,
-    pub(super) probe: Option<JoinHandle<()>>,
+    pub(super) check_task: Option<JoinHandle<()>>,
     /// True for a command, which has no checks.
     pub(super) is_command: bool,
 }
@@ -74,7 +74,7 @@ pub(super) struct Driver {
     /// Number and duration of apps' wakes.
     pub(super) wakes: BTreeMap<AppKey, Wakes>,
     /// Last published generation of each app.
-    told: BTreeMap<AppKey, u64>,
+    published: BTreeMap<AppKey, u64>,
     /// Generations of each app that the proxy has not confirmed, as (view's, own).
     sent: BTreeMap<AppKey, Vec<(u64, u64)>>,
     origin: Instant,
@@ -113,7 +113,7 @@ impl Driver {
             instances: HashMap::new(),
             followed: HashMap::new(),
             wakes: BTreeMap::new(),
-            told: BTreeMap::new(),
+            published: BTreeMap::new(),
             sent: BTreeMap::new(),
             origin: Instant::now(),
             adopted: Vec::new(),
@@ -191,7 +191,7 @@ impl Driver {
                     }
                 }
             }
-            Message::Loads(loads) => {
+            Message::AutoscaleInput(loads) => {
                 for (key, load) in loads {
                     self.event(&key, Event::Load(load)).await;
                 }
@@ -214,7 +214,7 @@ impl Driver {
             self.event(&key, Event::Removed).await;
         }
         for (key, spec) in apps {
-            self.apps.entry(key.clone()).or_insert_with(|| AppState::new(key.clone(), Record::default()));
+            self.apps.entry(key.clone()).or_insert_with(|| AppState::new(key.clone(), AppRecord::default()));
             self.event(&key, Event::Desired(Box::new(spec))).await;
         }
         for started in std::mem::take(&mut self.adopted) {
@@ -254,7 +254,7 @@ impl Driver {
     /// Before the first `apply` nothing is decided, so there is nothing to run or to save.
     pub(super) fn adopt_event(&mut self, key: &AppKey, event: Event) {
         let now = self.now();
-        let state = self.apps.remove(key).unwrap_or_else(|| AppState::new(key.clone(), Record::default()));
+        let state = self.apps.remove(key).unwrap_or_else(|| AppState::new(key.clone(), AppRecord::default()));
         let (state, _) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
         self.apps.insert(key.clone(), state);
     }
@@ -298,7 +298,7 @@ impl Driver {
         }
         self.follow_workers(key);
         if gone {
-            self.told.remove(key);
+            self.published.remove(key);
             self.wakes.remove(key);
             self.sent.remove(key);
             self.prune();
@@ -361,10 +361,11 @@ impl Driver {
         let ready = serving.as_ref().is_some_and(|(release, _)| self.release_folder(release).is_dir());
         let at = self.now().at;
         let sleeps = self.apps.get(key).is_some_and(AppState::sleeps);
-        let aim = serving.as_ref();
-        let aim = aim.map(|(release, deployment)| Aim { release, deployment: deployment.as_ref(), sleeps });
+        let target = serving.as_ref();
+        let target =
+            target.map(|(release, deployment)| WorkerTarget { release, deployment: deployment.as_ref(), sleeps });
         let workers = self.workers.entry(key.clone()).or_default();
-        let actions = workers.reconcile(aim, ready, at, &mut new_instance);
+        let actions = workers.reconcile(target, ready, at, &mut new_instance);
         let gone = workers.is_empty() && !wanted;
         for action in actions {
             self.act_for_worker(key, action);
@@ -401,7 +402,7 @@ impl Driver {
             .apps
             .iter()
             .map(|(key, state)| (key.clone(), state.generation()))
-            .filter(|(key, local)| self.told.get(key) != Some(local))
+            .filter(|(key, local)| self.published.get(key) != Some(local))
             .collect();
         // The first applied state always makes a first generation, even without apps.
         let first = old.generation == 0;
@@ -409,7 +410,7 @@ impl Driver {
             view.generation += 1;
         }
         for (key, local) in changed {
-            self.told.insert(key.clone(), local);
+            self.published.insert(key.clone(), local);
             self.sent.entry(key).or_default().push((view.generation, local));
         }
         if view != *old {

@@ -8,18 +8,18 @@ use fairlead_base::{StateFileError, Trash, file, state_file};
 use fairlead_model::AppKey;
 use serde::{Deserialize, Serialize};
 
-use crate::rollout::Record;
+use crate::rollout::AppRecord;
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct RecordEntry {
     key: AppKey,
-    record: Record,
+    record: AppRecord,
 }
 
 /// Records of all apps, in one file that is replaced atomically.
 pub(super) struct Records {
     path: PathBuf,
-    records: BTreeMap<AppKey, Record>,
+    records: BTreeMap<AppKey, AppRecord>,
     /// True if a write failed, so that the file is incomplete.
     behind: bool,
 }
@@ -27,17 +27,17 @@ pub(super) struct Records {
 impl Records {
     pub(super) fn open(path: PathBuf) -> Result<Self, StateFileError> {
         let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
-        let entries: Vec<Entry> = state_file::read(&path, parse)?.unwrap_or_default();
+        let entries: Vec<RecordEntry> = state_file::read(&path, parse)?.unwrap_or_default();
         let records = entries.into_iter().map(|entry| (entry.key, entry.record)).collect();
         Ok(Self { path, records, behind: false })
     }
 
-    pub(super) fn all(&self) -> &BTreeMap<AppKey, Record> {
+    pub(super) fn all(&self) -> &BTreeMap<AppKey, AppRecord> {
         &self.records
     }
 
     /// Saves a changed record; returns when it is on disk.
-    pub(super) async fn save(&mut self, key: &AppKey, record: Option<Record>) -> io::Result<()> {
+    pub(super) async fn save(&mut self, key: &AppKey, record: Option<AppRecord>) -> io::Result<()> {
         if self.records.get(key) == record.as_ref() && !self.behind {
             return Ok(());
         }
@@ -45,8 +45,8 @@ impl Records {
             Some(record) => self.records.insert(key.clone(), record),
             None => self.records.remove(key),
         };
-        let entries: Vec<Entry> =
-            self.records.iter().map(|(key, record)| Entry { key: key.clone(), record: record.clone() }).collect();
+        let entries: Vec<RecordEntry> =
+            self.records.iter().map(|(key, record)| RecordEntry { key: key.clone(), record: record.clone() }).collect();
         let bytes = serde_json::to_vec(&entries)?;
         let path = self.path.clone();
         self.behind = true;
@@ -95,9 +95,9 @@ mod tests {
         let path = dir.path().join("state/apps.json");
         let mut records = Records::open(path.clone()).unwrap();
         let key = AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() };
-        records.save(&key, Some(Record::default())).await.unwrap_err();
+        records.save(&key, Some(AppRecord::default())).await.unwrap_err();
         std::fs::create_dir(dir.path().join("state")).unwrap();
-        records.save(&key, Some(Record::default())).await.unwrap();
+        records.save(&key, Some(AppRecord::default())).await.unwrap();
         assert_eq!(Records::open(path).unwrap().all().len(), 1);
     }
 

@@ -22,9 +22,9 @@ use super::{IMAGE_FILE, RuntimeOptions};
 use crate::instance::{
     ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, ViewSpec, WEB,
 };
-use crate::layer::{LayerKind, DiskFull};
+use crate::layer::{DiskFull, LayerKind};
 use crate::rollout::{Exit, HookKind};
-use crate::secrets::{self, Opened};
+use crate::secrets::{self, PlainSecrets};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
 use crate::volumes;
 use crate::{app_logs, container};
@@ -43,7 +43,7 @@ const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets
 
 /// Instance to launch, and the port allocated for it.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct LaunchRequest {
     pub(super) instance: InstanceId,
     pub(super) key: AppKey,
     /// Name of the app's process.
@@ -58,7 +58,7 @@ pub(super) struct Order {
 }
 
 /// Instance that is ready to be started.
-pub(super) struct Prepared {
+pub(super) struct PreparedInstance {
     pub(super) folder: InstanceFolder,
     pub(super) spec: InstanceSpec,
     /// Plain secrets, for the shim only.
@@ -66,15 +66,15 @@ pub(super) struct Prepared {
 }
 
 /// Opens the secrets, makes the instance's folders and writes its spec. The exit explains a failure in a sentence.
-pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Prepared, Exit> {
+pub(super) fn prepare(options: &Arc<RuntimeOptions>, request: LaunchRequest) -> Result<PreparedInstance, Exit> {
     let failed = |unopenable, error| Exit { start_error: Some(error), unopenable, ..Exit::default() };
-    let sealed = order.release.secrets.as_ref();
-    let opened = sealed.map(|sealed| secrets::open(&options.sealing, &order.key, sealed)).transpose();
+    let sealed = request.release.secrets.as_ref();
+    let opened = sealed.map(|sealed| secrets::open(&options.sealing, &request.key, sealed)).transpose();
     let opened = opened.map_err(|error| failed(true, error))?;
     if opened.as_ref().is_some_and(|opened| opened.files) && !rustix::process::geteuid().is_root() {
         return Err(failed(false, NO_SECRET_FILES.to_owned()));
     }
-    let (folder, spec) = build(options, order, opened.as_ref()).map_err(|error| {
+    let (folder, spec) = build(options, request, opened.as_ref()).map_err(|error| {
         let disk_full = error.kind() == io::ErrorKind::StorageFull;
         let no_room = error.get_ref().is_some_and(|inner| inner.is::<DiskFull>());
         let words = if disk_full && !no_room {
@@ -84,34 +84,34 @@ pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Pre
         };
         Exit { disk_full, ..failed(false, words) }
     })?;
-    Ok(Prepared { folder, spec, secrets: opened.map(|opened| opened.plain) })
+    Ok(PreparedInstance { folder, spec, secrets: opened.map(|opened| opened.plain) })
 }
 
 fn build(
     options: &Arc<RuntimeOptions>,
-    order: Order,
-    opened: Option<&Opened>,
+    request: LaunchRequest,
+    opened: Option<&PlainSecrets>,
 ) -> io::Result<(InstanceFolder, InstanceSpec)> {
-    let user = options.identities.user_for(&format!("run/{}", order.key))?;
+    let user = options.identities.user_for(&format!("run/{}", request.key))?;
     // The group belongs to the app, not to this environment: a release may be live in several.
-    let group = options.identities.user_for(&format!("release/{}", order.key.app))?;
-    let folder = InstanceFolder::new(options.folders.instances().join(order.instance.as_str()));
+    let group = options.identities.user_for(&format!("release/{}", request.key.app))?;
+    let folder = InstanceFolder::new(options.folders.instances().join(request.instance.as_str()));
     make_folder(folder.path(), 0o711, None)?;
-    let view = match (options.isolation.layer, user, order.release.artifact_kind) {
-        (Some(layer), Some(user), ArtifactKind::Archive) => Some(view(options, &order, &folder, layer, user)?),
+    let view = match (options.isolation.layer, user, request.release.artifact_kind) {
+        (Some(layer), Some(user), ArtifactKind::Archive) => Some(view(options, &request, &folder, layer, user)?),
         _ => None,
     };
     if let Some(group) = group.filter(|_| view.is_none()) {
-        give_to_group(&order.folder, group)?;
+        give_to_group(&request.folder, group)?;
     }
     let (app, runtimes) = match &view {
         Some(_) => (PathBuf::from(APP), PathBuf::from(RUNTIMES)),
-        None => (order.folder.clone(), options.folders.toolchains()),
+        None => (request.folder.clone(), options.folders.toolchains()),
     };
-    let home = options.folders.homes().join(format!("{}-{}", order.key.app, order.key.environment));
+    let home = options.folders.homes().join(format!("{}-{}", request.key.app, request.key.environment));
     make_folder(&home, 0o700, user)?;
-    let container = match order.release.artifact_kind {
-        ArtifactKind::Image => Some(container(options, &order, opened)?),
+    let container = match request.release.artifact_kind {
+        ArtifactKind::Image => Some(container(options, &request, opened)?),
         ArtifactKind::Archive => None,
     };
     let private_tmp = if options.isolation.private_tmp && container.is_none() {
@@ -128,33 +128,34 @@ fn build(
         make_folder(path, 0o711, None)?;
     }
     let limits = GroupLimits {
-        memory_bytes: order.release.memory_bytes_max,
-        cpu_millis: order.release.cpu_millis_max,
-        processes: order.release.processes_max,
+        memory_bytes: request.release.memory_bytes_max,
+        cpu_millis: request.release.cpu_millis_max,
+        processes: request.release.processes_max,
     };
     let cgroup = match &container {
         Some(_) => None,
-        None => options.isolation.cgroups.create(order.instance.as_str(), limits)?,
+        None => options.isolation.cgroups.create(request.instance.as_str(), limits)?,
     };
-    let run = run_file(&order.folder);
+    let run = run_file(&request.folder);
     let environment = match &container {
-        Some(container) => environment_inside(&order, container),
+        Some(container) => environment_inside(&request, container),
         None => {
-            let paths = Paths { app: &app, runtimes: &runtimes, home: &home, secrets: secrets_folder.as_deref() };
-            environment(&order, options, &folder, &paths, run.environment)
+            let paths =
+                VisiblePaths { app: &app, runtimes: &runtimes, home: &home, secrets: secrets_folder.as_deref() };
+            environment(&request, options, &folder, &paths, run.environment)
         }
     };
-    let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
+    let socket = (request.release.listens_on_socket && request.process == WEB && request.hook.is_none())
         .then(|| make_socket_folder(&options.trash, &folder, user))
         .transpose()?;
-    let network = own_network(options, &order, &folder, container.is_some())?;
+    let network = own_network(options, &request, &folder, container.is_some())?;
     let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
     // The output of a rollout command is in the deployment's log.
-    let log = order.hook.is_none().then(|| {
-        app_logs::folder_for(&options.folders, &order.key, &order.process, &order.instance, &order.release.id)
+    let log = request.hook.is_none().then(|| {
+        app_logs::folder_for(&options.folders, &request.key, &request.process, &request.instance, &request.release.id)
     });
     if let Some(of_process) = log.as_deref().and_then(Path::parent) {
         make_folder(of_process, 0o700, None)?;
@@ -166,45 +167,45 @@ fn build(
             devices,
             own_processes: options.isolation.private_proc,
             files: options.isolation.landlock,
-            readable: readable(&order, options, &app, &runtimes, secrets_folder.as_deref()),
+            readable: readable(&request, options, &app, &runtimes, secrets_folder.as_deref()),
             writable: [home, "/tmp".into(), "/dev".into()]
                 .into_iter()
                 .chain(view.is_some().then(|| app.clone()))
-                .chain(make_volumes(options, &order, user)?)
+                .chain(make_volumes(options, &request, user)?)
                 .chain(socket.as_deref().and_then(Path::parent).map(Path::to_path_buf))
                 .collect(),
             system_calls: options.isolation.seccomp,
             tcp_ports: (options.isolation.network.is_none())
-                .then(|| Some(order.port).filter(|port| *port != 0).into_iter().collect()),
+                .then(|| Some(request.port).filter(|port| *port != 0).into_iter().collect()),
         },
     };
     let spec = InstanceSpec {
         environment,
         sandbox,
-        instance: order.instance,
-        key: order.key,
-        process: order.process,
-        release: order.release.id,
-        deployment: order.deployment,
-        command: order.release.command,
+        instance: request.instance,
+        key: request.key,
+        process: request.process,
+        release: request.release.id,
+        deployment: request.deployment,
+        command: request.release.command,
         folder: app.join(run.folder),
         view,
-        port: order.port,
+        port: request.port,
         network,
         socket,
         user,
         group,
         private_tmp,
-        secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
+        secrets: request.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
         log,
         cgroup,
         container,
-        restarts: order.restarts,
-        hook: order.hook,
-        health: order.release.health,
-        liveness: order.release.liveness,
-        drain_timeout: order.release.drain_timeout,
-        stop_grace: order.release.stop_grace,
+        restarts: request.restarts,
+        hook: request.hook,
+        health: request.release.health,
+        liveness: request.release.liveness,
+        drain_timeout: request.release.drain_timeout,
+        stop_grace: request.release.stop_grace,
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
@@ -213,16 +214,16 @@ fn build(
 /// Makes the instance's layer over its release. Each start begins with the release as it was built.
 fn view(
     options: &RuntimeOptions,
-    order: &Order,
+    request: &LaunchRequest,
     folder: &InstanceFolder,
     layer: LayerKind,
     user: u32,
 ) -> io::Result<ViewSpec> {
     options.trash.set_aside(&folder.layer())?;
     make_folder(&folder.staging(), 0o700, None)?;
-    layer.make(&order.folder, &folder.layer(), user)?;
+    layer.make(&request.folder, &folder.layer(), user)?;
     Ok(ViewSpec {
-        release: order.folder.clone(),
+        release: request.folder.clone(),
         layer,
         folder: folder.path().to_owned(),
         runtimes: options.folders.toolchains(),
@@ -232,16 +233,16 @@ fn view(
 /// Describes the instance's own network; `None` if this server can't make one.
 fn own_network(
     options: &RuntimeOptions,
-    order: &Order,
+    request: &LaunchRequest,
     folder: &InstanceFolder,
     is_container: bool,
 ) -> io::Result<Option<NetworkSpec>> {
     if !options.isolation.gives_network(is_container) {
         return Ok(None);
     }
-    let private = order.release.private_network;
+    let private = request.release.private_network;
     let link = match &options.isolation.network {
-        Some(AppNetwork::Own(network)) => NetworkLink::Devices(network.link(private, order.instance.as_str())),
+        Some(AppNetwork::Own(network)) => NetworkLink::Devices(network.link(private, request.instance.as_str())),
         Some(AppNetwork::Rootless(network)) => NetworkLink::Rootless(network.link(private)),
         None => return Ok(None),
     };
@@ -251,7 +252,7 @@ fn own_network(
     if let Some(path) = &path {
         fairlead_base::file::replace(path, resolv_conf().as_bytes(), 0o644)?;
     }
-    let server_ports = order.release.server_ports.clone();
+    let server_ports = request.release.server_ports.clone();
     let hidden = match link {
         NetworkLink::Rootless(_) => options.folders.socket_folders(),
         NetworkLink::Devices(_) => Vec::new(),
@@ -260,23 +261,29 @@ fn own_network(
 }
 
 /// Describes the container to the engine, without its environment.
-fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
+fn container(
+    options: &RuntimeOptions,
+    request: &LaunchRequest,
+    opened: Option<&PlainSecrets>,
+) -> io::Result<ContainerSpec> {
     let socket = options.engine.socket().ok_or_else(|| {
         io::Error::other("this server has no container engine; install Docker on it, then deploy again")
     })?;
     let owner = container::owner(&options.folders);
     let secrets = match opened {
-        Some(opened) if opened.files => Some(container::secrets_folder(&owner, &order.instance).ok_or_else(|| {
-            io::Error::other("neither /run nor /dev/shm is in memory here, where secrets that are files would be")
-        })?),
+        Some(opened) if opened.files => {
+            Some(container::secrets_folder(&owner, &request.instance).ok_or_else(|| {
+                io::Error::other("neither /run nor /dev/shm is in memory here, where secrets that are files would be")
+            })?)
+        }
         _ => None,
     };
-    let user = options.identities.user_for(&format!("run/{}", order.key))?;
+    let user = options.identities.user_for(&format!("run/{}", request.key))?;
     let mut volumes = Vec::new();
-    for volume in &order.release.volumes {
-        let path = volumes::path_of(&options.folders, &order.key, &volume.name);
+    for volume in &request.release.volumes {
+        let path = volumes::path_of(&options.folders, &request.key, &volume.name);
         let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
-        make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
+        make_folder(&volumes::folder_of(&options.folders, &request.key), 0o711, None)?;
         // The image chooses the user inside, who has access by the group. A folder that an image has made its own stays
         // so.
         if !path.exists() {
@@ -288,10 +295,10 @@ fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -
     Ok(ContainerSpec {
         socket,
         owner,
-        image: std::fs::read_to_string(order.folder.join(IMAGE_FILE))?.trim().to_owned(),
-        memory_bytes: order.release.memory_bytes_max,
-        cpu_millis: order.release.cpu_millis_max,
-        processes: order.release.processes_max,
+        image: std::fs::read_to_string(request.folder.join(IMAGE_FILE))?.trim().to_owned(),
+        memory_bytes: request.release.memory_bytes_max,
+        cpu_millis: request.release.cpu_millis_max,
+        processes: request.release.processes_max,
         volumes,
         secrets,
     })
@@ -299,11 +306,11 @@ fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -
 
 /// Returns the variables that Fairlead sets in a container; the image provides the others. The port is unknown before
 /// the image is inspected.
-fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<String, String> {
-    let mut environment = order.release.environment.clone();
-    environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), order.instance.to_string());
-    environment.insert("FAIRLEAD_RELEASE_ID".to_owned(), order.release.id.to_string());
-    environment.insert("FAIRLEAD_PROCESS".to_owned(), order.process.clone());
+fn environment_inside(request: &LaunchRequest, container: &ContainerSpec) -> BTreeMap<String, String> {
+    let mut environment = request.release.environment.clone();
+    environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), request.instance.to_string());
+    environment.insert("FAIRLEAD_RELEASE_ID".to_owned(), request.release.id.to_string());
+    environment.insert("FAIRLEAD_PROCESS".to_owned(), request.process.clone());
     if !container.volumes.is_empty() {
         environment.insert(volumes::FOLDER_VARIABLE.to_owned(), CONTAINER_VOLUMES.to_owned());
     }
@@ -336,12 +343,12 @@ fn require_short(socket: &Path) -> io::Result<()> {
 }
 
 /// Makes the persistent folders of the release if they are missing; never empties them.
-fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
+fn make_volumes(options: &RuntimeOptions, request: &LaunchRequest, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
-    for volume in &order.release.volumes {
-        let path = volumes::path_of(&options.folders, &order.key, &volume.name);
+    for volume in &request.release.volumes {
+        let path = volumes::path_of(&options.folders, &request.key, &volume.name);
         let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
-        make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
+        make_folder(&volumes::folder_of(&options.folders, &request.key), 0o711, None)?;
         make_folder(&path, 0o700, user)?;
         made.push(path);
     }
@@ -366,7 +373,7 @@ fn run_file(release: &Path) -> RunFile {
 }
 
 /// Paths as the instance sees them.
-struct Paths<'a> {
+struct VisiblePaths<'a> {
     app: &'a Path,
     runtimes: &'a Path,
     home: &'a Path,
@@ -374,10 +381,10 @@ struct Paths<'a> {
 }
 
 fn environment(
-    order: &Order,
+    request: &LaunchRequest,
     options: &RuntimeOptions,
     folder: &InstanceFolder,
-    paths: &Paths<'_>,
+    paths: &VisiblePaths<'_>,
     of_artifact: BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -391,18 +398,18 @@ fn environment(
     .map(|(name, value)| (name.into(), value))
     .into();
     environment.extend(of_artifact);
-    if std::fs::symlink_metadata(order.folder.join(VENV)).is_ok_and(|found| found.is_dir()) {
+    if std::fs::symlink_metadata(request.folder.join(VENV)).is_ok_and(|found| found.is_dir()) {
         environment.insert("VIRTUAL_ENV".to_owned(), text(&paths.app.join(VENV)));
     }
-    let has_port = order.process == WEB && order.hook.is_none() && !order.release.listens_on_socket;
+    let has_port = request.process == WEB && request.hook.is_none() && !request.release.listens_on_socket;
     if has_port && options.isolation.network.is_none() {
         // A port on all addresses would be public and bypass the proxy.
         environment.extend(HOST_VARIABLES.map(|name| (name.to_owned(), Ipv4Addr::LOCALHOST.to_string())));
     }
-    environment.extend(order.release.environment.clone());
+    environment.extend(request.release.environment.clone());
     // The app's own programs come first, as in a terminal of its package manager.
     let own = PROGRAMS.iter().map(|name| paths.app.join(name));
-    let names = order.release.toolchains.iter().filter(|name| options.folders.toolchain_programs(name).is_some());
+    let names = request.release.toolchains.iter().filter(|name| options.folders.toolchain_programs(name).is_some());
     let runtimes = names.map(|name| paths.runtimes.join(name).join("bin"));
     let path: Vec<String> = own.chain(runtimes).map(|path| text(&path)).collect();
     let path = format!("{}:{}", path.join(":"), options.path.to_string_lossy());
@@ -410,22 +417,22 @@ fn environment(
         [
             ("HOME", text(paths.home)),
             ("PATH", path),
-            ("FAIRLEAD_INSTANCE_ID", order.instance.to_string()),
-            ("FAIRLEAD_RELEASE_ID", order.release.id.to_string()),
-            ("FAIRLEAD_PROCESS", order.process.clone()),
+            ("FAIRLEAD_INSTANCE_ID", request.instance.to_string()),
+            ("FAIRLEAD_RELEASE_ID", request.release.id.to_string()),
+            ("FAIRLEAD_PROCESS", request.process.clone()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
     environment.retain(|name, _| name != "PORT" && name != SOCKET_VARIABLE);
-    if order.process == WEB && order.hook.is_none() {
-        let (name, value) = match order.release.listens_on_socket {
+    if request.process == WEB && request.hook.is_none() {
+        let (name, value) = match request.release.listens_on_socket {
             true => (SOCKET_VARIABLE, text(&folder.socket())),
-            false => ("PORT", order.port.to_string()),
+            false => ("PORT", request.port.to_string()),
         };
         environment.insert(name.to_owned(), value);
     }
-    if !order.release.volumes.is_empty() {
-        let path = volumes::folder_of(&options.folders, &order.key);
+    if !request.release.volumes.is_empty() {
+        let path = volumes::folder_of(&options.folders, &request.key);
         environment.insert(volumes::FOLDER_VARIABLE.to_owned(), text(&path));
     }
     environment.extend(paths.secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
@@ -435,7 +442,7 @@ fn environment(
 /// Lists paths that it may read and run: the system, its release, its secrets, runtimes, and the programs of the
 /// server's `PATH` with what lies beside them. Never follows links of a release.
 fn readable(
-    order: &Order,
+    request: &LaunchRequest,
     options: &RuntimeOptions,
     app: &Path,
     runtimes: &Path,
@@ -445,7 +452,7 @@ fn readable(
     found.extend([app.to_owned(), runtimes.to_owned()]);
     found.extend(secrets.map(Path::to_path_buf));
     let is_own = |program: &Path| [app, runtimes, Path::new(APP)].iter().any(|folder| program.starts_with(folder));
-    let program = order.release.command.first().map(Path::new);
+    let program = request.release.command.first().map(Path::new);
     let program = program.filter(|program| program.is_absolute() && !is_own(program));
     found.extend(program.and_then(Path::parent).and_then(sandbox::with_libraries));
     found.sort();

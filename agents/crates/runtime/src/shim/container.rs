@@ -22,7 +22,7 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::READY;
-use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, WEB};
+use crate::instance::{ContainerRecord, ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, WEB};
 use crate::secrets;
 
 /// Folders in a container: its secrets that are files, and its volumes by their names.
@@ -31,7 +31,7 @@ pub(crate) const VOLUMES: &str = "/fairlead/volumes";
 /// Port to listen on if the image defines none.
 const PORT: u16 = 8080;
 /// Maximum wait for the last output of a container.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_OUTPUT_LIMIT: Duration = Duration::from_secs(2);
 /// Pause before an output stream that ended too early is reopened.
 const ATTACH_PAUSE: Duration = Duration::from_secs(5);
 /// Timeout of the shim's answer to the container's network.
@@ -78,14 +78,14 @@ pub(super) fn run(
             }
             std::future::pending::<()>().await;
         };
-        let heard = hear(&started.engine, &started.name, started.words);
+        let heard = forward_output(&started.engine, &started.name, started.words);
         tokio::pin!(heard);
         tokio::select! {
             () = asked => {}
             () = &mut heard => {}
             () = started.engine.ended(&started.name) => {
                 // The last output is on its way. Processes that it left running may hold its pipes open.
-                tokio::time::timeout(LAST_WORDS, &mut heard).await.ok();
+                tokio::time::timeout(LAST_OUTPUT_LIMIT, &mut heard).await.ok();
             }
         }
         match started.engine.container(&started.name).await {
@@ -127,7 +127,7 @@ pub(crate) fn name(container: &ContainerSpec, instance: &InstanceId) -> String {
 }
 
 /// Container that the engine has started, with its output.
-struct Started {
+struct RunningContainer {
     engine: Engine,
     name: String,
     stop_signal: String,
@@ -140,7 +140,7 @@ async fn start(
     container: &ContainerSpec,
     secrets: &[Secret],
     parent: &UnixStream,
-) -> Result<Started, String> {
+) -> Result<RunningContainer, String> {
     let failed = |error: EngineError| format!("The app could not be started: the container engine said: {error}.");
     let engine = Engine::at(&container.socket);
     let image = engine.image(&container.image).await.map_err(failed)?.ok_or(
@@ -186,7 +186,7 @@ async fn start(
     let mut order = ContainerOrder { network, ..order };
     let mut made = begin(&engine, &order).await;
     while let Err(EngineError::Refused(why)) = &made
-        && let Some(other) = otherwise(&order, why)
+        && let Some(other) = without_refused_option(&order, why)
     {
         order = other;
         made = begin(&engine, &order).await;
@@ -204,12 +204,12 @@ async fn start(
             }
             None
         }
-        None => reached_at(&state, has_port, &order.network)?,
+        None => container_address(&state, has_port, &order.network)?,
     };
     folder
-        .write_contained(&Contained { pid: state.pid, host, port })
+        .write_container_record(&ContainerRecord { pid: state.pid, host, port })
         .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
-    Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
+    Ok(RunningContainer { engine, name: order.name, stop_signal: state.stop_signal, words })
 }
 
 /// Device of a container's own network, and its interface group for the firewall.
@@ -266,7 +266,7 @@ fn network_of(state: &ContainerState) -> io::Result<Option<OwnedFd>> {
 
 /// Returns the container's own address. Never guesses one: at another address, checks and visitors would reach another
 /// program. A container that has ended has none; its exit follows.
-fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<Option<IpAddr>, String> {
+fn container_address(state: &ContainerState, has_port: bool, network: &str) -> Result<Option<IpAddr>, String> {
     if has_port && state.running && state.address.is_none() {
         return Err(format!(
             "The app could not be started: the container engine gave its container no address in the network {network}. Check that network with `docker network inspect {network}`, then deploy again."
@@ -276,7 +276,7 @@ fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<O
 }
 
 /// Returns the same order without the option that the engine refused; `None` if there is no alternative.
-fn otherwise(order: &ContainerOrder, why: &str) -> Option<ContainerOrder> {
+fn without_refused_option(order: &ContainerOrder, why: &str) -> Option<ContainerOrder> {
     // Some engines lack the init program that would be the container's first process.
     let lacks_init = ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name));
     if order.init && lacks_init {
@@ -343,7 +343,7 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
 }
 
 /// Passes on the container's output. Never returns: the container's end stops it.
-async fn hear(engine: &Engine, name: &str, mut words: Words) {
+async fn forward_output(engine: &Engine, name: &str, mut words: Words) {
     loop {
         while let Some(Ok(written)) = words.next().await {
             // A failed write means that the shim is gone, and this process is about to end.
@@ -389,19 +389,19 @@ mod tests {
     #[test]
     fn a_container_without_an_address_is_never_at_the_loopback() {
         let running = ContainerState { running: true, ..ContainerState::default() };
-        let refused = reached_at(&running, true, "fairlead-x").unwrap_err();
+        let refused = container_address(&running, true, "fairlead-x").unwrap_err();
         assert!(refused.contains("no address in the network fairlead-x"), "{refused}");
-        assert_eq!(reached_at(&running, false, "fairlead-x"), Ok(None), "a worker needs none");
-        assert_eq!(reached_at(&ContainerState::default(), true, "fairlead-x"), Ok(None), "one that has ended");
+        assert_eq!(container_address(&running, false, "fairlead-x"), Ok(None), "a worker needs none");
+        assert_eq!(container_address(&ContainerState::default(), true, "fairlead-x"), Ok(None), "one that has ended");
         let address: IpAddr = "172.17.0.2".parse().unwrap();
         let reached = ContainerState { address: Some(address), ..running };
-        assert_eq!(reached_at(&reached, true, "fairlead-x"), Ok(Some(address)));
+        assert_eq!(container_address(&reached, true, "fairlead-x"), Ok(Some(address)));
     }
 
     #[test]
     fn where_an_agent_of_an_older_version_found_a_container_is_still_known() {
         let old = r#"{"pid":7,"host":"172.17.0.2","port":9000}"#;
         let host = Some("172.17.0.2".parse().unwrap());
-        assert_eq!(serde_json::from_str::<Contained>(old).unwrap(), Contained { pid: 7, host, port: 9000 });
+        assert_eq!(serde_json::from_str::<ContainerRecord>(old).unwrap(), ContainerRecord { pid: 7, host, port: 9000 });
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Inf
         ports.clear();
     }
     let joined = match &spec.view {
-        Some(_) => Some(Joined { pid: pid.ok_or("the instance's process is missing")?, secrets }),
+        Some(_) => Some(RunningInstance { pid: pid.ok_or("the instance's process is missing")?, secrets }),
         None => None,
     };
     confine(&spec, &[], joined)?;
@@ -106,7 +106,7 @@ fn enter_network(network: &NetworkSpec) -> io::Result<()> {
 }
 
 /// Running instance, for a process that sees the same files.
-struct Joined {
+struct RunningInstance {
     pid: u32,
     /// Folder of secrets to hide from the process.
     secrets: Option<PathBuf>,
@@ -116,7 +116,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> String {
     move |error| format!("The app could not be started: {what} failed ({error}).")
 }
 
-fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<Joined>) -> Result<(), String> {
+fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<RunningInstance>) -> Result<(), String> {
     let shim = rustix::process::getppid();
     if let Some(cgroup) = &spec.cgroup {
         cgroup.join().map_err(failed("entering its control group"))?;
@@ -157,7 +157,7 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<Joined>) -> R
     entered.map_err(failed("giving up files and system calls that are not its own"))
 }
 
-fn join_mounts(spec: &InstanceSpec, joined: &Joined) -> io::Result<()> {
+fn join_mounts(spec: &InstanceSpec, joined: &RunningInstance) -> io::Result<()> {
     view::join(joined.pid, spec)?;
     private_mounts()?;
     joined.secrets.as_deref().map_or(Ok(()), view::hide_secrets)

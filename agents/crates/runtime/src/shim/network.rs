@@ -23,7 +23,7 @@ pub(super) struct Connection {
 }
 
 /// Network that this process has entered, for as long as its app runs.
-pub(super) struct Entered {
+pub(super) struct InstanceNetwork {
     pub(super) handover: Handover,
     /// Namespace of a network that root made. Dropping this value removes its device.
     pub(super) namespace: Option<Namespace>,
@@ -32,7 +32,7 @@ pub(super) struct Entered {
 }
 
 /// Moves this process into a network of the instance's own, and connects it to the server's resolver and ports.
-pub(super) fn enter(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Entered, String> {
+pub(super) fn enter(spec: &InstanceSpec, network: &NetworkSpec) -> Result<InstanceNetwork, String> {
     let (inside, namespace, connection) = match &network.link {
         NetworkLink::Devices(link) => {
             let (inside, namespace) = enter_devices(link, network)?;
@@ -46,7 +46,7 @@ pub(super) fn enter(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Entere
     let app = spec.socket.clone().map(|path| (path, spec.user));
     let handover = Handover::open(&network.handover, inside, app);
     let handover = handover.map_err(|error| failed("the hand-over of its sockets", error))?;
-    Ok(Entered { handover, namespace, connection })
+    Ok(InstanceNetwork { handover, namespace, connection })
 }
 
 fn failed(what: &str, error: io::Error) -> String {

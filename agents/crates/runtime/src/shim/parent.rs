@@ -25,7 +25,7 @@ use super::capture::Capture;
 use super::handover::Handover;
 use super::log::{LogWriter, Pipe};
 use super::network::{self, Connection};
-use super::serve::{Order, Server};
+use super::serve::{Server, ShimRequest};
 use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec, NetworkSpec};
 use crate::secrets;
 use fairlead_base::cgroup::Cgroup;
@@ -91,7 +91,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
     let entered = of_process.map(|network| network::enter(&spec, network)).transpose()?;
     let (handover, namespace, connection) = entered.map_or((None, None, None), |entered| {
-        let network::Entered { handover, namespace, connection } = entered;
+        let network::InstanceNetwork { handover, namespace, connection } = entered;
         (Some(handover), namespace, connection)
     });
     let of_container = spec.network.clone().filter(|_| spec.container.is_some());
@@ -321,16 +321,16 @@ impl Parent {
         }
         self.read_ready(pipes);
         self.log.flush(unix_ms());
-        for order in self.server.serve(sources) {
-            self.obey(&order);
+        for request in self.server.serve(sources) {
+            self.execute(&request);
         }
         Ok(())
     }
 
-    fn obey(&mut self, order: &Order) {
-        match order {
-            Order::Status(client) => self.server.answer(*client, &self.status),
-            Order::Stop { grace } => {
+    fn execute(&mut self, request: &ShimRequest) {
+        match request {
+            ShimRequest::Status(client) => self.server.answer(*client, &self.status),
+            ShimRequest::Stop { grace } => {
                 let kill_at = Instant::now() + *grace;
                 // A second stop can shorten the grace, never extend it.
                 self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));

@@ -12,13 +12,13 @@ use fairlead_wire::{LOCAL_PROTOCOL, local_protocol_accepted};
 use prost::Message;
 
 /// Maximum size of a request: valid ones are tiny.
-const ORDER_BYTES_MAX: usize = 64 * 1024;
+const REQUEST_BYTES_MAX: usize = 64 * 1024;
 /// Maximum number of connected agents: the old one and its successor.
 const CLIENTS_MAX: usize = 8;
 
 /// Request of an agent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ShimRequest {
     /// Asks for the app's status; the number is the client.
     Status(u64),
     Stop {
@@ -57,17 +57,17 @@ impl Server {
     }
 
     /// Serves clients that are ready and returns their requests.
-    pub(super) fn serve(&mut self, ready: &[bool]) -> Vec<Order> {
-        let mut orders = Vec::new();
+    pub(super) fn serve(&mut self, ready: &[bool]) -> Vec<ShimRequest> {
+        let mut requests = Vec::new();
         let mut index = 0;
         self.clients.retain_mut(|client| {
             index += 1;
-            if ready.get(index).copied().unwrap_or(false) { client.read(&mut orders).is_ok() } else { true }
+            if ready.get(index).copied().unwrap_or(false) { client.read(&mut requests).is_ok() } else { true }
         });
         if ready.first().copied().unwrap_or(false) {
             self.accept();
         }
-        orders
+        requests
     }
 
     fn accept(&mut self) {
@@ -100,7 +100,7 @@ impl Server {
 }
 
 impl Client {
-    fn read(&mut self, orders: &mut Vec<Order>) -> io::Result<()> {
+    fn read(&mut self, requests: &mut Vec<ShimRequest>) -> io::Result<()> {
         let mut bytes = [0u8; 1024];
         loop {
             match self.stream.read(&mut bytes) {
@@ -111,7 +111,7 @@ impl Client {
                 Err(error) => return Err(error),
             }
             while let Some(command) = self.message()? {
-                self.obey(command, orders)?;
+                self.execute(command, requests)?;
             }
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Client {
     fn message(&mut self) -> io::Result<Option<ShimCommand>> {
         let Some(head) = self.unread.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*head) as usize;
-        if length > ORDER_BYTES_MAX {
+        if length > REQUEST_BYTES_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
         if self.unread.len() < length + 4 {
@@ -131,7 +131,7 @@ impl Client {
         Ok(Some(command))
     }
 
-    fn obey(&mut self, command: ShimCommand, orders: &mut Vec<Order>) -> io::Result<()> {
+    fn execute(&mut self, command: ShimCommand, requests: &mut Vec<ShimRequest>) -> io::Result<()> {
         match command.body {
             Some(shim_command::Body::Hello(hello)) => {
                 if !local_protocol_accepted(hello.protocol_version) {
@@ -147,9 +147,9 @@ impl Client {
             }
             _ if !self.greeted => return Err(io::ErrorKind::InvalidData.into()),
             Some(shim_command::Body::Stop(stop)) => {
-                orders.push(Order::Stop { grace: Duration::from_millis(stop.grace_ms.into()) });
+                requests.push(ShimRequest::Stop { grace: Duration::from_millis(stop.grace_ms.into()) });
             }
-            Some(shim_command::Body::Status(_)) => orders.push(Order::Status(self.id)),
+            Some(shim_command::Body::Status(_)) => requests.push(ShimRequest::Status(self.id)),
             // A newer agent may know more commands than this shim.
             None => {}
         }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use fairlead_network::PublicPorts;
 use fairlead_runtime::owner;
 
-use super::containers::{Loaded, image, script, with_engine_and};
+use super::containers::{LoadedEngine, image, script, with_engine_and};
 use super::network::{app, ask, upstream};
 use super::*;
 use world::{INTERNET, METADATA, PRIVATE, RESOLVER, SERVER, World};
@@ -18,7 +18,7 @@ use world::{INTERNET, METADATA, PRIVATE, RESOLVER, SERVER, World};
 const PUBLIC: u16 = 8443;
 
 /// A server with the other machine as its internet.
-fn isolated<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + Send + 'static) {
+fn isolated<F: Future<Output = ()>>(test: impl FnOnce(LoadedEngine, Server) -> F + Send + 'static) {
     let network = |folders: &Folders| {
         let world = World::make();
         let ports = PublicPorts { tcp: [PUBLIC].into(), udp: Default::default() };
@@ -38,7 +38,7 @@ fn reaches(pid: u32, address: &str, port: u16) -> bool {
 }
 
 /// Returns the container's address on its bridge.
-async fn address_of(loaded: &Loaded, server: &Server, status: &InstanceStatus) -> IpAddr {
+async fn address_of(loaded: &LoadedEngine, server: &Server, status: &InstanceStatus) -> IpAddr {
     let name = format!("fairlead-{}-{}", owner(&server.folders), status.id);
     loaded.engine.container(&name).await.unwrap().unwrap().address.unwrap()
 }
@@ -51,7 +51,7 @@ fn devices(server: &Server) -> usize {
 }
 
 /// Lists networks of this data folder that the engine has.
-async fn networks(loaded: &Loaded, server: &Server) -> Vec<String> {
+async fn networks(loaded: &LoadedEngine, server: &Server) -> Vec<String> {
     let prefix = format!("fairlead-{}", owner(&server.folders));
     let found = loaded.engine.api().await.unwrap().list_networks(None).await.unwrap();
     found.into_iter().filter_map(|network| network.name).filter(|name| name.starts_with(&prefix)).collect()

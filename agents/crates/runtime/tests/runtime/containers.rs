@@ -19,12 +19,12 @@ const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /ww
     EXPOSE 9000/tcp 9100/tcp\nCMD [\"/bin/busybox\", \"httpd\", \"-f\", \"-p\", \"9000\", \"-h\", \"/www\"]\n";
 
 /// A running engine that has the image.
-pub(super) struct Loaded {
+pub(super) struct LoadedEngine {
     pub(super) engine: Engine,
     image: String,
 }
 
-impl Loaded {
+impl LoadedEngine {
     async fn into(started: &StartedEngine) -> Self {
         let (engine, context_file) = (started.engine.clone(), started.folder.path().join("context"));
         let mut context = tar::Builder::new(std::fs::File::create(&context_file).unwrap());
@@ -83,14 +83,14 @@ impl PrepareRelease for Images {
 }
 
 /// Runs a test with a server and an engine in a network of their own: a bridge and its rules affect no other test.
-fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + Send + 'static) {
+fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(LoadedEngine, Server) -> F + Send + 'static) {
     with_engine_and(|_| (shared(), ()), test);
 }
 
 /// Runs a test with containers in the given networks, and holds a guard for as long as they exist.
 pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
     network: impl FnOnce(&Folders) -> (Result<OwnNetwork, String>, H) + Send + 'static,
-    test: impl FnOnce(Loaded, Server) -> F + Send + 'static,
+    test: impl FnOnce(LoadedEngine, Server) -> F + Send + 'static,
 ) {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -108,7 +108,7 @@ pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
             let (network, held) = network(&folders);
             // The engine is held here: it ends with its holder, and a test takes only the parts that it names.
             let started = StartedEngine::start().await;
-            let loaded = Loaded::into(&started).await;
+            let loaded = LoadedEngine::into(&started).await;
             let prepare = Arc::new(Images(loaded.image.clone()));
             let (runtime, output) = start_with(&folders, network.clone(), prepare, loaded.engine.clone()).await;
             test(loaded, Server { folders, runtime, output, network, rootless: None, folder: Some(folder) }).await;
@@ -119,7 +119,7 @@ pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
 }
 
 impl Server {
-    pub(super) async fn restart_agent_with(&mut self, loaded: &Loaded) {
+    pub(super) async fn restart_agent_with(&mut self, loaded: &LoadedEngine) {
         let prepare = Arc::new(Images(loaded.image.clone()));
         let (runtime, output) = start_with(&self.folders, self.network.clone(), prepare, loaded.engine.clone()).await;
         (self.runtime, self.output) = (runtime, output);

@@ -218,9 +218,9 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
     let both = server.healthy(2).await;
     let worker = both.iter().find(|status| status.process == "queue").unwrap().pid;
     let before = web(both);
-    server.runtime.loads(vec![(key("app_a"), Load { requests: 1, ..Load::default() })]);
+    server.runtime.autoscale_input(vec![(key("app_a"), Load { requests: 1, ..Load::default() })]);
     tokio::time::sleep(Duration::from_millis(250)).await;
-    server.runtime.loads(vec![(key("app_a"), Load::default())]);
+    server.runtime.autoscale_input(vec![(key("app_a"), Load::default())]);
     let asleep = |view: &View| {
         let [one] = &view.instances[..] else { return None };
         (one.state == InstanceState::Asleep && view.upstreams[&key("app_a")].is_empty()).then(|| one.id.clone())

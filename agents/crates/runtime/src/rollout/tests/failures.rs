@@ -231,7 +231,7 @@ fn a_start_that_the_disk_has_no_room_for_has_a_code_of_its_own() {
 
 #[test]
 fn an_artifact_that_is_missing_fails_the_rollout_with_what_the_store_said() {
-    let mut state = AppState::new(key(), Record::default());
+    let mut state = AppState::new(key(), AppRecord::default());
     let now = Now { at: Duration::from_secs(1), unix_ms: 1 };
     let mut new_instance = || InstanceId::parse("ins_1").unwrap();
     let mut context = Context { now, new_instance: &mut new_instance };

@@ -20,7 +20,7 @@ fn candidate(instances: u32, change: impl FnOnce(&mut Rollout)) -> AppSpec {
 
 impl World {
     fn serving(instances: u32) -> Self {
-        let mut world = Self::new(Record::default());
+        let mut world = Self::new(AppRecord::default());
         world.desire(AppSpec { instances, ..spec(Some(1), None) });
         world.bring_all_up();
         world.confirm();
@@ -458,7 +458,7 @@ fn busy(in_flight: u32) -> Event {
 
 #[test]
 fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_restart() {
-    let mut world = World::new(Record::default());
+    let mut world = World::new(AppRecord::default());
     world.desire(sleepy());
     world.bring_all_up();
     world.confirm();
@@ -495,7 +495,7 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
 
 #[test]
 fn a_release_that_is_deployed_while_the_app_sleeps_is_tried_all_the_same() {
-    let mut world = World::new(Record { scaled: Some(0), ..Record::default() });
+    let mut world = World::new(AppRecord { scaled: Some(0), ..AppRecord::default() });
     world.desire(sleepy());
     assert_eq!(world.starting().count(), 0);
     world.desire(AppSpec { candidate: spec(None, Some(2)).candidate, ..sleepy() });
@@ -506,7 +506,7 @@ fn a_release_that_is_deployed_while_the_app_sleeps_is_tried_all_the_same() {
 
 #[test]
 fn instances_follow_the_load_and_the_record_keeps_their_number() {
-    let mut world = World::new(Record::default());
+    let mut world = World::new(AppRecord::default());
     world.desire(sleepy());
     world.bring_all_up();
     world.confirm();

@@ -19,7 +19,7 @@ fn live_with(bytes: &[u8]) -> AppSpec {
 
 impl World {
     fn serving_with(bytes: &[u8]) -> Self {
-        let mut world = Self::new(Record::default());
+        let mut world = Self::new(AppRecord::default());
         world.desire(live_with(bytes));
         world.bring_up(1);
         world.confirm();
