@@ -117,7 +117,7 @@ fn kill(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
 }
 
-/// Reads statistics on, so that the keeper never has to drop any.
+/// Reads statistics on, so that the supervisor never has to drop any.
 fn discard(mut stats: mpsc::Receiver<ProxyStats>) {
     tokio::spawn(async move { while stats.recv().await.is_some() {} });
 }
@@ -138,15 +138,15 @@ fn status(task: &Path) -> BTreeMap<String, String> {
 async fn a_proxy_serves_without_any_right_beyond_serving() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
-    keeper.apply(snapshot(app.address)).await.unwrap();
-    assert_eq!(ask(keeper.http_address().unwrap()).await, Some(200));
+    supervisor.apply(snapshot(app.address)).await.unwrap();
+    assert_eq!(ask(supervisor.http_address().unwrap()).await, Some(200));
     let root = rustix::process::geteuid().is_root();
     let user =
         if root { fairlead_base::accounts::proxy_user().unwrap().uid } else { rustix::process::geteuid().as_raw() };
     let mut threads = 0;
-    for task in std::fs::read_dir(format!("/proc/{}/task", keeper.pid())).unwrap() {
+    for task in std::fs::read_dir(format!("/proc/{}/task", supervisor.pid())).unwrap() {
         let status = status(&task.unwrap().path());
         for capabilities in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
             assert_eq!(status[capabilities], "0".repeat(16), "{capabilities}");
@@ -159,7 +159,7 @@ async fn a_proxy_serves_without_any_right_beyond_serving() {
         threads += 1;
     }
     assert!(threads > 2, "the control thread and each core");
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -171,7 +171,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
     // Only its owner can reach it.
     std::fs::set_permissions(&logs, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
     let access_log =
         AccessLog { sample_permille: Some(1000), file_bytes_max: 64 * 1024, files_max: 3, ..AccessLog::default() };
@@ -180,14 +180,14 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
         access_log_path: logs.join("access.log").to_string_lossy().into_owned(),
         ..snapshot(app.address)
     };
-    keeper.apply(table).await.unwrap();
-    let address = keeper.http_address().unwrap();
+    supervisor.apply(table).await.unwrap();
+    let address = supervisor.http_address().unwrap();
     let written = |name: &str| std::fs::metadata(logs.join(name)).map_or(0, |file| file.len());
     // A successor gets the file too.
-    for (name, pid) in [("access.log", 0), ("access.log.1", keeper.pid())] {
+    for (name, pid) in [("access.log", 0), ("access.log.1", supervisor.pid())] {
         if pid != 0 {
             kill(pid, Signal::KILL);
-            until(async || keeper.pid() != pid).await;
+            until(async || supervisor.pid() != pid).await;
         }
         until(async || {
             assert_eq!(ask(address).await, Some(200));
@@ -200,19 +200,19 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
         (1..64 * 1024).contains(&written("access.log"))
     })
     .await;
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
 }
 
 async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
-    keeper.apply(snapshot(app.address)).await.unwrap();
+    supervisor.apply(snapshot(app.address)).await.unwrap();
     let mut bad = snapshot(app.address);
     bad.routes[0].app_key = "nobody".to_owned();
-    assert!(keeper.apply(bad).await.unwrap_err().contains("nobody"));
-    let address = keeper.http_address().unwrap();
+    assert!(supervisor.apply(bad).await.unwrap_err().contains("nobody"));
+    let address = supervisor.http_address().unwrap();
     let (stop, cut, served) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let clients: Vec<_> = (0..4)
@@ -234,10 +234,10 @@ async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
         })
         .collect();
     for _ in 0..3 {
-        let (before, pid) = (served.load(Ordering::Relaxed), keeper.pid());
+        let (before, pid) = (served.load(Ordering::Relaxed), supervisor.pid());
         until(async || served.load(Ordering::Relaxed) > before + 50).await;
         kill(pid, Signal::KILL);
-        until(async || keeper.pid() != pid).await;
+        until(async || supervisor.pid() != pid).await;
     }
     let before = served.load(Ordering::Relaxed);
     until(async || served.load(Ordering::Relaxed) > before + 50).await;
@@ -247,7 +247,7 @@ async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
     }
     // Only requests that were in flight: at most one a client and kill.
     assert!(cut.load(Ordering::Relaxed) <= 12, "{} were cut", cut.load(Ordering::Relaxed));
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -277,17 +277,17 @@ async fn a_broken_channel_is_opened_again_and_the_proxy_serves_on() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let options = options(folder.path());
-    let (keeper, mut stats) = ProxySupervisor::start(options.clone()).await.unwrap();
-    keeper.apply(snapshot(app.address)).await.unwrap();
-    let (pid, address) = (keeper.pid(), keeper.http_address().unwrap());
+    let (supervisor, mut stats) = ProxySupervisor::start(options.clone()).await.unwrap();
+    supervisor.apply(snapshot(app.address)).await.unwrap();
+    let (pid, address) = (supervisor.pid(), supervisor.http_address().unwrap());
     for _ in 0..3 {
         // The latest `run` wins, so this one's channel is closed.
         drop(tokio::net::UnixStream::connect(&options.control_path).await.unwrap());
-        while keeper.apply(snapshot(app.address)).await.is_err() {}
+        while supervisor.apply(snapshot(app.address)).await.is_err() {}
         stats.recv().await.unwrap();
-        assert_eq!((keeper.pid(), ask(address).await), (pid, Some(200)));
+        assert_eq!((supervisor.pid(), ask(address).await), (pid, Some(200)));
     }
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
 }
 
 async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
@@ -295,9 +295,9 @@ async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
     let with_certificate = || ProxySnapshot { certificates: vec![certificate(&authority)], ..snapshot(app.address) };
-    let (mut keeper, mut stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
-    keeper.apply(with_certificate()).await.unwrap();
-    let address = keeper.https_address().unwrap();
+    let (mut supervisor, mut stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+    supervisor.apply(with_certificate()).await.unwrap();
+    let address = supervisor.https_address().unwrap();
     let config = client_tls(&authority, &["http/1.1"]);
     let ask = async || {
         let (stream, name) = (TcpStream::connect(address).await.unwrap(), HOST.try_into().unwrap());
@@ -311,17 +311,17 @@ async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
     for _ in 0..2 {
         // Resumption works on every core.
         assert_eq!(ask().await, HandshakeKind::Resumed);
-        let pid = keeper.pid();
+        let pid = supervisor.pid();
         kill(pid, Signal::KILL);
-        until(async || keeper.pid() != pid).await;
+        until(async || supervisor.pid() != pid).await;
         assert_eq!(ask().await, HandshakeKind::Resumed);
         // The next `run` learns the keys from the proxy, and hands them to the one after it.
-        drop((keeper, stats));
-        (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
-        keeper.apply(with_certificate()).await.unwrap();
+        drop((supervisor, stats));
+        (supervisor, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+        supervisor.apply(with_certificate()).await.unwrap();
     }
     drop(stats);
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
 }
 
 async fn a_hung_proxy_is_replaced_on_the_same_sockets() {
@@ -399,10 +399,10 @@ async fn a_proxy_that_names_another_process_is_not_believed() {
     let options = options(folder.path());
     let mut victim = tokio::process::Command::new("sleep").arg("1000").kill_on_drop(true).spawn().unwrap();
     let mut liar = start_stranger(&options, &["liar", &victim.id().unwrap().to_string()]).await;
-    let (keeper, stats) = ProxySupervisor::start(options).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options).await.unwrap();
     discard(stats);
     assert!(!liar.wait().await.unwrap().success());
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
     assert_eq!(victim.try_wait().unwrap(), None, "it was ended in the place of the liar");
 }
 
@@ -410,10 +410,10 @@ async fn a_proxy_of_another_version_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     let mut stranger = start_stranger(&options, &["stranger"]).await;
-    let (keeper, stats) = ProxySupervisor::start(options).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options).await.unwrap();
     discard(stats);
     assert!(!stranger.wait().await.unwrap().success());
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
 }
 
 fn free_addresses() -> (SocketAddr, SocketAddr) {
@@ -425,14 +425,14 @@ fn free_addresses() -> (SocketAddr, SocketAddr) {
 async fn used_up_descriptors_pause_accepting_and_it_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options(folder.path())).await.unwrap();
     discard(stats);
-    keeper.apply(snapshot(app.address)).await.unwrap();
-    let address = keeper.http_address().unwrap();
-    let open = std::fs::read_dir(format!("/proc/{}/fd", keeper.pid())).unwrap().count() as u64;
+    supervisor.apply(snapshot(app.address)).await.unwrap();
+    let address = supervisor.http_address().unwrap();
+    let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.pid())).unwrap().count() as u64;
     // The proxy raised its soft limit to the hard one, which it has from us.
     let hard = rustix::process::getrlimit(Resource::Nofile).maximum.unwrap();
-    let limit = |soft| limit_open_files(keeper.pid(), soft);
+    let limit = |soft| limit_open_files(supervisor.pid(), soft);
     limit(open + 4);
     let mut idle = Vec::new();
     for _ in 0..12 {
@@ -443,5 +443,5 @@ async fn used_up_descriptors_pause_accepting_and_it_recovers() {
     assert_eq!(waiting.await.unwrap(), Some(200));
     drop(idle);
     assert_eq!(ask(address).await, Some(200));
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
 }
