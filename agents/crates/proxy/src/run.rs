@@ -19,7 +19,7 @@ use crate::access_log::LogWriter;
 use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
 use crate::core::{Ports, Siblings};
-use crate::h3::{QuicSettings, EndpointSockets};
+use crate::h3::{EndpointSockets, QuicSettings};
 use crate::health_check::HealthChecks;
 use crate::limits::Limits;
 use crate::policy::SharedPolicyState;

@@ -20,7 +20,7 @@ use crate::access_log::{AccessLog, LogMessage};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::{Core, CoreStats, DrainOptions, Ports, Sibling, Siblings, WakeRequests};
-use crate::h3::{self, QuicSettings, EndpointSockets};
+use crate::h3::{self, EndpointSockets, QuicSettings};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
