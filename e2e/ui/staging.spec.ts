@@ -119,11 +119,11 @@ test('environments are listed with their apps, created and protected', async () 
 
 test('the app is removed from the environment, which is then deleted; each by its name', async () => {
   await page.goto(`${APP}/settings`);
-  await expect(page.getByRole('button', { name: /^Take hello out/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /^Remove hello from/ })).toHaveCount(0);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
-  await page.getByRole('button', { name: 'Take hello out of Staging' }).click();
-  const leaving = page.getByRole('dialog', { name: 'Take hello out of Staging' });
+  await page.getByRole('button', { name: 'Remove hello from Staging' }).click();
+  const leaving = page.getByRole('dialog', { name: 'Remove hello from Staging' });
   await expect(leaving).toContainText(`${HOST} stops leading here`);
   await look(page);
   await leaving.getByRole('textbox').fill('hello');

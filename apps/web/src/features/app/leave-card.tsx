@@ -24,20 +24,20 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
   const { id, name, slug, environmentId, environmentName } = app;
   return (
     <Card className="p-4">
-      <h2 className="font-semibold">Take it out of {environmentName}</h2>
+      <h2 className="font-semibold">Remove from {environmentName}</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
-        It stops there and loses its domains there. Its other environments go on, and its history, settings and secrets
+        It stops there and loses its domains there. Other environments are not affected. History, settings and secrets
         of {environmentName} are kept.
       </p>
       <Button variant="danger-outline" onClick={() => setOpen(true)}>
-        Take {name} out of {environmentName}
+        Remove {name} from {environmentName}
       </Button>
       <ConfirmDelete
         open={open}
         onClose={() => setOpen(false)}
         what="app"
         name={name}
-        title={`Take ${name} out of ${environmentName}`}
+        title={`Remove ${name} from ${environmentName}`}
         action="Remove"
         lost={<Lost app={app} />}
         pending={leave.isPending}
@@ -47,7 +47,7 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
             { appId: id, environmentId, confirmName },
             {
               onSuccess: () => {
-                toast({ title: `${name} is out of ${environmentName}` });
+                toast({ title: `${name} removed from ${environmentName}` });
                 void queryClient.invalidateQueries(trpc.app.pathFilter());
                 void queryClient.invalidateQueries(trpc.environment.pathFilter());
                 router.push(paths.app(slug));

@@ -123,7 +123,7 @@ export function MountsSection({ draft: { settings, set, problem } }: { readonly 
       onAdd={() => add({ name: '', path: '' })}
     >
       {rows.map(({ key, item }) => (
-        <Line key={key} remove={`Take ${item.name || 'the volume'} out`} onRemove={() => remove(key)}>
+        <Line key={key} remove={`Remove ${item.name || 'the volume'}`} onRemove={() => remove(key)}>
           <TextField
             label="Name"
             hint={`Path in the app: $FAIRLEAD_VOLUMES/${item.name || 'name'}.`}

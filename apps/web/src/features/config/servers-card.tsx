@@ -62,7 +62,7 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
             {mayWrite && servers.length > 1 ? (
               <IconButton
                 size="small"
-                label={`Take ${server.serverName} out`}
+                label={`Remove ${server.serverName}`}
                 onClick={() => detach.run({ appId: app.id, environmentId, serverId: server.serverId })}
               >
                 <CrossIcon />
