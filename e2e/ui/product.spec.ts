@@ -75,12 +75,12 @@ test('sign out and in again', async () => {
   await expect(page).toHaveURL(/\/sign-in/);
   await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill('not the password');
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(page.getByText('Email or password is wrong.')).toBeVisible();
   // The refused sign-in is the only expected error.
   expect(complaints.splice(0).every((complaint) => complaint.includes('401'))).toBe(true);
   await page.getByLabel('Password').fill(ADA.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(heading('Overview')).toBeVisible();
 });
 

@@ -69,7 +69,7 @@ test('detaching a domain with a policy asks first', async () => {
   await page.getByRole('button', { name: `Detach ${HOST}`, exact: true }).click();
   await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
   await look(page);
-  await page.getByRole('button', { name: 'Detach' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Detach', exact: true }).click();
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toHaveCount(0);
 });
 

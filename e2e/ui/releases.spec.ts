@@ -69,6 +69,6 @@ test('a deploy key is created, and the page shows its public key', async () => {
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
   await page.getByRole('button', { name: 'Remove the deploy key' }).click();
   await look(page);
-  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toHaveCount(0);
 });

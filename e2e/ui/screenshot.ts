@@ -52,7 +52,7 @@ async function take(browser: Browser, theme: 'light' | 'dark', slug: string): Pr
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill(ADA.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   // Live figures have arrived when the sample app shows more than zero.
   await page.getByRole('row').filter({ hasText: 'hello' }).first().waitFor();

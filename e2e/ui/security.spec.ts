@@ -36,7 +36,7 @@ async function typePassword(password = ADA.password): Promise<void> {
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill(ADA.email);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 async function signIn(): Promise<void> {

@@ -94,7 +94,7 @@ test('settings of one environment do not change the other', async () => {
   await page.goto(`${APP}/config`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
-  await expect(page.getByText('Volumes')).toBeVisible();
+  await expect(page.getByText('Volume usage')).toBeVisible();
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
   await expect(menu('Production')).toBeVisible();
@@ -107,10 +107,10 @@ test('environments are listed with their apps, created and protected', async () 
   const row = (name: string) => page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) });
   await expect(row('Staging')).toContainText('1 app');
   await page.getByLabel('New environment').fill('Staging');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await expect(page.getByText('There is already an environment with this name', { exact: false })).toBeVisible();
   await page.getByLabel('New environment').fill('Preview');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await expect(row('Preview')).toContainText('No app yet');
   await page.getByRole('button', { name: 'Protect Preview' }).click();
   await expect(row('Preview')).toContainText('Protected');

@@ -18,7 +18,7 @@ export function VolumesCard({ slug, initial }: { readonly slug: string; readonly
       {/* Without volumes, the form above explains what a volume is. */}
       {volumes.length === 0 ? null : (
         <Card>
-          <CardHeader title="Volumes" detail="Kept when a release, app or server is deleted" />
+          <CardHeader title="Volume usage" detail="Kept when a release, app or server is deleted" />
           <ul>
             {volumes.map((volume) => (
               <VolumeRow key={volume.id} volume={volume} />
