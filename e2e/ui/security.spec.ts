@@ -213,7 +213,7 @@ test('a forgotten password is reset by mail, and all sessions end', async () => 
   await expect(page.getByRole('heading', { level: 1, name: 'Forgot your password?' })).toBeVisible();
   await page.getByLabel('Email').fill(ADA.email);
   await page.getByRole('button', { name: 'Send link' }).click();
-  await expect(page.getByText('If there is an account with this address')).toBeVisible();
+  await expect(page.getByText('If an account uses this address')).toBeVisible();
   await expect.poll(() => findLink(mails, 'reset-password')).not.toBeNull();
   const link = findLink(mails, 'reset-password') ?? '';
   await page.goto(link);
