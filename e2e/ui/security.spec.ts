@@ -145,7 +145,7 @@ test('after a while, sensitive actions ask for the password or a passkey again',
 
   await ageSessions(databaseUrl);
   await card('Two-factor sign-in').getByRole('button', { name: 'Set up' }).click();
-  await ask.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await ask.getByRole('button', { name: 'Use a passkey' }).click();
   await expect(setup).toBeVisible();
 });
 
@@ -246,7 +246,7 @@ test('another session is listed, and a password change ends it', async ({ browse
   await card('Password').getByRole('button', { name: 'Change password' }).click();
   // The reset ended the session that had proved the passkey.
   const ask = page.getByRole('dialog', { name: 'Confirm your second factor' });
-  await ask.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await ask.getByRole('button', { name: 'Use a passkey' }).click();
   await expect(card('Sessions').getByRole('listitem')).toHaveCount(1);
   await expect(card('Sessions').getByText('This session')).toBeVisible();
   const elsewhere = await other.newPage();

@@ -178,7 +178,7 @@ function ConfirmForm({ proof, onConfirmed }: { readonly proof: Proof; readonly o
               byPasskey.mutate(undefined, { onSuccess: ({ ok }) => (ok ? onConfirmed() : undefined) });
             }}
           >
-            Sign in with a passkey
+            Use a passkey
           </Button>
         ) : null}
         <Button type="submit" variant="accent" pending={typed.isPending}>

@@ -96,13 +96,13 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
       <NumberField label="Step duration" unit="seconds" {...part('holdMs')} />
       <NumberField
         label="Max error increase"
-        hint="Rolls back above this, compared with the old release."
+        hint="Percentage points above the old release. More rolls back."
         unit="percent"
         {...part('errorsPermilleMax')}
       />
       <NumberField
-        label="Max p99 increase"
-        hint="Rolls back above this. 150 % means 1.5 times the old p99."
+        label="Max p99 ratio"
+        hint="Percent of the old release's p99. More rolls back; 150 % is 1.5 times."
         unit="percent"
         zero="Off"
         {...part('p99PermilleMax')}

@@ -112,7 +112,7 @@ function ReleaseRow({
         <CommitLine hash={release.commitHash} subject={release.commitSubject} author={release.commitAuthor} />
         <p className="mt-0.5 truncate text-ink-faint text-sm">
           <RelativeTime at={release.createdAt} /> · {release.runtime} · {formatBytes(release.artifactSizeBytes)} ·{' '}
-          {release.configNumber === 0 ? 'settings v1' : `settings ${release.configNumber}`}
+          {release.configNumber === 0 ? 'default settings' : `settings ${release.configNumber}`}
         </p>
       </div>
       <span className="flex items-center gap-2 max-sm:ml-auto">
