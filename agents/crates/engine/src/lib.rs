@@ -1,6 +1,8 @@
 //! Client of a server's container engine (Docker or Podman) for images, containers and networks, over the API that both share.
 //! Never starts an engine, and never prunes what others made.
 
+#![warn(missing_docs)]
+
 mod builder;
 mod container;
 mod error;

@@ -1,6 +1,8 @@
 //! File transfers over HTTP: resumable downloads with a size limit and a digest, and resumable uploads in parts.
 //! Invariants: plain http only reaches this machine, and a bearer token never follows a redirect.
 
+#![warn(missing_docs)]
+
 mod connection;
 mod digest;
 mod error;
