@@ -82,7 +82,7 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
         {plan.path}
       </span>
       <span>
-        {formatDuration(plan.durationMs)} a cell, {plural(plan.repeats, 'round')}
+        {formatDuration(plan.durationMs)} per run, {plural(plan.repeats, 'round')}
       </span>
       <span>
         on{' '}

@@ -3,7 +3,7 @@
 import { Multiples } from '@fairlead/ui/charts/multiples';
 import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
-import { cleanShare, measurementsOf, type ResultRow, referenceLabel, targetLabel } from './results.ts';
+import { measurementsOf, type ResultRow, referenceLabel, successRate, targetLabel } from './results.ts';
 
 const COLORS = {
   [targetLabel.proxy]: 'var(--series-orange)',
@@ -17,7 +17,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
     () => ({
       throughput: measurementsOf(rows, (row) => row.requestsPerSecond),
       p99: measurementsOf(rows, (row) => row.p99Ms),
-      clean: measurementsOf(rows, cleanShare),
+      successRate: measurementsOf(rows, successRate),
       memory: measurementsOf(
         rows.filter((row) => row.target === 'proxy'),
         (row) => row.proxyMemoryBytes,
@@ -41,7 +41,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
           {...shared}
           title="Success rate"
           detail="responses without an error"
-          measurements={charts.clean}
+          measurements={charts.successRate}
           format={formatPercent}
           height={130}
         />

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanShare, estimateMs, measurementsOf, parseConcurrency, type ResultRow, summariseRows } from './results.ts';
+import { estimateMs, measurementsOf, parseConcurrency, type ResultRow, successRate, summariseRows } from './results.ts';
 
 function row(part: Partial<ResultRow>): ResultRow {
   return {
@@ -92,8 +92,10 @@ test('a row without the measure is not drawn as zero', () => {
 });
 
 test('the share of successful responses is null without requests', () => {
-  expect(cleanShare(row({ requests: 200, errors: 50 }))).toBe(0.75);
-  expect(cleanShare(row({ requests: 0 }))).toBeNull();
+  expect(successRate(row({ requests: 150, errors: 50 }))).toBe(0.75);
+  expect(successRate(row({ requests: 100, errors: 100 }))).toBe(0.5);
+  expect(successRate(row({ requests: 0, errors: 3 }))).toBe(0);
+  expect(successRate(row({ requests: 0, errors: 0 }))).toBeNull();
 });
 
 test('a plan takes as long as all its cells', () => {

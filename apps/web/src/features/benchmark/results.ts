@@ -40,9 +40,10 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
   });
 }
 
-/** Returns the share of successful responses, from 0 to 1. */
-export function cleanShare(row: ResultRow): number | null {
-  return row.requests === 0 ? null : (row.requests - row.errors) / row.requests;
+/** Returns successes ÷ (successes + failures), from 0 to 1; null without either. `requests` counts successes only. */
+export function successRate({ requests, errors }: ResultRow): number | null {
+  const total = requests + errors;
+  return total === 0 ? null : requests / total;
 }
 
 export interface ResultLine {
