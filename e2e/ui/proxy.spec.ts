@@ -26,7 +26,7 @@ test('a domain leads from its app to its page', async () => {
 });
 
 test('a refused field is marked, and nothing is saved', async () => {
-  await page.getByRole('checkbox', { name: 'Ask for a name and a password' }).check();
+  await page.getByRole('checkbox', { name: 'Basic authentication' }).check();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ann');
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('textbox', { name: 'Block' }).fill('192.0.2.0/99');

@@ -19,10 +19,10 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
   const { policy, set, problem } = draft;
   return (
     <Card>
-      <CardHeader title="Access" detail="Everybody else is turned away before the app hears of them" />
+      <CardHeader title="Access" detail="Requests are blocked before they reach the app" />
       <div className="flex flex-col gap-5 border-line border-t p-4">
         <Checkbox
-          label="Ask for a name and a password"
+          label="Basic authentication"
           checked={policy.basicAuth !== null}
           onChange={(event) => set('basicAuth', event.target.checked ? { realm: '', users: [{ name: '' }] } : null)}
         />

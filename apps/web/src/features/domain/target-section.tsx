@@ -27,7 +27,7 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
   return (
     <Section title="Target">
       <ChoiceField
-        label="Target type"
+        label="Send requests to"
         value={redirect === null ? 'app' : 'redirect'}
         options={[
           { value: 'app', label: appName },
