@@ -16,7 +16,7 @@ import { checkFactors } from './factors.ts';
 import { checkProtected } from './protected.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes, type RouteHandlers } from './routes.ts';
-import { type IdPlace, type Sample, samplesOf, unknownOf, withValueAt } from './sample.ts';
+import { byReferences, type IdPlace, type Sample, samplesOf, unknownOf, withValueAt } from './sample.ts';
 import { type Person, setStage } from './stage.ts';
 import { checkStreams } from './streams.ts';
 import { undoing } from './undo.ts';
@@ -117,10 +117,10 @@ export async function checkMatrix(
     report.procedures += 1;
     const samples = samplesFor(procedure);
     if (isOfMembers(procedure.access)) {
-      await checkOutsiders(procedure, samples);
+      await checkOutsiders(procedure, byReferences(samples));
       await checkRoles(procedure, procedure.access, samples);
       await checkFurther(procedure, samples);
-      await checkGrants(procedure, procedure.access, samples);
+      await checkGrants(procedure, procedure.access, byReferences(samples));
     } else {
       await checkOpen(procedure, samples);
     }
@@ -167,6 +167,7 @@ export async function checkMatrix(
     }
   }
 
+  /** Sends every sample as a role of the permission alone and as one of all others; one per references as the rest. */
   async function checkRoles(
     procedure: DeclaredProcedure,
     permission: Permission,
@@ -174,7 +175,7 @@ export async function checkMatrix(
   ): Promise<void> {
     for (const person of stage.roles) {
       const allowed = permissionsOf(person.role).includes(permission);
-      await checkMember(procedure, person, allowed, samples);
+      await checkMember(procedure, person, allowed, byReferences(samples));
     }
     // A stream may need more for each thing that it streams: its own tests check that.
     if (procedure.type !== 'subscription') {
@@ -214,6 +215,8 @@ export async function checkMatrix(
       const answer = await call(procedure, person, value);
       if (allowed) requireReached(procedure, person, answer, ids);
       else expectOutcome(procedure, person, answer, 'permission.denied');
+    }
+    for (const { value, ids } of byReferences(samples)) {
       for (const place of ids) await checkForeignId(procedure, person, allowed, value, place);
     }
   }

@@ -6,7 +6,7 @@ import type { ApiParts } from '../../context.ts';
 import type { TestApi } from '../test-api.ts';
 import { callProcedure } from './call.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
-import { type IdPool, type Sample, unknownOf, withValueAt } from './sample.ts';
+import { byReferences, type IdPool, type Sample, unknownOf, withValueAt } from './sample.ts';
 import type { Person, Stage } from './stage.ts';
 import { undoing } from './undo.ts';
 
@@ -67,11 +67,6 @@ export async function checkReferences({
     }
   }
   return { calls, leaks, crossing: [...crossing].sort() };
-}
-
-/** One sample for each set of references: other differences do not matter to this check. */
-function byReferences(samples: readonly Sample[]): Sample[] {
-  return [...new Map(samples.map((sample) => [JSON.stringify(sample.ids), sample])).values()];
 }
 
 /** Rows of a second environment of the same project: of an app that runs only there, and of the stage's own app. */

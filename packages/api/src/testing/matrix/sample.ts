@@ -101,6 +101,11 @@ export function samplesOf(schema: z.ZodType, pool: IdPool, path: IdPlace['path']
   }
 }
 
+/** Returns one sample for each set of references: other differences do not decide who may make a call. */
+export function byReferences(samples: readonly Sample[]): Sample[] {
+  return [...new Map(samples.toReversed().map((sample) => [JSON.stringify(sample.ids), sample])).values()].toReversed();
+}
+
 function typeOf(schema: z.ZodType | undefined): string | undefined {
   return (schema as unknown as { _zod: { def: Def } } | undefined)?._zod.def.type;
 }
