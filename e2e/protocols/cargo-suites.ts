@@ -1,15 +1,12 @@
 // Rust suites: the crate `fairlead-protocols`, the proxy's own tests, and the property tests of its pure parts.
-import { globSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { type CommandResult, ROOT, run } from '../../tools/lib/command.ts';
+import { join } from 'node:path';
+import { type CommandResult, run } from '../../tools/lib/command.ts';
 import { likeTests } from '../../tools/start/builds.ts';
 import { targetFolder } from './folders.ts';
 import type { Case, SuiteResult } from './result.ts';
 
 const MANIFEST = ['--manifest-path', 'agents/Cargo.toml', '--locked'];
 const LINE = /^test (\S+)(?: - should panic)? +\.\.\. (ok|FAILED|ignored)/gm;
-/** `check:dataplane-faults` covers the life of the proxy's processes. */
-const NOT_PROTOCOLS = new Set(['keeper', 'survival']);
 
 /** Counts a skipped test as failed, because none may be skipped. */
 function casesOf(suite: (name: string) => string, output: string): Case[] {
@@ -39,13 +36,17 @@ export async function runOwnSuites(program: string, long: boolean): Promise<Suit
   const env = { RUST_BACKTRACE: '0', ...(long ? { FAIRLEAD_PROTOCOLS_LONG: '1' } : {}) };
   const result = await run(program, [], { env });
   const cases = casesOf((name) => name, result.stdout);
-  const suites = [...new Set(cases.map(({ name }) => name.split('/')[0] ?? name))];
-  const results = suites.map((suite) => ({
-    suite,
-    cases: cases.filter(({ name }) => name.startsWith(`${suite}/`)),
-    output: result.output,
-  }));
+  const results = bySuite(cases, result.output);
   return results.length > 0 ? results : [withExit('protocols', result, cases)];
+}
+
+/** Groups cases by the first part of their names. */
+function bySuite(cases: readonly Case[], output: string): SuiteResult[] {
+  return [...Map.groupBy(cases, ({ name }) => name.split('/')[0] ?? name)].map(([suite, own]) => ({
+    suite,
+    cases: own,
+    output,
+  }));
 }
 
 export async function listOwnCases(program: string): Promise<string[]> {
@@ -53,25 +54,16 @@ export async function listOwnCases(program: string): Promise<string[]> {
   return [...stdout.matchAll(/^(\S+): test$/gm)].map(([, name = '']) => name);
 }
 
-/** Runs the proxy's integration tests by file; `npm test` runs them in its stage `rust`. */
+/** Runs the proxy's integration tests, a suite for each module; `npm test` runs them in its stage `rust`. */
 export async function runProxyTests(): Promise<SuiteResult[]> {
-  const tests = globSync('agents/crates/proxy/tests/*.rs', { cwd: ROOT })
-    .map((file) => basename(file, '.rs'))
-    .filter((name) => !NOT_PROTOCOLS.has(name))
-    .sort();
-  const results: SuiteResult[] = [];
-  for (const test of tests) {
-    const args = ['test', ...MANIFEST, '-p', 'fairlead-proxy', '--test', test];
-    const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0' } });
-    results.push(
-      withExit(
-        test,
-        result,
-        casesOf((name) => `${test}/${name}`, result.stdout),
-      ),
-    );
-  }
-  return results;
+  const args = ['test', ...MANIFEST, '-p', 'fairlead-proxy', '--test', 'proxy'];
+  const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0' } });
+  const whole = withExit(
+    'proxy',
+    result,
+    casesOf((name) => name.replaceAll('::', '/'), result.stdout),
+  );
+  return bySuite(whole.cases, result.output);
 }
 
 /** Runs the tests of the crate `route`, with many more property cases than `npm test`. */

@@ -40,7 +40,7 @@ const GROUPS: readonly Group[] = [
 const H3SPEC: SuiteResult = {
   suite: 'h3spec',
   cases: [],
-  notRun: 'a Haskell program that no registry we use has; proxy/tests/http3_conformance.rs stands in for it',
+  notRun: 'a Haskell program that no registry we use has; proxy/tests/proxy/http3_conformance.rs stands in for it',
 };
 
 const { values: options } = parseArgs({

@@ -1,10 +1,10 @@
 //! Route policies over real sockets, with the same results for HTTP/1.1 and HTTP/2.
-#![cfg(test)]
-
-mod support;
 
 use std::sync::Arc;
 
+use crate::support::app::App;
+use crate::support::client::{self, Client, get};
+use crate::support::{APP, HOST, Proxy, quick, upstream};
 use bytes::Bytes;
 use fairlead_model::{
     BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, PlainHttp, ProxySettings, Redirect, RouteLimits,
@@ -14,9 +14,6 @@ use fairlead_wire::local::{ProxyRoute, ProxyRouteStats, ProxySnapshot, ProxyStat
 use fairlead_wire::{proxy_settings_message, redirect_message, route_policy_message};
 use h2::client::SendRequest;
 use http::Request;
-use support::app::App;
-use support::client::{self, Client, get};
-use support::{APP, HOST, Proxy, quick, upstream};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_rustls::client::TlsStream;
@@ -175,14 +172,15 @@ async fn header_rules_hold_for_trailers_both_ways() {
         let names: Vec<_> = names.lines().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
         assert_eq!(names, at_client, "{}", response.trailers);
 
-        let send = support::http2::connect(&proxy).await;
-        let (response, mut stream) = send.clone().send_request(support::http2::request("POST", "/"), false).unwrap();
+        let send = crate::support::http2::connect(&proxy).await;
+        let (response, mut stream) =
+            send.clone().send_request(crate::support::http2::request("POST", "/"), false).unwrap();
         stream.send_data("x".into(), false).unwrap();
         let fields = trailers.lines().filter_map(|line| line.split_once(": "));
         let fields = fields.map(|(name, value)| (name.to_ascii_lowercase().parse().unwrap(), value.parse().unwrap()));
         stream.send_trailers(fields.collect::<http::HeaderMap>()).unwrap();
         let mut body = response.await.unwrap().into_body();
-        let text = String::from_utf8(support::http2::read(&mut body).await.unwrap()).unwrap();
+        let text = String::from_utf8(crate::support::http2::read(&mut body).await.unwrap()).unwrap();
         assert_eq!(flat(&text), at_app);
         let trailers = body.trailers().await.unwrap().unwrap();
         assert_eq!(trailers.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), at_client);
@@ -482,9 +480,9 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     let answer = client.ask(&ask).await;
     assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
     assert!(client.at_end().await);
-    let h2 = support::http2::connect(&proxy).await;
+    let h2 = crate::support::http2::connect(&proxy).await;
     let post = |length: Option<&str>| {
-        let mut request = support::http2::request("POST", "/");
+        let mut request = crate::support::http2::request("POST", "/");
         length.map(|length| request.headers_mut().insert("content-length", length.parse().unwrap()));
         request
     };
@@ -506,7 +504,7 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     upload.send_data(Bytes::from_static(b"worlds"), false).unwrap();
     assert_eq!(response.await.unwrap().status(), 413);
     // The stream alone is over, not its connection.
-    assert_eq!(support::http2::get(&h2, "/").await.0, 200);
+    assert_eq!(crate::support::http2::get(&h2, "/").await.0, 200);
     let refused = |stats: &ProxyStats| stats.routes.iter().map(|route| route.body_too_large).sum::<u32>();
     proxy.stats_until(|stats| refused(stats) == 4).await;
 }

@@ -1,11 +1,12 @@
 //! Upstream protocols: HTTP/2, HTTP/1.1 over TLS and over Unix sockets, in both directions.
-#![cfg(test)]
-
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::http2::{self, Http2App, echo, proxy_before, read, request, send_all, trailers};
+use crate::support::{HOST, Proxy, quick, upstream};
 use bytes::Bytes;
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxyUpstream;
@@ -14,10 +15,6 @@ use h2::Reason;
 use http::Response;
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
-use support::app::App;
-use support::client::{self, get};
-use support::http2::{self, Http2App, echo, proxy_before, read, request, send_all, trailers};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
@@ -259,7 +256,7 @@ async fn interim_responses_and_bodyless_ones_keep_their_meaning() {
     ] {
         client.send(&ask).await;
         let (got, head) = client.head().await.unwrap();
-        assert_eq!((got, support::app::header(&head, "content-length")), (status, length));
+        assert_eq!((got, crate::support::app::header(&head, "content-length")), (status, length));
     }
 }
 
@@ -349,7 +346,8 @@ async fn http_1_over_tls_keeps_its_connection_and_carries_large_bodies() {
                 while stream.read_buf(&mut unread).await.unwrap() > 0 {
                     let Some(end) = unread.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
                     let head = String::from_utf8(unread.drain(..end + 4).collect()).unwrap();
-                    let length = support::app::header(&head, "content-length").map_or(0, |text| text.parse().unwrap());
+                    let length =
+                        crate::support::app::header(&head, "content-length").map_or(0, |text| text.parse().unwrap());
                     while unread.len() < length {
                         assert!(stream.read_buf(&mut unread).await.unwrap() > 0);
                     }

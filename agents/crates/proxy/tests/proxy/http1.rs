@@ -1,17 +1,14 @@
 //! HTTP/1.1 through the proxy over real sockets: heads, bodies, streaming, upgrades and connection reuse.
-#![cfg(test)]
-
-mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::traffic::AppTraffic;
 use rustls::{ClientConfig, RootCertStore};
-use support::app::App;
-use support::client::{self, get};
-use support::{HOST, Proxy, quick, upstream};
 
 #[tokio::test]
 async fn a_request_reaches_the_app_with_its_clients_address_and_connections_are_used_again() {
@@ -195,7 +192,7 @@ async fn events_reach_the_client_one_by_one_and_hold_no_place_of_others() {
     })
     .await;
     let slot_patience = std::time::Duration::from_millis(20);
-    let limits = fairlead_proxy::Limits { slot_patience, ..support::quick() };
+    let limits = fairlead_proxy::Limits { slot_patience, ..crate::support::quick() };
     let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
     let proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut streams = Vec::new();
@@ -258,7 +255,7 @@ async fn a_websocket_is_a_pipe_both_ways_and_ends_as_either_side_ends_it() {
     })
     .await;
     let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
-    let mut proxy = Proxy::with_traffic(support::quick(), traffic, vec![upstream("ins_1", app.address)]).await;
+    let mut proxy = Proxy::with_traffic(crate::support::quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let ask = format!("GET /ws HTTP/1.1\r\nHost: {HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst");
     let mut first = client::tls(&proxy).await;
     first.send(&ask).await;

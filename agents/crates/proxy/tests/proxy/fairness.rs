@@ -1,15 +1,12 @@
 //! Fairness on one core between bulk and small requests: a small request waits for a bounded amount of bulk data.
-#![cfg(test)]
-
-mod support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_wire::traffic::RoutePolicy;
-use support::{HOST, Proxy, quick, upstream};
 
 /// Bulk between a small request and its answer: what a core moves in dozens of turns, and far less than it once moved while one
 /// transfer had it alone. Most of it is what a busy machine moves before the client runs again.

@@ -1,17 +1,13 @@
 //! Lifetime of HTTP/3 connections: address validation and migration, drains, idle timeouts.
-#![cfg(test)]
-
-mod quic;
-mod support;
 
 use std::sync::Arc;
 
+use crate::quic::{Quic, ask, connect, get, read, request};
+use crate::support::app::App;
+use crate::support::client;
+use crate::support::{Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use h3::error::Code;
-use quic::{Quic, ask, connect, get, read, request};
-use support::app::App;
-use support::client;
-use support::{Proxy, quick, upstream};
 use tokio::sync::Semaphore;
 
 #[tokio::test]
@@ -57,12 +53,12 @@ async fn under_load_a_client_proves_its_address_first() {
     let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
     let mut half_open = Vec::new();
     for _ in 0..4 {
-        half_open.push(quic::first_flight(&proxy).await);
+        half_open.push(crate::quic::first_flight(&proxy).await);
     }
     // Every core has half-open handshakes, and yet the client connects.
     let client = connect(&proxy).await;
     assert_eq!(get(&client.send, "/").await.0, 200);
-    assert!(half_open.contains(&quic::RETRY), "{half_open:?}");
+    assert!(half_open.contains(&crate::quic::RETRY), "{half_open:?}");
 }
 
 #[tokio::test]
@@ -82,7 +78,7 @@ async fn a_full_core_closes_no_idle_connection_for_an_address_that_is_not_proved
         proxy.stats_until(|_| true).await;
     }
     for _ in 0..8 {
-        assert_eq!(quic::first_flight(&proxy).await, quic::RETRY);
+        assert_eq!(crate::quic::first_flight(&proxy).await, crate::quic::RETRY);
     }
     for client in &mut idle {
         assert_eq!(client.ask(&client::get("/.well-known/acme-challenge/a")).await.status, 200);
@@ -178,10 +174,10 @@ async fn a_drain_while_the_connection_s_window_is_used_up_cuts_no_response() {
     })
     .await;
     let mut proxy = Proxy::before(app.address).await;
-    let windows = quic::config(&proxy, |transport| {
+    let windows = crate::quic::config(&proxy, |transport| {
         transport.receive_window(20_000_u32.into());
     });
-    let client = quic::connect_with(&proxy, windows).await;
+    let client = crate::quic::connect_with(&proxy, windows).await;
     let mut stream = client.send.clone().send_request(request("GET", "/")).await.unwrap();
     stream.finish().await.unwrap();
     // The proxy reports that the window is used up.
@@ -191,8 +187,9 @@ async fn a_drain_while_the_connection_s_window_is_used_up_cuts_no_response() {
     proxy.drain(60_000).await;
     // The proxy refuses others by now, so it sent this one a GOAWAY, as far as there was room.
     loop {
-        let connecting =
-            quic::endpoint().connect_with(quic::config(&proxy, |_| ()), proxy.https, support::HOST).unwrap();
+        let connecting = crate::quic::endpoint()
+            .connect_with(crate::quic::config(&proxy, |_| ()), proxy.https, crate::support::HOST)
+            .unwrap();
         if connecting.await.is_err() {
             break;
         }

@@ -1,19 +1,16 @@
 //! HTTP/2 clients through the proxy: streams, bodies, flow control, resets, and translation to HTTP/1.1.
-#![cfg(test)]
-
-mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::app::App;
+use crate::support::client;
+use crate::support::{HOST, Proxy, quick, upstream};
 use bytes::Bytes;
 use fairlead_proxy::Limits;
 use h2::client::SendRequest;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, Request};
-use support::app::App;
-use support::client;
-use support::{HOST, Proxy, quick, upstream};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 

@@ -1,16 +1,13 @@
 //! Access log of a real proxy: each request writes one line.
-#![cfg(test)]
-
-mod support;
 
 use std::path::Path;
 
+use crate::support::app::App;
+use crate::support::client;
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_wire::local::ProxySnapshot;
 use fairlead_wire::traffic::{AccessLog, ProxySettings};
 use serde_json::Value;
-use support::app::App;
-use support::client;
-use support::{HOST, Proxy, quick, upstream};
 
 async fn lines(path: &Path, count: usize) -> Vec<Value> {
     loop {

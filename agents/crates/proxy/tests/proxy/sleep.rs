@@ -1,13 +1,10 @@
 //! Sleeping apps behind a real proxy: requests wait in the queue and wake the app. Also metrics of canary sides.
-#![cfg(test)]
 
-mod support;
-
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::{APP, Proxy, quick, upstream};
 use fairlead_wire::local::{ProxySnapshot, ProxyStats, ProxyUpstream, proxy_event};
 use fairlead_wire::traffic::AppTraffic;
-use support::app::App;
-use support::client::{self, get};
-use support::{APP, Proxy, quick, upstream};
 
 /// Returns the default snapshot with these instances and an app that may sleep.
 fn sleepy(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, wake_timeout_ms: u32) -> ProxySnapshot {

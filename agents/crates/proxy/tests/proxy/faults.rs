@@ -1,17 +1,14 @@
 //! Misbehaving apps and clients: the other side gets the right error, and other requests are unaffected.
-#![cfg(test)]
-
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::traffic::AppTraffic;
-use support::app::App;
-use support::client::{self, get};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 
@@ -286,7 +283,7 @@ async fn an_app_that_never_answers_and_clients_that_stall_meet_their_deadlines()
     assert!(client::tls(&proxy).await.at_end().await);
     let proxy = before(limits(|limits, short| limits.handshake_timeout = short)).await;
     let silent = tokio::net::TcpStream::connect(proxy.https).await.unwrap();
-    assert!(support::client::Client::new(silent).at_end().await);
+    assert!(crate::support::client::Client::new(silent).at_end().await);
 }
 
 #[tokio::test]
@@ -358,7 +355,7 @@ async fn an_upload_slower_than_the_least_rate_is_ended_though_bytes_keep_coming(
             ticks.tick().await;
         }
     });
-    let mut client = support::client::Client::new(tokio::io::join(reader, tokio::io::sink()));
+    let mut client = crate::support::client::Client::new(tokio::io::join(reader, tokio::io::sink()));
     let answered = tokio::time::timeout(Duration::from_secs(10), client.response(false)).await;
     assert_eq!(answered.expect("it may go on for ever").unwrap().status, 408);
     trickle.abort();

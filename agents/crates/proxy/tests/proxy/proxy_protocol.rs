@@ -1,15 +1,12 @@
 //! PROXY protocol headers from trusted proxies: the client in the header is used as client.
-#![cfg(test)]
 
-mod support;
-
+use crate::support::app::App;
+use crate::support::client::{Client, get};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::traffic::{ProxySettings, RoutePolicy};
 use rustls::pki_types::ServerName;
 use std::time::Duration;
-use support::app::App;
-use support::client::{Client, get};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;

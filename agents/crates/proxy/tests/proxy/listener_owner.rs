@@ -1,17 +1,14 @@
 //! Apps on loopback ports, where every program of the server can listen: the proxy connects only to listeners of the
 //! app's own user.
-#![cfg(test)]
-
-mod support;
 
 use std::net::SocketAddr;
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::http2::{self, Http2App, echo};
+use crate::support::{Proxy, quick, upstream};
 use fairlead_wire::local::ProxyUpstream;
 use fairlead_wire::traffic::AppTraffic;
-use support::app::App;
-use support::client::{self, get};
-use support::http2::{self, Http2App, echo};
-use support::{Proxy, quick, upstream};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 

@@ -1,16 +1,13 @@
 //! WebSockets between HTTP/1.1 upgrades and HTTP/2 extended CONNECT, in every combination.
-#![cfg(test)]
 
-mod support;
-
+use crate::support::app::App;
+use crate::support::client;
+use crate::support::http2::{self, Http2App, connect, proxy_before, read, send_all};
+use crate::support::{HOST, Proxy};
 use bytes::Bytes;
 use h2::ext::Protocol;
 use h2::{RecvStream, SendStream};
 use http::{Request, Response};
-use support::app::App;
-use support::client;
-use support::http2::{self, Http2App, connect, proxy_before, read, send_all};
-use support::{HOST, Proxy};
 
 /// The RFC's own pair.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -131,9 +128,9 @@ async fn over_http1(proxy: &Proxy) {
     let mut client = client::tls(proxy).await;
     client.send(&upgrade("/ws")).await;
     let (status, head) = client.head().await.unwrap();
-    assert_eq!((status, support::app::header(&head, "sec-websocket-accept")), (101, Some(ACCEPT)), "{head}");
-    assert_eq!(support::app::header(&head, "sec-websocket-protocol"), Some("chat"));
-    assert_eq!(support::app::header(&head, "upgrade"), Some("websocket"));
+    assert_eq!((status, crate::support::app::header(&head, "sec-websocket-accept")), (101, Some(ACCEPT)), "{head}");
+    assert_eq!(crate::support::app::header(&head, "sec-websocket-protocol"), Some("chat"));
+    assert_eq!(crate::support::app::header(&head, "upgrade"), Some("websocket"));
     client.send("there").await;
     while client.unread.len() < 11 {
         assert!(client.fill().await);
@@ -152,7 +149,7 @@ async fn http_2_to_http_1() {
     let upgrading = http1_app().await;
     let mut client = connect(&proxy).await;
     assert_eq!(http2::get(&client, "/nothing").await.0, 502);
-    proxy.route(vec![support::upstream("ins_2", upgrading.address)]).await;
+    proxy.route(vec![crate::support::upstream("ins_2", upgrading.address)]).await;
     assert!(client.is_extended_connect_protocol_enabled());
     let (response, send) = client.send_request(extended_connect("/ws"), false).unwrap();
     let response = response.await.unwrap();
@@ -176,7 +173,7 @@ async fn http_2_to_http_2() {
     let client = connect(&proxy).await;
     assert_eq!(http2::get(&client, "/nothing").await.0, 502);
     let app = http2_app().await;
-    let snapshot = http2::snapshot(&proxy, vec![support::upstream("ins_2", app.address)], Default::default());
+    let snapshot = http2::snapshot(&proxy, vec![crate::support::upstream("ins_2", app.address)], Default::default());
     proxy.apply(snapshot).await.unwrap();
     let mut client = client;
     let (response, send) = client.send_request(extended_connect("/ws"), false).unwrap();

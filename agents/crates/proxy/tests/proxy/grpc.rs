@@ -1,19 +1,15 @@
 //! gRPC calls through the proxy, as raw frames: trailers are forwarded, and errors of the proxy are sent as trailers.
-#![cfg(test)]
-
-mod quic;
-mod support;
 
 use std::time::Duration;
 
+use crate::support::app::App;
+use crate::support::http2::{self, Http2App, Stream, connect, proxy_before, read, send_all, trailers};
+use crate::support::{HOST, Proxy, quick, upstream};
 use bytes::Bytes;
 use fairlead_proxy::Limits;
 use fairlead_wire::traffic::AppTraffic;
 use h2::Reason;
 use http::{Request, Response};
-use support::app::App;
-use support::http2::{self, Http2App, Stream, connect, proxy_before, read, send_all, trailers};
-use support::{HOST, Proxy, quick, upstream};
 
 fn call(path: &str) -> Request<()> {
     let call = Request::builder().method("POST").uri(format!("https://{HOST}{path}"));
@@ -201,11 +197,11 @@ async fn the_same_is_said_over_http_3() {
     let slow = AppTraffic { response_timeout_ms: 50, ..AppTraffic::default() };
     let snapshot = http2::snapshot(&proxy, vec![upstream("ins_1", app.address)], slow);
     proxy.apply(snapshot).await.unwrap();
-    let client = quic::connect(&proxy).await;
+    let client = crate::quic::connect(&proxy).await;
     let ask = async |path: &str, host: &str| {
         let mut ask = call(path);
         *ask.uri_mut() = format!("https://{host}{path}").parse().unwrap();
-        quic::ask(&client.send, ask).await
+        crate::quic::ask(&client.send, ask).await
     };
     for (path, host, status) in [
         ("/hello.Greeter/Never", HOST, "4"),
@@ -225,7 +221,7 @@ async fn the_same_is_said_over_http_3() {
     stream.send_data(message("over QUIC")).await.unwrap();
     stream.finish().await.unwrap();
     assert_eq!(stream.recv_response().await.unwrap().status(), 200);
-    assert_eq!(quic::read(&mut stream).await.unwrap(), message("over QUIC"));
+    assert_eq!(crate::quic::read(&mut stream).await.unwrap(), message("over QUIC"));
     assert_eq!(stream.recv_trailers().await.unwrap().unwrap()["grpc-status"], "0");
 }
 

@@ -1,21 +1,18 @@
 //! Control socket of the proxy: snapshots, drains, metrics, and reconnects of `run`.
-#![cfg(test)]
-
-mod support;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
 use fairlead_wire::traffic::ProxySettings;
 use rustix::process::Uid;
 use rustix::thread::set_thread_uid;
 use socket2::{Domain, Socket, Type};
-use support::app::App;
-use support::client::{self, get};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::sync::Semaphore;
 
 /// An app that answers with its name.

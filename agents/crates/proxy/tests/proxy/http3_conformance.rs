@@ -1,15 +1,11 @@
 //! Conformance with RFC 9114 and RFC 9204: each case sends invalid bytes over QUIC and expects the stream or
 //! connection error of the RFC. Each case is one requirement of h3spec.
-#![cfg(test)]
-
-mod quic;
-mod support;
 
 use std::time::Duration;
 
+use crate::support::app::App;
+use crate::support::{HOST, Proxy, quick, upstream};
 use quinn::{Connection, ConnectionError, ReadToEndError, RecvStream, SendStream, VarInt};
-use support::app::App;
-use support::{HOST, Proxy, quick, upstream};
 
 const SETTINGS: &[u8] = &[0x00, 0x04, 0x00];
 
@@ -26,8 +22,9 @@ enum Seen {
 
 /// A client that has a connection and nothing of HTTP/3 yet.
 async fn connect(proxy: &Proxy) -> (quinn::Endpoint, Connection) {
-    let endpoint = quic::endpoint();
-    let connection = endpoint.connect_with(quic::config(proxy, |_| ()), proxy.https, HOST).unwrap().await.unwrap();
+    let endpoint = crate::quic::endpoint();
+    let connection =
+        endpoint.connect_with(crate::quic::config(proxy, |_| ()), proxy.https, HOST).unwrap().await.unwrap();
     (endpoint, connection)
 }
 

@@ -1,16 +1,13 @@
 //! Compression through the proxy: negotiation, unchanged responses, and streaming without delay.
-#![cfg(test)]
-
-mod support;
 
 use std::io::Read;
 
+use crate::support::app::App;
+use crate::support::client::{self, Client, Response};
+use crate::support::http2::{self, Http2App, connect, request, send_all};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_wire::local::ProxySnapshot;
 use fairlead_wire::traffic::RoutePolicy;
-use support::app::App;
-use support::client::{self, Client, Response};
-use support::http2::{self, Http2App, connect, request, send_all};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 fn compressing(mut snapshot: ProxySnapshot) -> ProxySnapshot {

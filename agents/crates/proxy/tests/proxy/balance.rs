@@ -1,19 +1,16 @@
 //! Load balancing over real sockets: concurrency limits, wait queue, sticky sessions, outlier ejection, health checks,
 //! and isolation between apps.
-#![cfg(test)]
-
-mod support;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crate::support::app::App;
+use crate::support::client::{self, get};
+use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxyApp, ProxyBalanceStats, ProxyRoute, ProxyStats, ProxyUpstream};
 use fairlead_wire::traffic::{AppTraffic, Balance, Ejection, HealthProbe, Priority, RoutePolicy, Sticky, sticky};
-use support::app::App;
-use support::client::{self, get};
-use support::{HOST, Proxy, quick, upstream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -129,10 +126,10 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
     let ask_all = async |proxy: &Proxy| {
         let mut responses = JoinSet::new();
         for _ in 0..4 {
-            let send = support::http2::connect(proxy).await;
+            let send = crate::support::http2::connect(proxy).await;
             for _ in 0..REQUESTS / 4 {
                 let send = send.clone();
-                responses.spawn(async move { support::http2::get(&send, "/").await.0 });
+                responses.spawn(async move { crate::support::http2::get(&send, "/").await.0 });
             }
         }
         responses
@@ -169,10 +166,10 @@ async fn answers_until_served(from: &str, most: usize) -> usize {
     let mut proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut crowd = JoinSet::new();
     for _ in 0..20 {
-        let send = support::http2::connect(&proxy).await;
+        let send = crate::support::http2::connect(&proxy).await;
         for _ in 0..128 {
             let send = send.clone();
-            crowd.spawn(async move { support::http2::get(&send, "/crowd").await });
+            crowd.spawn(async move { crate::support::http2::get(&send, "/crowd").await });
         }
     }
     let here = |stats: &ProxyStats| balance(stats).waiting as usize + at_app.load(Ordering::SeqCst);

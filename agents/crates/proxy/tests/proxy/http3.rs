@@ -1,19 +1,15 @@
 //! HTTP/3 requests through the proxy: streams, bodies, flow control, resets, and translation to HTTP/1.1.
-#![cfg(test)]
-
-mod quic;
-mod support;
 
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::quic::{Quic, ask, connect, get, read, request};
+use crate::support::app::App;
+use crate::support::{Proxy, quick, upstream};
 use fairlead_wire::traffic::{HeaderAction, HeaderRule, RoutePolicy};
 use h3::error::Code;
 use http::HeaderMap;
-use quic::{Quic, ask, connect, get, read, request};
-use support::app::App;
-use support::{Proxy, quick, upstream};
 use tokio::sync::Semaphore;
 
 #[tokio::test]
@@ -218,10 +214,10 @@ async fn a_large_response_waits_for_a_slow_reader_and_harms_no_other_stream() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let config = quic::config(&proxy, |transport| {
+    let config = crate::quic::config(&proxy, |transport| {
         transport.stream_receive_window(65_536u32.into()).receive_window(1_000_000u32.into());
     });
-    let client = quic::connect_with(&proxy, config).await;
+    let client = crate::quic::connect_with(&proxy, config).await;
     let mut large = client.send.clone().send_request(request("GET", "/large")).await.unwrap();
     large.finish().await.unwrap();
     // The window of the large stream is full and unread.
@@ -413,10 +409,10 @@ async fn bodies_arrive_whole_both_ways_whatever_the_windows() {
     let sent: Vec<u8> = (0..=250).cycle().take(1 << 20).collect();
     // Windows of one stream and of all; the connection's window ends writes in the middle of a chunk.
     for (stream, connection) in [(1 << 20, 20_000), (7_000, 1 << 20), (3_000, 3_000), (8 << 20, 8 << 20)] {
-        let windows = quic::config(&proxy, |transport| {
+        let windows = crate::quic::config(&proxy, |transport| {
             transport.stream_receive_window(u32::into(stream)).receive_window(u32::into(connection));
         });
-        let client = quic::connect_with(&proxy, windows).await;
+        let client = crate::quic::connect_with(&proxy, windows).await;
         let asked = (0..STREAMS).map(|_| {
             let (send, sent) = (client.send.clone(), bytes::Bytes::from(sent.clone()));
             tokio::spawn(async move {
