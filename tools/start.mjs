@@ -4,7 +4,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkPrograms, handOver, installDependencies, SetupError } from './lib/install.mjs';
+import { checkPrograms, handOver, installDependencies, likeTests, SetupError, startCargo } from './lib/install.mjs';
 import { HELP, OptionsError, parseOptions } from './start/options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -23,6 +23,7 @@ async function main() {
     const free = ((bavail * bsize) / 1024 ** 3).toFixed(1);
     throw new SetupError(`the disk of ${root} has ${free} GB free, and building needs 3 GB: make room first`);
   }
+  if (options.agent === undefined) startCargo(root, ['build', ...likeTests('--bin', 'fairlead-agent')]);
   await install();
   // The process mostly waits, so low memory matters more than fast garbage collection.
   handOver(root, 'tools/start/main.ts', args, ['--max-semi-space-size=2']);

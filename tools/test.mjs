@@ -3,12 +3,14 @@
 // the lock file's Node.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkPrograms, handOver, installDependencies, SetupError } from './lib/install.mjs';
+import { checkPrograms, handOver, installDependencies, SetupError, startCargo } from './lib/install.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 async function main() {
   await checkPrograms({ rust: true });
+  // A single stage may need no agent.
+  if (process.argv.length === 2) startCargo(root, ['test', '--workspace', '--no-run']);
   await installDependencies(root, { report: () => console.log('installing npm dependencies from the lock file') });
   handOver(root, 'tools/test/main.ts', process.argv.slice(2));
 }

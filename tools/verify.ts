@@ -48,19 +48,6 @@ const RUST_LANE: readonly Check[] = [
     command: 'cargo',
     args: ['clippy', ...CARGO, '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'],
   },
-  {
-    name: 'fuzz targets compile',
-    command: 'cargo',
-    args: [
-      'check',
-      '--manifest-path',
-      'agents/fuzz/Cargo.toml',
-      '--locked',
-      '--quiet',
-      '--target-dir',
-      'agents/target/fuzz',
-    ],
-  },
 ];
 
 /** Runs all checks except those of the Rust crates. */

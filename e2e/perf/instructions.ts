@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from '../../tools/lib/command.ts';
-import { likeTests } from '../../tools/start/builds.ts';
+import { likeTests } from '../../tools/lib/install.mjs';
 import { requirePrograms, VALGRIND } from '../../tools/test/debian.ts';
 
 const KINDS = ['small', 'browser'];

@@ -1,7 +1,7 @@
 // Rust suites: the crate `fairlead-protocols`, the proxy's own tests, and the property tests of its pure parts.
 import { join } from 'node:path';
 import { type CommandResult, run } from '../../tools/lib/command.ts';
-import { likeTests } from '../../tools/start/builds.ts';
+import { likeTests } from '../../tools/lib/install.mjs';
 import { targetFolder } from './folders.ts';
 import type { Case, SuiteResult } from './result.ts';
 

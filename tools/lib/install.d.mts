@@ -7,3 +7,5 @@ export function installDependencies(
 ): Promise<{ readonly installed: boolean }>;
 export function nodeOf(root: string): string;
 export function handOver(root: string, script: string, args: readonly string[], nodeArgs?: readonly string[]): void;
+export function likeTests(kind: '--bin' | '--example', name: string): string[];
+export function startCargo(root: string, args: readonly string[]): void;

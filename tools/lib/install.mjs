@@ -24,6 +24,31 @@ export async function checkPrograms({ rust }) {
   await missing('npm', ['--version'], 'install npm beside Node');
 }
 
+/**
+ * Returns cargo's arguments for one target of the agent with the features of `cargo test --workspace`. Cargo unifies the
+ * features of selected packages: `-p` alone, or no target with dev-dependencies, would recompile most crates.
+ */
+export function likeTests(kind, name) {
+  return ['--workspace', kind, name, '--example', 'stand'];
+}
+
+/**
+ * Starts cargo beside npm, so that no core waits for the other's downloads. The second half of the command runs the same
+ * build again: it waits for this one and finds it done.
+ */
+export function startCargo(root, args) {
+  // Incremental data pays at the second build only.
+  if (!existsSync(join(root, 'agents/target/debug'))) process.env.CARGO_INCREMENTAL ??= '0';
+  const target = ['--locked', '--quiet', '--target-dir', join(root, 'agents/target')];
+  const [command, ...rest] = args;
+  const cargo = spawn('cargo', [command, '--manifest-path', join(root, 'agents/Cargo.toml'), ...target, ...rest], {
+    stdio: 'ignore',
+  });
+  // A failure shows in the second half.
+  cargo.once('error', () => undefined);
+  process.once('exit', () => cargo.kill());
+}
+
 /** Installs from the lock file unless node_modules is up to date. */
 export async function installDependencies(root, { report, signal } = {}) {
   const lock = readLock(root);

@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandResult, ROOT, run } from '../lib/command.ts';
 import { hashInputs, isCurrent, markCurrent } from '../lib/inputs-hash.ts';
+import { likeTests } from '../lib/install.mjs';
 
 type Detail = (text: string) => void;
 
@@ -64,6 +65,7 @@ export async function buildAgent(detail: Detail): Promise<string> {
     compiled += started.length;
     const name = started.at(-1)?.[1];
     if (name !== undefined) detail(`${compiled} of at most ${crates} crates, now ${name}`);
+    else if (chunk.includes('Blocking')) detail('compiling since the install of npm’s dependencies');
   };
   const args = [
     'build',
@@ -78,14 +80,6 @@ export async function buildAgent(detail: Detail): Promise<string> {
   requireSuccess(result, 'the agent could not be built');
   detail(compiled === 0 ? 'current' : `${compiled} crates`);
   return join(TARGET, 'debug/fairlead-agent');
-}
-
-/**
- * Returns cargo arguments for one target with the features of `cargo test --workspace`. Cargo unifies the features of
- * selected packages: `-p` alone, or no target with dev-dependencies, would recompile most crates.
- */
-export function likeTests(kind: '--bin' | '--example', name: string): string[] {
-  return ['--workspace', kind, name, '--example', 'stand'];
 }
 
 function requireSuccess(result: CommandResult, what: string): void {

@@ -1,5 +1,5 @@
-// `npm test`, second half: runs every stage in two lanes, prints its minutes, and sums up all checks and tests in the
-// last line. `--only STAGE` (repeatable) selects stages.
+// `npm test`, second half: runs the stages beside one another, prints the minutes of each, and sums up all checks and
+// tests in the last line. `--only STAGE` (repeatable) selects stages.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
@@ -30,55 +30,23 @@ interface Stage {
   readonly name: string;
   readonly what: string;
   readonly needs?: readonly DebianProgram[];
+  /** Stages that must end first, because this one uses what they build. */
+  readonly after?: readonly string[];
   readonly run: (say: Say) => Promise<Outcome>;
 }
 
-const CONTRACT_PACKAGE = 'packages/contract';
 const silent = () => undefined;
 
+/** In the order in which they start: what others wait for first, then the longest. */
 const STAGES: readonly Stage[] = [
+  { name: 'agent', what: 'the agent and its tests compile', run: compileAgent },
+  { name: 'web', what: 'the web app builds', run: () => built(buildWeb(silent)) },
   { name: 'verify', what: 'format, lint, types, imports, dead code, licences', run: verify },
-  { name: 'crates', what: 'layers, format and clippy of the crates, fuzz targets', run: verifyCrates },
-  {
-    name: 'unit',
-    what: 'packages and apps, on a real PostgreSQL',
-    needs: [OPENSSH],
-    run: (say) =>
-      inTurn(
-        vitestFolders()
-          .filter((folder) => folder !== CONTRACT_PACKAGE)
-          .map((folder) => () => runVitest(folder, say)),
-      ),
-  },
-  {
-    name: 'contract',
-    what: 'the same fixtures in both languages',
-    run: (say) =>
-      inTurn([
-        () => runVitest(CONTRACT_PACKAGE, say),
-        () => runCargoTest(['--workspace', '--test', 'fixtures', '--test', 'generated'], say),
-      ]),
-  },
-  {
-    name: 'rust',
-    what: 'the agent’s crates',
-    needs: [BUSYBOX, DOCKER, GIT_LFS, IP, NFTABLES, PASST, REGISTRY],
-    run: async (say) => {
-      const outcome = await runCargoTest(['--workspace'], say);
-      await tellInstructions(say);
-      return outcome;
-    },
-  },
-  {
-    name: 'protocols',
-    what: 'smuggling, floods, WebSocket, TLS, h2spec, fairness, transfers, fuzz targets',
-    needs: [NGINX],
-    run: runProtocols,
-  },
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
     needs: [CURL, DOCKER, IP, NFTABLES, NGINX, OPENSSL, PYTHON, REGISTRY],
+    after: ['agent', 'web'],
     run: async (say) => {
       await buildAgent(silent);
       await buildWeb(silent);
@@ -86,32 +54,53 @@ const STAGES: readonly Stage[] = [
     },
   },
   {
+    name: 'unit',
+    what: 'packages and apps, on a real PostgreSQL',
+    needs: [OPENSSH],
+    run: (say) => inTurn(vitestFolders().map((folder) => () => runVitest(folder, say))),
+  },
+  {
+    name: 'rust',
+    what: 'the agent’s crates',
+    needs: [BUSYBOX, DOCKER, GIT_LFS, IP, NFTABLES, PASST, REGISTRY],
+    after: ['agent'],
+    run: (say) => runCargoTest(['--workspace'], say),
+  },
+  {
     name: 'ui',
     what: 'the product in a browser',
     needs: [CHROMIUM, NFTABLES],
+    after: ['agent', 'web'],
     run: async (say) => {
       const agent = await buildAgent(silent);
       await buildWeb(silent);
       return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), { FAIRLEAD_E2E_AGENT: agent }, say);
     },
   },
+  {
+    name: 'protocols',
+    what: 'smuggling, floods, WebSocket, TLS, h2spec, fairness, transfers, fuzz targets',
+    needs: [NGINX],
+    after: ['agent'],
+    run: runProtocols,
+  },
+  { name: 'crates', what: 'layers, format and clippy of the crates', after: ['agent'], run: verifyCrates },
 ];
 
-/**
- * Stages of a lane run one after another, the lanes in parallel: most stages use one core or wait. On two cores both
- * lanes take about the same time.
- */
-const LANES: readonly (readonly string[])[] = [
-  ['verify', 'unit', 'system', 'ui'],
-  ['crates', 'contract', 'rust', 'protocols'],
-];
+/** More stages at once than two cores, because most of them wait half of their time. */
+const STAGES_AT_ONCE = 3;
 
-/** Prints a figure for comparison between runs; never fails. */
-async function tellInstructions(say: Say): Promise<void> {
-  const args = [join(ROOT, 'e2e/perf/instructions.ts'), '--profile', 'dev'];
-  const { code, output } = await run(process.execPath, args);
-  const told = code === 0 ? output.trimEnd() : 'instructions a request: not counted (valgrind is missing or failed)';
-  say(`${told}\n`);
+/** Compiles with the flags of the stages that need the agent, so that none of them waits for another's compiler. */
+async function compileAgent(say: Say): Promise<Outcome> {
+  const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--workspace', '--no-run', '--quiet'];
+  const { code } = await run('cargo', args, { onOutput: say });
+  if (code !== 0) return { passed: 0, failed: 1 };
+  return built(buildAgent(silent));
+}
+
+async function built(build: Promise<unknown>): Promise<Outcome> {
+  await build;
+  return { passed: 1, failed: 0 };
 }
 
 async function inTurn(runs: readonly (() => Promise<Outcome>)[]): Promise<Outcome> {
@@ -151,16 +140,31 @@ interface Ended {
 const begin = openScreen((text) => process.stdout.write(text));
 const ended = new Map<string, Ended>();
 
-async function runLane(stages: readonly Stage[]): Promise<void> {
-  for (const stage of stages) {
-    const { say, end } = begin();
-    say(`\n── ${stage.name}: ${stage.what}\n`);
-    const startedAt = performance.now();
-    const outcome = await runStage(stage, say);
-    end();
-    const counts = `${outcome.passed} passed, ${outcome.failed} failed`;
-    ended.set(stage.name, { outcome, line: `${nameAndMinutes(stage.name, startedAt)}  ${counts}` });
+/** Runs the stages, each as soon as there is room and those before it have ended. */
+async function runStages(stages: readonly Stage[]): Promise<void> {
+  const waiting = [...stages];
+  const running = new Map<string, Promise<void>>();
+  const isOver = (name: string) => ended.has(name) || !stages.some((stage) => stage.name === name);
+  while (waiting.length > 0 || running.size > 0) {
+    const next = waiting.findIndex(({ after = [] }) => after.every(isOver));
+    const [stage] = running.size < STAGES_AT_ONCE && next >= 0 ? waiting.splice(next, 1) : [];
+    if (stage === undefined) await Promise.race(running.values());
+    else
+      running.set(
+        stage.name,
+        runAndReport(stage).finally(() => running.delete(stage.name)),
+      );
   }
+}
+
+async function runAndReport(stage: Stage): Promise<void> {
+  const { say, end } = begin();
+  say(`\n── ${stage.name}: ${stage.what}\n`);
+  const startedAt = performance.now();
+  const outcome = await runStage(stage, say);
+  end();
+  const counts = `${outcome.passed} passed, ${outcome.failed} failed`;
+  ended.set(stage.name, { outcome, line: `${nameAndMinutes(stage.name, startedAt)}  ${counts}` });
 }
 
 function nameAndMinutes(name: string, startedAt: number): string {
@@ -170,7 +174,7 @@ function nameAndMinutes(name: string, startedAt: number): string {
 const startedAt = performance.now();
 await generateClient(silent);
 const chosen = chooseStages();
-await Promise.all(LANES.map((names) => runLane(chosen.filter(({ name }) => names.includes(name)))));
+await runStages(chosen);
 const all = chosen.flatMap(({ name }) => ended.get(name) ?? []);
 const total = all.reduce((sum, { outcome }) => add(sum, outcome), NOTHING);
 const failures = total.failures ?? [];

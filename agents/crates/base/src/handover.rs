@@ -27,7 +27,7 @@ pub const REQUEST_BYTES: usize = 2;
 
 /// Request of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum HandoverRequest {
     /// Unconnected TCP sockets for IPv4.
     Ipv4(u8),
     /// Unconnected TCP sockets for IPv6.
@@ -38,7 +38,7 @@ pub enum Request {
     Namespace,
 }
 
-impl Request {
+impl HandoverRequest {
     /// Request for sockets that can connect to this address.
     pub fn sockets_for(address: SocketAddr, count: u8) -> Self {
         if address.is_ipv4() { Self::Ipv4(count) } else { Self::Ipv6(count) }
@@ -108,14 +108,14 @@ pub fn receive(from: impl AsFd) -> io::Result<Vec<OwnedFd>> {
 }
 
 /// Asks the shim that listens at `path`, and waits for its answer. The caller sets the time limit.
-pub async fn ask(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
+pub async fn ask(path: &Path, request: HandoverRequest) -> io::Result<Vec<OwnedFd>> {
     let mut stream = tokio::net::UnixStream::connect(path).await?;
     stream.write_all(&request.bytes()).await?;
     stream.async_io(Interest::READABLE, || receive(&stream)).await
 }
 
 /// Does the same as `ask`, but blocks the calling thread.
-pub fn ask_blocking(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
+pub fn ask_blocking(path: &Path, request: HandoverRequest) -> io::Result<Vec<OwnedFd>> {
     let mut stream = UnixStream::connect(path)?;
     stream.write_all(&request.bytes())?;
     let mut polled = [PollFd::new(&stream, PollFlags::IN)];
@@ -131,11 +131,16 @@ mod tests {
 
     #[test]
     fn requests_round_trip_and_other_bytes_are_rejected() {
-        for request in [Request::Ipv4(1), Request::Ipv6(SOCKETS_MAX), Request::Unix, Request::Namespace] {
-            assert_eq!(Request::read(request.bytes()), Some(request));
+        for request in [
+            HandoverRequest::Ipv4(1),
+            HandoverRequest::Ipv6(SOCKETS_MAX),
+            HandoverRequest::Unix,
+            HandoverRequest::Namespace,
+        ] {
+            assert_eq!(HandoverRequest::read(request.bytes()), Some(request));
         }
         for bytes in [[b'4', 0], [b'4', SOCKETS_MAX + 1], [b'u', 2], [0, 0]] {
-            assert_eq!(Request::read(bytes), None);
+            assert_eq!(HandoverRequest::read(bytes), None);
         }
     }
 

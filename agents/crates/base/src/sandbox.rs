@@ -141,7 +141,7 @@ pub struct FileRules<'a> {
 
 /// Restrictions of a sandbox. The default has none.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Limits<'a> {
+pub struct SandboxLimits<'a> {
     /// Only these files can be opened.
     pub files: Option<FileRules<'a>>,
     /// Only these TCP ports can be bound. Any port that the kernel picks (port 0) can be bound too: programs talk to their own
@@ -163,7 +163,7 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// Opens the paths of the rules and compiles the filters. Skips missing paths, and limits that the kernel does not know.
-    pub fn new(limits: Limits<'_>) -> io::Result<Self> {
+    pub fn new(limits: SandboxLimits<'_>) -> io::Result<Self> {
         let restricts = limits.files.is_some() || limits.ports.is_some();
         let rules = restricts.then(|| rules(limits)).transpose().map_err(io::Error::other)?;
         let mut programs = if limits.system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
@@ -218,7 +218,7 @@ pub fn with_libraries(programs: &Path) -> Option<PathBuf> {
     Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
 }
 
-fn rules(limits: Limits<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
+fn rules(limits: SandboxLimits<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
     let (read, all) = (AccessFs::from_read(LANDLOCK), AccessFs::from_all(LANDLOCK));
     let mut handled = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     if limits.files.is_some() {
@@ -364,7 +364,7 @@ mod tests {
         let inside = std::thread::spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let ports = [own];
-            let limits = Limits { ports: Some(&ports), system_calls: true, ..Limits::default() };
+            let limits = SandboxLimits { ports: Some(&ports), system_calls: true, ..SandboxLimits::default() };
             Sandbox::new(limits).unwrap().enter().unwrap();
             assert_eq!((listens("127.0.0.1", own), listens("::", own), listens("127.0.0.1", 0)), (None, None, None));
             assert_eq!(listens("127.0.0.1", other), Some(libc::EACCES));

@@ -47,7 +47,7 @@ pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Resul
         return Ok(size);
     }
     let top = openat(rustix::fs::CWD, path, FOLDER, Mode::empty())?;
-    let mut levels = vec![Level::new(top)?];
+    let mut levels = vec![TreeLevel::new(top)?];
     while let Some(level) = levels.last_mut() {
         // Reads only the deepest level; leaving a level reopens the one above.
         let Some(dir) = &mut level.dir else { return Err(io::Error::other("a level of the walk is closed")) };
@@ -71,7 +71,7 @@ pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Resul
         if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
             let below = open_folder(dir.fd()?, entry.file_name(), level.device);
             match below {
-                Ok(below) if levels.len() < SIZE_LEVELS_MAX => descend(&mut levels, Level::new(below)?),
+                Ok(below) if levels.len() < SIZE_LEVELS_MAX => descend(&mut levels, TreeLevel::new(below)?),
                 Ok(_) => size.skipped += 1,
                 // The entry is gone or replaced, or belongs to another file system.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => {}
@@ -94,21 +94,21 @@ impl TreeSize {
 }
 
 /// Folder on the way down. Levels far above the deepest one are closed and found again through `..`.
-struct Level {
+struct TreeLevel {
     dir: Option<Dir>,
     device: u64,
     inode: u64,
     offset: i64,
 }
 
-impl Level {
+impl TreeLevel {
     fn new(folder: OwnedFd) -> io::Result<Self> {
         let found = fstat(&folder)?;
         Ok(Self { dir: Some(Dir::new(folder)?), device: found.st_dev, inode: found.st_ino, offset: 0 })
     }
 }
 
-fn descend(levels: &mut Vec<Level>, below: Level) {
+fn descend(levels: &mut Vec<TreeLevel>, below: TreeLevel) {
     levels.push(below);
     // The top stays open: a walk continues there when a moved folder blocks its way back.
     let far = levels.len().saturating_sub(HELD_MAX);
@@ -118,7 +118,7 @@ fn descend(levels: &mut Vec<Level>, below: Level) {
 }
 
 /// Leaves the deepest level; returns how many levels above were abandoned because `..` leads elsewhere.
-fn ascend(levels: &mut Vec<Level>) -> u64 {
+fn ascend(levels: &mut Vec<TreeLevel>) -> u64 {
     let Some(left) = levels.pop() else { return 0 };
     let Some(above) = levels.last_mut() else { return 0 };
     if above.dir.is_some() {
@@ -136,7 +136,7 @@ fn ascend(levels: &mut Vec<Level>) -> u64 {
 
 /// Opens the folder above and continues where its reading stopped. The owner may have moved the folder below it, so `..` counts
 /// only when it leads to the same inode as before.
-fn reopen(below: &Dir, above: &Level) -> rustix::io::Result<Dir> {
+fn reopen(below: &Dir, above: &TreeLevel) -> rustix::io::Result<Dir> {
     let folder = openat(below.fd()?, c"..", FOLDER, Mode::empty())?;
     let found = fstat(&folder)?;
     if (found.st_dev, found.st_ino) != (above.device, above.inode) {

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_base::handover::{self, Request, SOCKETS_MAX};
+use fairlead_base::handover::{self, HandoverRequest, SOCKETS_MAX};
 use fairlead_model::UpstreamAddress;
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio::sync::{Mutex, MutexGuard};
@@ -35,7 +35,8 @@ impl SocketPool {
                 socket.connect(*address).await?
             }
             UpstreamAddress::Namespace { handover, address: None } => {
-                let socket = request(handover, Request::Unix).await?.pop().ok_or(io::ErrorKind::ConnectionRefused)?;
+                let socket =
+                    request(handover, HandoverRequest::Unix).await?.pop().ok_or(io::ErrorKind::ConnectionRefused)?;
                 return Ok(Connection::Unix(UnixStream::from_std(socket.into())?));
             }
             UpstreamAddress::Unix { path, owner } => {
@@ -70,14 +71,14 @@ impl SocketPool {
     async fn filled(&self, handover: &Path, address: SocketAddr) -> io::Result<MutexGuard<'_, Vec<OwnedFd>>> {
         let mut sockets = self.0.lock().await;
         if sockets.is_empty() {
-            *sockets = request(handover, Request::sockets_for(address, SOCKETS_MAX)).await?;
+            *sockets = request(handover, HandoverRequest::sockets_for(address, SOCKETS_MAX)).await?;
         }
         Ok(sockets)
     }
 }
 
 /// Requests sockets from the shim that listens at `path`.
-async fn request(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
+async fn request(path: &Path, request: HandoverRequest) -> io::Result<Vec<OwnedFd>> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no socket was handed over within 10 s");
     tokio::time::timeout(CONNECT_TIMEOUT, handover::ask(path, request)).await.unwrap_or_else(|_| Err(late()))
 }

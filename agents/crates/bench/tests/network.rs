@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use fairlead_base::CancellationToken;
-use fairlead_base::handover::{REQUEST_BYTES, Request, SOCKETS_MAX, answer};
+use fairlead_base::handover::{HandoverRequest, REQUEST_BYTES, SOCKETS_MAX, answer};
 use fairlead_bench::{BenchError, Campaign, Contender, Mode, Targets, run_campaign, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkTarget, NetworkPath, UpstreamAddress};
 use fairlead_network::{Link, Namespace};
@@ -100,12 +100,12 @@ fn hand_over(client: &mut UnixStream, app: &Path, counts: &HandoverCounts) {
     let mut bytes = [0; REQUEST_BYTES];
     client.read_exact(&mut bytes).unwrap();
     counts.requests.fetch_add(1, Ordering::Relaxed);
-    let sockets: Vec<OwnedFd> = match Request::read(bytes) {
-        Some(Request::Ipv4(count)) => {
+    let sockets: Vec<OwnedFd> = match HandoverRequest::read(bytes) {
+        Some(HandoverRequest::Ipv4(count)) => {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             (0..count).map(|_| socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap()).collect()
         }
-        Some(Request::Unix) => {
+        Some(HandoverRequest::Unix) => {
             let stream = UnixStream::connect(app).unwrap();
             stream.set_nonblocking(true).unwrap();
             vec![stream.into()]

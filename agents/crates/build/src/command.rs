@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroup;
 use fairlead_base::root_view::PROGRAMS;
-use fairlead_base::sandbox::{self, FileRules, Limits, Sandbox};
+use fairlead_base::sandbox::{self, FileRules, Sandbox, SandboxLimits};
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
 use fairlead_network::ServedNamespace;
@@ -291,7 +291,7 @@ impl Workshop<'_> {
         let writable: Vec<PathBuf> = own.chain(shared).chain(DEVICES.map(PathBuf::from)).collect();
         let files = FileRules { readable: &readable, writable: &writable };
         // Tests of a build listen on ports of their own choice.
-        Sandbox::new(Limits { files: Some(files), ports: None, system_calls: sandbox::seccomp_known() })
+        Sandbox::new(SandboxLimits { files: Some(files), ports: None, system_calls: sandbox::seccomp_known() })
     }
 
     /// Returns the `PATH` of build commands.

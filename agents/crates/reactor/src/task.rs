@@ -56,7 +56,7 @@ struct TaskFuture {
 }
 
 #[derive(Default)]
-struct Slot {
+struct TaskSlot {
     generation: u32,
     /// True if the task is in the ready queue.
     queued: bool,
@@ -67,14 +67,14 @@ struct Slot {
 }
 
 #[derive(Default)]
-struct Slots {
-    slots: Vec<Slot>,
+struct TaskSlots {
+    slots: Vec<TaskSlot>,
     free: Vec<u32>,
 }
 
-impl Slots {
+impl TaskSlots {
     #[inline]
-    fn get(&mut self, key: TaskKey) -> Option<&mut Slot> {
+    fn get(&mut self, key: TaskKey) -> Option<&mut TaskSlot> {
         self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)
     }
 
@@ -91,7 +91,7 @@ impl Slots {
 
 /// Tasks of a loop.
 pub(crate) struct Tasks {
-    slots: RefCell<Slots>,
+    slots: RefCell<TaskSlots>,
     ready: RefCell<VecDeque<TaskKey>>,
     /// Tasks that have spent their turn. They continue one at a time, one after each poll of the kernel.
     deferred: RefCell<VecDeque<TaskKey>>,
@@ -127,7 +127,7 @@ impl Tasks {
         let index = match slots.free.pop() {
             Some(index) => index,
             None => {
-                slots.slots.push(Slot::default());
+                slots.slots.push(TaskSlot::default());
                 u32::try_from(slots.slots.len() - 1).unwrap_or(u32::MAX)
             }
         };

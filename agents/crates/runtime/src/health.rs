@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use fairlead_base::handover::{self, Request};
+use fairlead_base::handover::{self, HandoverRequest};
 use fairlead_model::UpstreamAddress;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -275,19 +275,19 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
             ask(stream, path, "localhost").await
         }
         UpstreamAddress::Namespace { handover, address: Some(address) } => {
-            let socket = handed_over(handover, Request::sockets_for(*address, 1)).await?;
+            let socket = handed_over(handover, HandoverRequest::sockets_for(*address, 1)).await?;
             let socket = TcpSocket::from_std_stream(socket.into());
             ask(socket.connect(*address).await?, path, &format!("localhost:{}", address.port())).await
         }
         UpstreamAddress::Namespace { handover, address: None } => {
-            let socket = handed_over(handover, Request::Unix).await?;
+            let socket = handed_over(handover, HandoverRequest::Unix).await?;
             ask(UnixStream::from_std(socket.into())?, path, "localhost").await
         }
     }
 }
 
 /// Requests a socket of an instance's network from its shim.
-async fn handed_over(path: &Path, request: Request) -> io::Result<OwnedFd> {
+async fn handed_over(path: &Path, request: HandoverRequest) -> io::Result<OwnedFd> {
     handover::ask(path, request).await?.pop().ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
 }
 

@@ -54,7 +54,7 @@ impl Removal {
         self.left_count == 0 && !self.stopped
     }
 
-    fn leave(&mut self, levels: &[Level], name: &CStr, error: Errno) {
+    fn leave(&mut self, levels: &[RemovalLevel], name: &CStr, error: Errno) {
         self.left_count += 1;
         if self.left.len() < NAMED_MAX {
             let reason = match error {
@@ -110,7 +110,7 @@ fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
 
 /// Removes everything below `folder`, which stays. Calls `stop` before each entry. Blocking.
 pub fn empty(folder: OwnedFd, stop: impl FnMut() -> bool) -> io::Result<Removal> {
-    let top = Level::new(folder, CString::default())?;
+    let top = RemovalLevel::new(folder, CString::default())?;
     let mut work = Work { levels: vec![top], removal: Removal::default(), refilled: 0, stop };
     while !work.levels.is_empty() {
         if (work.stop)() {
@@ -123,7 +123,7 @@ pub fn empty(folder: OwnedFd, stop: impl FnMut() -> bool) -> io::Result<Removal>
 }
 
 /// Folder on the way down.
-struct Level {
+struct RemovalLevel {
     dir: Dir,
     device: u64,
     /// Name in the folder above; empty at the top.
@@ -135,7 +135,7 @@ struct Level {
     left: HashSet<CString>,
 }
 
-impl Level {
+impl RemovalLevel {
     fn new(folder: OwnedFd, name: CString) -> io::Result<Self> {
         let device = own(folder.as_fd())?;
         let mut dir = Dir::new(folder)?;
@@ -160,7 +160,7 @@ fn own(folder: BorrowedFd<'_>) -> rustix::io::Result<u64> {
 }
 
 struct Work<S> {
-    levels: Vec<Level>,
+    levels: Vec<RemovalLevel>,
     removal: Removal,
     refilled: u32,
     stop: S,
@@ -221,7 +221,7 @@ impl<S: FnMut() -> bool> Work<S> {
             return Ok(());
         }
         match open_owned(parent, name, device) {
-            Ok(folder) => self.levels.push(Level::new(folder, name.to_owned())?),
+            Ok(folder) => self.levels.push(RemovalLevel::new(folder, name.to_owned())?),
             // Another process replaced it; the next pass removes the new entry.
             Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => {}
             Err(error) => self.leave(name, error),
@@ -322,7 +322,7 @@ fn open_owned(parent: BorrowedFd<'_>, name: &CStr, device: u64) -> rustix::io::R
     }
 }
 
-fn shown(levels: &[Level], name: &CStr) -> String {
+fn shown(levels: &[RemovalLevel], name: &CStr) -> String {
     let mut path = String::new();
     for level in levels.iter().skip(1) {
         push(&mut path, &level.name);

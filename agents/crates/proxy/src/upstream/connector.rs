@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::handover::Request;
+use fairlead_base::handover::HandoverRequest;
 use fairlead_base::sock_diag::SocketDiagnostics;
 use fairlead_model::{AppTraffic, UpstreamAddress, UpstreamProtocol, UpstreamTls};
 use fairlead_reactor::{Stream, timeout};
@@ -132,7 +132,7 @@ impl Connector {
                 socket
             }
             UpstreamAddress::Namespace { handover, address: None } => {
-                let connected = socket_pool::request(handover, Request::Unix).await?;
+                let connected = socket_pool::request(handover, HandoverRequest::Unix).await?;
                 Stream::adopt(connected.into_iter().next().ok_or(io::ErrorKind::ConnectionRefused)?)?
             }
             UpstreamAddress::Unix { path, owner } => {

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairlead_base::handover::{self, Request, SOCKETS_MAX};
+use fairlead_base::handover::{self, HandoverRequest, SOCKETS_MAX};
 use fairlead_reactor::Stream;
 
 /// Sockets of the first batch; each further one has twice as many.
@@ -54,7 +54,7 @@ impl SocketPool {
                 (pooled.batch, Some(Filling(self)))
             }
         };
-        let mut sockets = request(handover, Request::sockets_for(address, count)).await?;
+        let mut sockets = request(handover, HandoverRequest::sockets_for(address, count)).await?;
         let socket = sockets.pop().ok_or(io::ErrorKind::ConnectionRefused)?;
         self.lock().sockets.append(&mut sockets);
         Ok(socket)
@@ -75,7 +75,7 @@ impl SocketPool {
 }
 
 /// Asks the shim that listens at `handover`.
-pub(super) async fn request(handover: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
+pub(super) async fn request(handover: &Path, request: HandoverRequest) -> io::Result<Vec<OwnedFd>> {
     let stream = Stream::connect_unix(handover)?;
     stream.try_write(&request.bytes())?;
     stream.receive_by(|socket| handover::receive(socket)).await
@@ -104,7 +104,7 @@ mod tests {
                 let (mut client, _) = shim.accept().unwrap();
                 let mut bytes = [0; REQUEST_BYTES];
                 client.read_exact(&mut bytes).unwrap();
-                let Some(Request::Ipv4(count)) = Request::read(bytes) else { panic!("{bytes:?}") };
+                let Some(HandoverRequest::Ipv4(count)) = HandoverRequest::read(bytes) else { panic!("{bytes:?}") };
                 (client, count)
             })
             .collect();

@@ -9,7 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use fairlead_base::accounts;
-use fairlead_base::handover::{REQUEST_BYTES, Request, answer};
+use fairlead_base::handover::{HandoverRequest, REQUEST_BYTES, answer};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
@@ -86,7 +86,7 @@ impl Handover {
         match client.read(&mut bytes) {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => false,
             Ok(REQUEST_BYTES) => {
-                let result = self.sockets(client, Request::read(bytes));
+                let result = self.sockets(client, HandoverRequest::read(bytes));
                 let answered = match &result {
                     Ok(found) => answer(client, Ok(&found.iter().map(AsFd::as_fd).collect::<Vec<_>>())),
                     Err(error) => answer(client, Err(error)),
@@ -100,18 +100,18 @@ impl Handover {
         }
     }
 
-    fn sockets(&self, client: &UnixStream, request: Option<Request>) -> io::Result<Vec<OwnedFd>> {
+    fn sockets(&self, client: &UnixStream, request: Option<HandoverRequest>) -> io::Result<Vec<OwnedFd>> {
         let user = sockopt::socket_peercred(client)?.uid;
         let is_own = user == rustix::process::geteuid();
         if !is_own && Some(user.as_raw()) != self.proxy_user {
             return Err(io::Error::from_raw_os_error(libc::EACCES));
         }
         match request {
-            Some(Request::Ipv4(count)) => tcp_sockets(AddressFamily::INET, count),
-            Some(Request::Ipv6(count)) => tcp_sockets(AddressFamily::INET6, count),
-            Some(Request::Unix) => Ok(vec![self.connect()?]),
-            Some(Request::Namespace) if is_own => Ok(vec![self.namespace.try_clone()?]),
-            Some(Request::Namespace) => Err(io::Error::from_raw_os_error(libc::EACCES)),
+            Some(HandoverRequest::Ipv4(count)) => tcp_sockets(AddressFamily::INET, count),
+            Some(HandoverRequest::Ipv6(count)) => tcp_sockets(AddressFamily::INET6, count),
+            Some(HandoverRequest::Unix) => Ok(vec![self.connect()?]),
+            Some(HandoverRequest::Namespace) if is_own => Ok(vec![self.namespace.try_clone()?]),
+            Some(HandoverRequest::Namespace) => Err(io::Error::from_raw_os_error(libc::EACCES)),
             None => Err(io::Error::from_raw_os_error(libc::EINVAL)),
         }
     }

@@ -13,8 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairlead_base::handover::{self, Request};
-use fairlead_base::sandbox::{FileRules, Limits, Sandbox};
+use fairlead_base::handover::{self, HandoverRequest};
+use fairlead_base::sandbox::{FileRules, Sandbox, SandboxLimits};
 use fairlead_model::{Secret, SecretDelivery};
 use fairlead_network::{drop_all, join, join_user_and_network};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount};
@@ -97,7 +97,7 @@ pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Inf
 
 /// Moves this process into the network of a running instance.
 fn enter_network(network: &NetworkSpec) -> io::Result<()> {
-    let namespace = handover::ask_blocking(&network.handover, Request::Namespace)?;
+    let namespace = handover::ask_blocking(&network.handover, HandoverRequest::Namespace)?;
     let namespace = namespace.first().ok_or(io::ErrorKind::NotFound)?.as_fd();
     match network.link {
         NetworkLink::Devices(_) => join(namespace),
@@ -152,7 +152,7 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<RunningInstan
     })?;
     let limits = &spec.sandbox;
     let files = limits.files.then_some(FileRules { readable: &limits.readable, writable: &limits.writable });
-    let limits = Limits { files, ports: limits.tcp_ports.as_deref(), system_calls: limits.system_calls };
+    let limits = SandboxLimits { files, ports: limits.tcp_ports.as_deref(), system_calls: limits.system_calls };
     let entered = Sandbox::new(limits).and_then(|sandbox| sandbox.enter());
     entered.map_err(failed("giving up files and system calls that are not its own"))
 }

@@ -6,7 +6,7 @@ use std::net::TcpStream as Connection;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use fairlead_base::handover::{self, Request, SOCKETS_MAX};
+use fairlead_base::handover::{self, HandoverRequest, SOCKETS_MAX};
 use fairlead_model::UpstreamAddress;
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -76,11 +76,12 @@ impl Target {
             let socket = match (kind, &self.handover) {
                 (Kind::Plain, _) => socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap(),
                 (Kind::Single, Some(path)) => {
-                    handover::ask_blocking(path, Request::sockets_for(self.address, 1)).unwrap().remove(0)
+                    handover::ask_blocking(path, HandoverRequest::sockets_for(self.address, 1)).unwrap().remove(0)
                 }
                 (Kind::Batch, Some(path)) => {
                     if spares.is_empty() {
-                        spares = handover::ask_blocking(path, Request::sockets_for(self.address, SOCKETS_MAX)).unwrap();
+                        spares = handover::ask_blocking(path, HandoverRequest::sockets_for(self.address, SOCKETS_MAX))
+                            .unwrap();
                     }
                     spares.pop().unwrap()
                 }

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 
-use fairlead_base::handover::{self, Request};
+use fairlead_base::handover::{self, HandoverRequest};
 use fairlead_model::UpstreamAddress;
 use fairlead_network::PublicPorts;
 use tokio::net::{TcpSocket, UnixStream};
@@ -29,7 +29,7 @@ pub(super) fn upstream(server: &Server, app: &str) -> UpstreamAddress {
     }
 }
 
-fn handed_over(path: &Path, request: Request) -> OwnedFd {
+fn handed_over(path: &Path, request: HandoverRequest) -> OwnedFd {
     handover::ask_blocking(path, request).unwrap().remove(0)
 }
 
@@ -40,13 +40,13 @@ pub(super) async fn ask(address: &UpstreamAddress, path: &str) -> String {
     let mut answer = String::new();
     match address {
         Some(address) => {
-            let socket = handed_over(handover, Request::sockets_for(*address, 1));
+            let socket = handed_over(handover, HandoverRequest::sockets_for(*address, 1));
             let mut stream = TcpSocket::from_std_stream(socket.into()).connect(*address).await.unwrap();
             stream.write_all(request.as_bytes()).await.unwrap();
             stream.read_to_string(&mut answer).await.unwrap();
         }
         None => {
-            let mut stream = UnixStream::from_std(handed_over(handover, Request::Unix).into()).unwrap();
+            let mut stream = UnixStream::from_std(handed_over(handover, HandoverRequest::Unix).into()).unwrap();
             stream.write_all(request.as_bytes()).await.unwrap();
             stream.read_to_string(&mut answer).await.unwrap();
         }
