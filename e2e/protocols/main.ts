@@ -11,7 +11,7 @@ import { line, type SuiteResult, tally } from './result.ts';
 
 // `--short` is the form of `npm test`, `--only SUITE` (repeatable) selects groups, `--list` names all cases.
 
-const FUZZ_SECONDS = { short: 20, long: 180 };
+const FUZZ_SECONDS = { short: 5, long: 180 };
 const PROPERTY_CASES = 20_000;
 const OUTPUT_LINES_MAX = 60;
 
