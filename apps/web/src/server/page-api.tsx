@@ -18,6 +18,8 @@ const contextOf = cache(async (organization: string | null) =>
 
 const queryClientOf = cache((_organization: string | null) => makeQueryClient());
 
+export type PageApi = Awaited<ReturnType<typeof pageApi>>;
+
 export async function pageApi(organization: string | null) {
   const ctx = await contextOf(organization);
   const queryClient = queryClientOf(organization);

@@ -1,24 +1,14 @@
 import type { Metadata } from 'next';
 import { BenchmarkListPage } from '../../../features/benchmark/benchmark-list-page.tsx';
-import { Hydrated, pageApi } from '../../../server/page-api.tsx';
+import { organizationPage } from '../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Benchmarks' };
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string }>;
-}
-
-export default async function Page({ params }: Props) {
-  const { organization } = await params;
-  const api = await pageApi(organization);
+export default organizationPage(async ({ api }) => {
   await api.load(
     api.queryClient.prefetchInfiniteQuery(
       api.trpc.benchmark.list.infiniteQueryOptions({}, { getNextPageParam: (page) => page.nextCursor }),
     ),
   );
-  return (
-    <Hydrated organization={organization}>
-      <BenchmarkListPage />
-    </Hydrated>
-  );
-}
+  return <BenchmarkListPage />;
+});

@@ -1,20 +1,10 @@
 import type { Metadata } from 'next';
 import { MemberListPage } from '../../../features/member/member-list-page.tsx';
-import { Hydrated, pageApi } from '../../../server/page-api.tsx';
+import { organizationPage } from '../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Members' };
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string }>;
-}
-
-export default async function Page({ params }: Props) {
-  const { organization } = await params;
-  const api = await pageApi(organization);
+export default organizationPage(async ({ api }) => {
   await api.load(api.queryClient.prefetchQuery(api.trpc.member.list.queryOptions()));
-  return (
-    <Hydrated organization={organization}>
-      <MemberListPage />
-    </Hydrated>
-  );
-}
+  return <MemberListPage />;
+});

@@ -1,20 +1,10 @@
 import type { Metadata } from 'next';
 import { ServerListPage } from '../../../features/server/server-list-page.tsx';
-import { Hydrated, pageApi } from '../../../server/page-api.tsx';
+import { organizationPage } from '../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Servers' };
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string }>;
-}
-
-export default async function Page({ params }: Props) {
-  const { organization } = await params;
-  const api = await pageApi(organization);
+export default organizationPage(async ({ api }) => {
   await api.load(api.queryClient.prefetchQuery(api.trpc.server.list.queryOptions()));
-  return (
-    <Hydrated organization={organization}>
-      <ServerListPage />
-    </Hydrated>
-  );
-}
+  return <ServerListPage />;
+});

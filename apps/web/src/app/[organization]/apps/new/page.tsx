@@ -1,20 +1,10 @@
 import type { Metadata } from 'next';
 import { NewAppPage } from '../../../../features/app/new-app-page.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+import { organizationPage } from '../../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'New app' };
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string }>;
-}
-
-export default async function Page({ params }: Props) {
-  const { organization } = await params;
-  const api = await pageApi(organization);
+export default organizationPage(async ({ api }) => {
   await api.load(api.queryClient.prefetchQuery(api.trpc.server.list.queryOptions()));
-  return (
-    <Hydrated organization={organization}>
-      <NewAppPage />
-    </Hydrated>
-  );
-}
+  return <NewAppPage />;
+});

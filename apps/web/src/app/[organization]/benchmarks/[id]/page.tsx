@@ -1,6 +1,7 @@
 import type { Metadata } from 'next';
 import { BenchmarkPage } from '../../../../features/benchmark/benchmark-page.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+import { organizationPage } from '../../../../server/organization-page.tsx';
+import { pageApi } from '../../../../server/page-api.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly id: string }>;
@@ -13,13 +14,7 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   return { title: await api.title(found, (run) => `Benchmark of ${run.appName}`) };
 }
 
-export default async function Page({ params }: Props) {
-  const { organization, id } = await params;
-  const api = await pageApi(organization);
-  const run = await api.require(api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: id })));
-  return (
-    <Hydrated organization={organization}>
-      <BenchmarkPage initial={run} />
-    </Hydrated>
-  );
-}
+export default organizationPage<{ readonly organization: string; readonly id: string }>(async ({ api, params }) => {
+  const run = await api.require(api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: params.id })));
+  return <BenchmarkPage initial={run} />;
+});

@@ -1,6 +1,7 @@
 import type { Metadata } from 'next';
 import { DeploymentPage } from '../../../../features/deployment/deployment-page.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+import { organizationPage } from '../../../../server/organization-page.tsx';
+import { pageApi } from '../../../../server/page-api.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly id: string }>;
@@ -13,16 +14,10 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   return { title: await api.title(found, (deployment) => `${deployment.appName} #${deployment.number}`) };
 }
 
-export default async function Page({ params }: Props) {
-  const { organization, id } = await params;
-  const api = await pageApi(organization);
+export default organizationPage<{ readonly organization: string; readonly id: string }>(async ({ api, params }) => {
   const deployment = await api.require(
-    api.queryClient.fetchQuery(api.trpc.deployment.get.queryOptions({ deploymentId: id })),
+    api.queryClient.fetchQuery(api.trpc.deployment.get.queryOptions({ deploymentId: params.id })),
   );
   await api.load(api.queryClient.prefetchQuery(api.trpc.app.get.queryOptions({ slug: deployment.appSlug })));
-  return (
-    <Hydrated organization={organization}>
-      <DeploymentPage deploymentId={deployment.id} initial={deployment} />
-    </Hydrated>
-  );
-}
+  return <DeploymentPage deploymentId={deployment.id} initial={deployment} />;
+});

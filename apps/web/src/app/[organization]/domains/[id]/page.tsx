@@ -1,6 +1,7 @@
 import type { Metadata } from 'next';
 import { DomainPage } from '../../../../features/domain/domain-page.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+import { organizationPage } from '../../../../server/organization-page.tsx';
+import { pageApi } from '../../../../server/page-api.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly id: string }>;
@@ -13,13 +14,9 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   return { title: await api.title(found, (domain) => domain.host) };
 }
 
-export default async function Page({ params }: Props) {
-  const { organization, id } = await params;
-  const api = await pageApi(organization);
-  const domain = await api.require(api.queryClient.fetchQuery(api.trpc.domain.get.queryOptions({ domainId: id })));
-  return (
-    <Hydrated organization={organization}>
-      <DomainPage initial={domain} />
-    </Hydrated>
+export default organizationPage<{ readonly organization: string; readonly id: string }>(async ({ api, params }) => {
+  const domain = await api.require(
+    api.queryClient.fetchQuery(api.trpc.domain.get.queryOptions({ domainId: params.id })),
   );
-}
+  return <DomainPage initial={domain} />;
+});

@@ -1,12 +1,11 @@
 import type { Metadata } from 'next';
 import { isRange } from '../../../../common/chart/ranges.ts';
 import { ServerPage } from '../../../../features/server/server-page.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
-import { readSearch, type SearchParams } from '../../../../server/search-params.ts';
+import { organizationPage } from '../../../../server/organization-page.tsx';
+import { pageApi } from '../../../../server/page-api.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly id: string }>;
-  readonly searchParams: Promise<SearchParams>;
 }
 
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
@@ -16,16 +15,14 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
   return { title: await api.title(found, (server) => server.name) };
 }
 
-export default async function Page({ params, searchParams }: Props) {
-  const { organization, id } = await params;
-  const asked = readSearch(await searchParams, 'range');
-  const range = isRange(asked) ? asked : '15m';
-  const api = await pageApi(organization);
-  const server = await api.require(api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: id })));
-  await api.load(api.queryClient.prefetchQuery(api.trpc.metric.server.queryOptions({ serverId: server.id, range })));
-  return (
-    <Hydrated organization={organization}>
-      <ServerPage initial={server} />
-    </Hydrated>
-  );
-}
+export default organizationPage<{ readonly organization: string; readonly id: string }>(
+  async ({ api, params, search }) => {
+    const asked = search('range');
+    const range = isRange(asked) ? asked : '15m';
+    const server = await api.require(
+      api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: params.id })),
+    );
+    await api.load(api.queryClient.prefetchQuery(api.trpc.metric.server.queryOptions({ serverId: server.id, range })));
+    return <ServerPage initial={server} />;
+  },
+);

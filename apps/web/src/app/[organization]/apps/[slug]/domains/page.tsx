@@ -1,20 +1,6 @@
 import { AppDomainsPage } from '../../../../../features/app/app-domains-page.tsx';
-import { loadApp } from '../../../../../server/load-app.ts';
-import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';
-import type { SearchParams } from '../../../../../server/search-params.ts';
+import { appPage } from '../../../../../server/app-page.tsx';
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string; readonly slug: string }>;
-  readonly searchParams: Promise<SearchParams>;
-}
-
-export default async function Page({ params, searchParams }: Props) {
-  const { organization, slug } = await params;
-  const api = await pageApi(organization);
-  const app = await loadApp(api, slug, searchParams);
-  return (
-    <Hydrated organization={organization}>
-      <AppDomainsPage slug={slug} initial={app} />
-    </Hydrated>
-  );
-}
+export default appPage(async ({ slug, app }) => {
+  return <AppDomainsPage slug={slug} initial={app} />;
+});

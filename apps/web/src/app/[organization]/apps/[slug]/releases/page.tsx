@@ -1,26 +1,11 @@
 import { ReleasesPage } from '../../../../../features/release/releases-page.tsx';
-import { loadApp } from '../../../../../server/load-app.ts';
-import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';
-import type { SearchParams } from '../../../../../server/search-params.ts';
+import { appPage } from '../../../../../server/app-page.tsx';
 
-interface Props {
-  readonly params: Promise<{ readonly organization: string; readonly slug: string }>;
-  readonly searchParams: Promise<SearchParams>;
-}
-
-export default async function Page({ params, searchParams }: Props) {
-  const { organization, slug } = await params;
-  const api = await pageApi(organization);
-  const app = await loadApp(api, slug, searchParams);
-  const input = { appId: app.id, environmentId: app.environmentId };
+export default appPage(async ({ api, slug, app, placement }) => {
   await api.load(
     api.queryClient.prefetchInfiniteQuery(
-      api.trpc.release.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
+      api.trpc.release.list.infiniteQueryOptions(placement, { getNextPageParam: (page) => page.nextCursor }),
     ),
   );
-  return (
-    <Hydrated organization={organization}>
-      <ReleasesPage slug={slug} initial={app} />
-    </Hydrated>
-  );
-}
+  return <ReleasesPage slug={slug} initial={app} />;
+});

@@ -1,0 +1,33 @@
+// Makes the pages of an app. Each loads the app in the environment that the URL names.
+import 'server-only';
+import type { ReactNode } from 'react';
+import type { AppDetail } from '../api/types.ts';
+import { organizationPage, type PageContext } from './organization-page.tsx';
+import type { PageApi } from './page-api.tsx';
+
+interface AppPageContext extends Pick<PageContext<unknown>, 'api' | 'search'> {
+  readonly slug: string;
+  readonly app: AppDetail;
+  /** Input of calls about this app in this environment. */
+  readonly placement: { readonly appId: AppDetail['id']; readonly environmentId: AppDetail['environmentId'] };
+}
+
+export function appPage(render: (context: AppPageContext) => Promise<ReactNode>) {
+  return organizationPage<{ readonly organization: string; readonly slug: string }>(
+    async ({ api, params: { slug }, search }) => {
+      const app = await loadApp(api, slug, search('environment'));
+      return render({ api, search, slug, app, placement: { appId: app.id, environmentId: app.environmentId } });
+    },
+  );
+}
+
+/** Ignores an environment that the app is not in: the URL may be older than the environment. */
+async function loadApp({ queryClient, trpc, require }: PageApi, slug: string, environment: string): Promise<AppDetail> {
+  const home = await require(queryClient.fetchQuery(trpc.app.get.queryOptions({ slug })));
+  const found = home.places.find(
+    ({ environmentId }) => environmentId === environment && environmentId !== home.environmentId,
+  );
+  if (found === undefined) return home;
+  const { environmentId } = found;
+  return require(queryClient.fetchQuery(trpc.app.get.queryOptions({ slug, environmentId })));
+}
