@@ -6,7 +6,7 @@ import { shortHash } from '@fairlead/ui/lib/format';
 import type { AppMetric, ServerMetric } from '../../api/types.ts';
 import { deploymentLook } from '../deployment/states.ts';
 
-export function appRows(points: AppMetric['points']): TimeRow[] {
+export function appRows(points: Readonly<AppMetric['points']>): TimeRow[] {
   return points.map((point) => ({
     at: point.at.getTime(),
     values: {
@@ -36,7 +36,7 @@ export function appSampleRow(sample: AppSample): TimeRow {
   };
 }
 
-export function serverRows(points: ServerMetric['points']): TimeRow[] {
+export function serverRows(points: Readonly<ServerMetric['points']>): TimeRow[] {
   return points.map((point) => ({
     at: point.at.getTime(),
     values: {
@@ -71,8 +71,13 @@ export function serverSampleRow(sample: ServerSample): TimeRow {
 }
 
 /** Appends live rows to fetched rows; where both have a step, the live row wins. */
-export function withTail(rows: readonly TimeRow[], tail: readonly TimeRow[], stepMs: number, from: number): TimeRow[] {
-  return tail.reduce<TimeRow[]>((all, row) => appendRow(all, row, stepMs, from), [...rows]);
+export function appendLiveRows(
+  rows: readonly TimeRow[],
+  live: readonly TimeRow[],
+  stepMs: number,
+  from: number,
+): TimeRow[] {
+  return live.reduce<TimeRow[]>((all, row) => appendRow(all, row, stepMs, from), [...rows]);
 }
 
 /** Returns markers for the deployments that changed the live release, and for those that failed to. */

@@ -5,9 +5,9 @@ import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
 import type { AppDetail, AppMetric, Range } from '../../api/types.ts';
-import { lengthOf, takesLiveSamples } from '../../common/chart/ranges.ts';
-import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/chart/series.ts';
-import { useTail } from '../../common/chart/use-tail.ts';
+import { takesLiveSamples } from '../../common/chart/ranges.ts';
+import { appRows, appSampleRow, deployMarkers } from '../../common/chart/series.ts';
+import { useChartRows } from '../../common/chart/use-chart-rows.ts';
 import { useMe } from '../../common/organization/me.tsx';
 
 export interface AppChartsProps {
@@ -20,20 +20,17 @@ const MEBIBYTE = 1024 * 1024;
 
 export function AppCharts({ app, range, metric }: AppChartsProps) {
   const { paths } = useMe();
-  const tail = useTail((event) =>
-    event.type === 'app.sample' && event.appId === app.id && event.environmentId === app.environmentId
-      ? appSampleRow(event)
-      : null,
-  );
-  // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.
-  const live = takesLiveSamples(range) && app.serverCount === 1;
-  const { stepMs } = metric;
-  const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
-  const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);
-  const rows = useMemo(
-    () => (live ? withTail(appRows(metric.points), tail, stepMs, span.from) : appRows(metric.points)),
-    [metric, tail, live, stepMs, span.from],
-  );
+  const { rows, span, stepMs } = useChartRows({
+    range,
+    metric,
+    // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.
+    live: takesLiveSamples(range) && app.serverCount === 1,
+    toRows: appRows,
+    toLiveRow: (event) =>
+      event.type === 'app.sample' && event.appId === app.id && event.environmentId === app.environmentId
+        ? appSampleRow(event)
+        : null,
+  });
   const markers = useMemo(() => deployMarkers(metric.markers, paths.deployment), [metric, paths]);
 
   return (

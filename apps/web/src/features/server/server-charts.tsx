@@ -3,11 +3,10 @@
 import { ChartGroup } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu } from '@fairlead/ui/lib/format';
-import { useMemo } from 'react';
 import type { Range, ServerDetail, ServerMetric } from '../../api/types.ts';
-import { lengthOf, takesLiveSamples } from '../../common/chart/ranges.ts';
-import { serverRows, serverSampleRow, withTail } from '../../common/chart/series.ts';
-import { useTail } from '../../common/chart/use-tail.ts';
+import { takesLiveSamples } from '../../common/chart/ranges.ts';
+import { serverRows, serverSampleRow } from '../../common/chart/series.ts';
+import { useChartRows } from '../../common/chart/use-chart-rows.ts';
 
 export interface ServerChartsProps {
   readonly server: ServerDetail;
@@ -18,17 +17,14 @@ export interface ServerChartsProps {
 const MEBIBYTE = 1024 * 1024;
 
 export function ServerCharts({ server, range, metric }: ServerChartsProps) {
-  const tail = useTail((event) =>
-    event.type === 'server.sample' && event.serverId === server.id ? serverSampleRow(event) : null,
-  );
-  const live = takesLiveSamples(range);
-  const { stepMs } = metric;
-  const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
-  const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);
-  const rows = useMemo(
-    () => (live ? withTail(serverRows(metric.points), tail, stepMs, span.from) : serverRows(metric.points)),
-    [metric, tail, live, stepMs, span.from],
-  );
+  const { rows, span, stepMs } = useChartRows({
+    range,
+    metric,
+    live: takesLiveSamples(range),
+    toRows: serverRows,
+    toLiveRow: (event) =>
+      event.type === 'server.sample' && event.serverId === server.id ? serverSampleRow(event) : null,
+  });
   return (
     <ChartGroup span={span} stepMs={stepMs}>
       <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
