@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jobs } from './index.ts';
+import { jobs } from './jobs.ts';
 
 test('a job is listed under its own name', () => {
   for (const [name, job] of Object.entries(jobs)) expect(job.name).toBe(name);

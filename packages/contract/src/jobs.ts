@@ -1,0 +1,141 @@
+// Background jobs: name, payload, attempts and schedule of each. Definitions are data: handlers are in apps/worker,
+// enqueueing in packages/db.
+import { z } from 'zod';
+import { deploymentIdSchema, organizationIdSchema } from './ids.ts';
+
+export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
+  readonly name: Name;
+  /**
+   * `tenant`: belongs to one organization; its id is in the payload, and the handler opens its scope.
+   * `system`: belongs to the control plane and may not be enqueued by a tenant.
+   */
+  readonly scope: 'tenant' | 'system';
+  /** Schema of the payload, checked when enqueued and again when claimed: worker and sender may differ in version. */
+  readonly payload: Schema;
+  readonly attemptsMax: number;
+  /** Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. */
+  readonly every: { readonly cron: string } | { readonly intervalMs: number } | null;
+}
+
+function defineJob<const Name extends string, Schema extends z.ZodType>(
+  definition: JobDefinition<Name, Schema>,
+): JobDefinition<Name, Schema> {
+  return definition;
+}
+
+/** Deletes old account events, ended sessions, and old sign-in attempts. */
+const pruneAccountsJob = defineJob({
+  name: 'account.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 3,
+  every: { cron: '23 * * * *' },
+});
+
+/** Takes the next step of one deployment: decides, changes desired state. Safe to run twice. */
+export const advanceDeploymentJob = defineJob({
+  name: 'deployment.advance',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema, deploymentId: deploymentIdSchema }),
+  attemptsMax: 10,
+  every: null,
+});
+
+/** Deletes artifacts that nothing needs any more. */
+const pruneArtifactsJob = defineJob({
+  name: 'artifact.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '41 * * * *' },
+});
+
+/** Finds deployments that are overdue or have lost their worker, and resumes or fails them. */
+export const sweepDeploymentsJob = defineJob({
+  name: 'deployment.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 10_000 },
+});
+
+/** Fails runs that their server did not finish in time. */
+const sweepBenchmarksJob = defineJob({
+  name: 'benchmark.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 30_000 },
+});
+
+/** Sums seconds to minutes and minutes to hours, merging histograms. Safe to run twice. */
+const rollUpMetricsJob = defineJob({
+  name: 'metric.roll_up',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 3,
+  every: { cron: '* * * * *' },
+});
+
+/** Makes partitions ahead and drops those past their age. */
+const pruneMetricsJob = defineJob({
+  name: 'metric.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 3,
+  every: { cron: '17 * * * *' },
+});
+
+/** Deletes organizations at the end of their delay, step by step. Safe to run twice. */
+const sweepOrganizationsJob = defineJob({
+  name: 'organization.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60_000 },
+});
+
+/** Deletes counts of ended windows, and streams of dead web processes. */
+const pruneRequestsJob = defineJob({
+  name: 'request.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '*/10 * * * *' },
+});
+
+/** Carries values over to newer keys: data keys to the newest master key, values to the newest data key. Safe to run twice. */
+const rotateSecretsJob = defineJob({
+  name: 'secret.rotate',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60_000 },
+});
+
+/** Tells of secrets that expire soon, once each. */
+const remindSecretsJob = defineJob({
+  name: 'secret.remind',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 3,
+  every: { cron: '23 * * * *' },
+});
+
+/** All jobs by name. A type requires a handler in the worker for each. */
+export const jobs = {
+  'account.prune': pruneAccountsJob,
+  'artifact.prune': pruneArtifactsJob,
+  'benchmark.sweep': sweepBenchmarksJob,
+  'deployment.advance': advanceDeploymentJob,
+  'deployment.sweep': sweepDeploymentsJob,
+  'metric.roll_up': rollUpMetricsJob,
+  'metric.prune': pruneMetricsJob,
+  'organization.sweep': sweepOrganizationsJob,
+  'request.prune': pruneRequestsJob,
+  'secret.remind': remindSecretsJob,
+  'secret.rotate': rotateSecretsJob,
+} as const;
+
+export type JobName = keyof typeof jobs;
+export type JobPayload<Name extends JobName> = z.infer<(typeof jobs)[Name]['payload']>;
