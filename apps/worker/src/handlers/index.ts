@@ -1,24 +1,33 @@
-// The handler of every job.
-import { pruneAccountsHandler } from './account.ts';
+// The handler of every job. A job that is one call of a verb in system scope has its handler here.
+import { pruneAccounts } from '@fairlead/core/account';
+import { failOverdueBenchmarks } from '@fairlead/core/benchmark';
+import { pruneMetrics } from '@fairlead/core/metric';
+import { pruneRequests } from '@fairlead/core/request';
 import { pruneArtifactsHandler } from './artifact.ts';
-import { sweepBenchmarksHandler } from './benchmark.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
-import { pruneMetricsHandler, rollUpMetricsHandler } from './metric.ts';
+import { rollUpMetricsHandler } from './metric.ts';
 import { sweepOrganizationsHandler } from './organization.ts';
-import { pruneRequestsHandler } from './request.ts';
 import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
-  'account.prune': pruneAccountsHandler,
+  'account.prune': async ({ database, clock, log }) => {
+    await database.system('account.prune', (tx) => pruneAccounts({ tx, clock, log }));
+  },
   'artifact.prune': pruneArtifactsHandler,
-  'benchmark.sweep': sweepBenchmarksHandler,
+  'benchmark.sweep': async ({ database, clock, log }) => {
+    await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));
+  },
   'deployment.advance': advanceDeploymentHandler,
   'deployment.sweep': sweepDeploymentsHandler,
-  'metric.prune': pruneMetricsHandler,
+  'metric.prune': async ({ database, clock, log }) => {
+    await database.system('metric.prune', (tx) => pruneMetrics({ tx, clock, log }));
+  },
   'metric.roll_up': rollUpMetricsHandler,
   'organization.sweep': sweepOrganizationsHandler,
-  'request.prune': pruneRequestsHandler,
+  'request.prune': async ({ database }) => {
+    await database.system('request.prune', (tx) => pruneRequests({ tx }));
+  },
   'secret.remind': remindSecretsHandler,
   'secret.rotate': rotateSecretsHandler,
 };

@@ -1,5 +1,5 @@
-// Jobs that keep the metric tables small.
-import { pruneMetrics, rollUpMetrics } from '@fairlead/core/metric';
+// Roll-up of metrics, in portions.
+import { rollUpMetrics } from '@fairlead/core/metric';
 import type { Handler } from './handler.ts';
 
 // Maximum number of transactions per run; a larger backlog continues in the next minute.
@@ -14,8 +14,4 @@ export const rollUpMetricsHandler: Handler<'metric.roll_up'> = async ({ database
     if (!more) return;
   }
   log.warn({ portionsMax }, 'metrics are rolled up more slowly than they come');
-};
-
-export const pruneMetricsHandler: Handler<'metric.prune'> = async ({ database, clock, log }) => {
-  await database.system('metric.prune', (tx) => pruneMetrics({ tx, clock, log }));
 };
