@@ -1,5 +1,5 @@
 // Jobs of secrets.
-import { recordSecretReminders, rotateValues, type SecretReminder } from '@fairlead/core/secret';
+import { recordSecretReminders, rotateValues, type SecretReminder, secretReminderMail } from '@fairlead/core/secret';
 import type { Handler, HandlerParts } from './handler.ts';
 
 // Maximum number of batches per run; the rest waits for the next minute.
@@ -33,19 +33,10 @@ async function send(
   mailer: NonNullable<HandlerParts['mailer']>,
   reminder: SecretReminder,
 ): Promise<void> {
-  const { organizationId, organizationName, organizationSlug, secrets } = reminder;
-  const lines = secrets.map(
-    ({ name, ownerName, expiresAt }) => `${name} of ${ownerName} expires on ${expiresAt.toISOString().slice(0, 10)}.`,
-  );
+  const { organizationId } = reminder;
   for (const to of reminder.recipients) {
-    const mail = {
-      to,
-      subject: `${secrets.length === 1 ? 'A secret expires' : `${secrets.length} secrets expire`} soon in ${organizationName}`,
-      paragraphs: [...lines, 'Replace them where they come from, then write the new values down in Fairlead.'],
-      ...(publicUrl === null ? {} : { action: { label: 'Open Fairlead', url: `${publicUrl}/${organizationSlug}` } }),
-    };
     await mailer
-      .send(mail)
+      .send(secretReminderMail(reminder, { to, publicUrl }))
       .catch((error: unknown) => log.error({ err: error, organizationId }, 'a reminder of secrets was not sent'));
   }
 }

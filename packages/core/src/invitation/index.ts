@@ -6,11 +6,11 @@ export {
   rotateInvitation,
   touchInvitation,
 } from './create-invitation.ts';
+export { invitationMail } from './invitation-mail.ts';
 export { listInvitations } from './list-invitations.ts';
 export {
   claimsMax,
   invitationLifetimeMs,
-  invitationMail,
   invitationsPerHourMax,
   invitationUrl,
   renewalGapMs,

@@ -22,4 +22,5 @@ export { rotateDataKey } from './rotate-data-key.ts';
 export { listMasterKeysInUse, type Rotated, rotateValues } from './rotate-values.ts';
 export * from './schema.ts';
 export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './seal-snapshots.ts';
+export { secretReminderMail } from './secret-reminder-mail.ts';
 export { updateSecrets } from './update-secrets.ts';
