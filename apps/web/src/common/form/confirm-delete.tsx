@@ -1,10 +1,8 @@
 'use client';
 // Confirms an irreversible deletion by its typed name, and lists everything that is deleted with it.
-import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { type ReactNode, useState } from 'react';
+import { ConfirmDialog } from './confirm-dialog.tsx';
 
 export interface ConfirmDeleteProps {
   readonly open: boolean;
@@ -16,50 +14,52 @@ export interface ConfirmDeleteProps {
   readonly action?: string;
   readonly lost: ReactNode;
   readonly pending: boolean;
-  readonly error: string | null;
+  readonly error: unknown;
   readonly onConfirm: (typedName: string) => void;
 }
 
-export function ConfirmDelete(props: ConfirmDeleteProps) {
-  const { open, onClose, what, name, lost, pending, error, onConfirm } = props;
-  const { title = `Delete the ${what} ${name}`, action = `Delete ${name}` } = props;
+export function ConfirmDelete({ what, name, lost, onConfirm, ...dialog }: ConfirmDeleteProps) {
   const [typed, setTyped] = useState('');
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title={title}
-      footer={
+    <ConfirmDialog
+      title={`Delete the ${what} ${name}`}
+      action={`Delete ${name}`}
+      {...dialog}
+      disabled={typed !== name}
+      onConfirm={() => onConfirm(typed)}
+    >
+      <div>{lost}</div>
+      <TypedNameField name={name} value={typed} onValue={setTyped} />
+    </ConfirmDialog>
+  );
+}
+
+interface TypedNameFieldProps {
+  readonly name: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+/** Field for the name that confirms an irreversible change. */
+export function TypedNameField({ name, value, onValue }: TypedNameFieldProps) {
+  return (
+    <Field
+      label={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="danger" pending={pending} disabled={typed !== name} onClick={() => onConfirm(typed)}>
-            {action}
-          </Button>
+          Type <span className="font-mono">{name}</span> to confirm
         </>
       }
     >
-      <div className="flex flex-col gap-4">
-        <div className="text-ink-soft">{lost}</div>
-        <Field
-          label={
-            <>
-              Type <span className="font-mono">{name}</span> to confirm
-            </>
-          }
-        >
-          {(control) => (
-            <Input
-              {...control}
-              mono
-              autoComplete="off"
-              spellCheck={false}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
-        {error === null ? null : <ErrorNote>{error}</ErrorNote>}
-      </div>
-    </Dialog>
+      {(control) => (
+        <Input
+          {...control}
+          mono
+          autoComplete="off"
+          spellCheck={false}
+          value={value}
+          onChange={(event) => onValue(event.target.value)}
+        />
+      )}
+    </Field>
   );
 }

@@ -6,7 +6,6 @@ import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
-import { Dialog } from '@fairlead/ui/dialog';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
@@ -17,6 +16,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -91,28 +91,19 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         </ul>
       )}
       {can('domain.write') ? <AttachForm app={app} attach={attach} /> : null}
-      <Dialog
+      <ConfirmDialog
         open={asked !== null}
-        onClose={() => setAsked(null)}
         title={`Detach ${asked === null ? '' : domainLabel(asked)}`}
-        footer={
-          <>
-            <Button onClick={() => setAsked(null)}>Cancel</Button>
-            <Button
-              variant="danger"
-              pending={detach.pending}
-              onClick={() => (asked === null ? undefined : detach.run({ domainId: asked.id }))}
-            >
-              Detach
-            </Button>
-          </>
-        }
+        action="Detach"
+        pending={detach.pending}
+        onConfirm={() => (asked === null ? undefined : detach.run({ domainId: asked.id }))}
+        onClose={() => setAsked(null)}
       >
-        <p className="text-ink-soft">
+        <p>
           Its policy goes with it: passwords, addresses, limits, headers and pages. Attached again, it would be open to
           all.
         </p>
-      </Dialog>
+      </ConfirmDialog>
     </Card>
   );
 }

@@ -173,7 +173,7 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
         name={app.name}
         lost="The app stops immediately, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
         pending={remove.isPending}
-        error={remove.error === null ? null : readFailure(remove.error).message}
+        error={remove.error}
         onConfirm={(confirmName) =>
           remove.mutate(
             { appId: app.id, confirmName },

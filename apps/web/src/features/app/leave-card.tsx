@@ -6,7 +6,6 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { Fragment, useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { placeOf } from '../../common/app/app-place.ts';
@@ -41,7 +40,7 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
         action="Remove"
         lost={<Lost app={app} />}
         pending={leave.isPending}
-        error={leave.error === null ? null : readFailure(leave.error).message}
+        error={leave.error}
         onConfirm={(confirmName) =>
           leave.mutate(
             { appId: id, environmentId, confirmName },

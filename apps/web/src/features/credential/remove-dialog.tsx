@@ -1,12 +1,9 @@
 'use client';
 // Confirms the removal of a key or password, which can only be replaced by a new one.
-import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Credential } from '../../api/types.ts';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 
 export interface RemoveDialogProps {
   readonly appId: string;
@@ -30,24 +27,18 @@ export function RemoveDialog({ appId, kind, title, onClose }: RemoveDialogProps)
       },
     );
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <ConfirmDialog
       title={`Remove the ${title.toLowerCase()}`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="danger" pending={remove.isPending} onClick={confirm}>
-            Remove
-          </Button>
-        </>
-      }
+      action="Remove"
+      pending={remove.isPending}
+      error={remove.error}
+      onConfirm={confirm}
+      onClose={onClose}
     >
-      <p className="text-ink-soft">
+      <p>
         The next deployment reads the source without it. Running instances are not affected. This can't be undone; enter
         it again to restore access.
       </p>
-      {remove.error === null ? null : <ErrorNote className="mt-4">{readFailure(remove.error).message}</ErrorNote>}
-    </Dialog>
+    </ConfirmDialog>
   );
 }

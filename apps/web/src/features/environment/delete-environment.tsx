@@ -5,7 +5,6 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Environment } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
@@ -29,7 +28,7 @@ export function DeleteEnvironment({ environment }: { readonly environment: Envir
         name={name}
         lost="What apps left in it is deleted: deployments, logs, releases, settings and secrets; so are roles and tokens that are for it alone. Volumes stay on their servers until somebody deletes them. This can't be undone."
         pending={end.isPending}
-        error={end.error === null ? null : readFailure(end.error).message}
+        error={end.error}
         onConfirm={(confirmName) =>
           end.mutate(
             { environmentId, confirmName },

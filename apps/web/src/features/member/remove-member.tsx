@@ -1,12 +1,9 @@
 'use client';
 // Confirms the removal of a member and lists what ends with it. Needs no typed name, because an invitation undoes it.
-import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import type { Member } from './member-rows.tsx';
 
@@ -16,48 +13,36 @@ export function RemoveMember({ member, onClose }: { readonly member: Member; rea
   const toast = useToast();
   const queryClient = useQueryClient();
   const remove = useMutation(trpc.member.delete.mutationOptions());
+  const confirm = () =>
+    remove.mutate(
+      { memberId: member.id },
+      {
+        onSuccess: () => {
+          toast({ title: `${member.name} is no longer a member` });
+          void queryClient.invalidateQueries(trpc.member.pathFilter());
+          void queryClient.invalidateQueries(trpc.invitation.pathFilter());
+          onClose();
+        },
+      },
+    );
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <ConfirmDialog
       title={`Remove ${member.name}`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="danger"
-            pending={remove.isPending}
-            onClick={() =>
-              remove.mutate(
-                { memberId: member.id },
-                {
-                  onSuccess: () => {
-                    toast({ title: `${member.name} is no longer a member` });
-                    void queryClient.invalidateQueries(trpc.member.pathFilter());
-                    void queryClient.invalidateQueries(trpc.invitation.pathFilter());
-                    onClose();
-                  },
-                },
-              )
-            }
-          >
-            Remove {member.name}
-          </Button>
-        </>
-      }
+      action={`Remove ${member.name}`}
+      pending={remove.isPending}
+      error={remove.error}
+      onConfirm={confirm}
+      onClose={onClose}
     >
-      <div className="flex flex-col gap-4 text-ink-soft">
-        <p>
-          <span className="font-medium text-ink">{member.email}</span> loses {organization.name} at once:
-        </p>
-        <ul className="list-disc space-y-1 pl-5">
-          <li>their role and every role they hold in a project or an environment</li>
-          <li>what they watch here, within 15 seconds</li>
-          <li>the invitations they sent that nobody has accepted yet</li>
-        </ul>
-        <p>Their account, and what they made here, stay. An invitation brings them back.</p>
-        {remove.error === null ? null : <ErrorNote>{readFailure(remove.error).message}</ErrorNote>}
-      </div>
-    </Dialog>
+      <p>
+        <span className="font-medium text-ink">{member.email}</span> loses {organization.name} at once:
+      </p>
+      <ul className="list-disc space-y-1 pl-5">
+        <li>their role and every role they hold in a project or an environment</li>
+        <li>what they watch here, within 15 seconds</li>
+        <li>the invitations they sent that nobody has accepted yet</li>
+      </ul>
+      <p>Their account, and what they made here, stay. An invitation brings them back.</p>
+    </ConfirmDialog>
   );
 }

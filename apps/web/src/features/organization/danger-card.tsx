@@ -2,14 +2,12 @@
 // Transfers, leaves or deletes the organization. Each action lists what is lost first.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { Setting } from './setting.tsx';
@@ -54,30 +52,18 @@ function LeaveDialog({ onClose }: { readonly onClose: () => void }) {
   const trpc = useTRPC();
   const leave = useMutation(trpc.organization.leave.mutationOptions());
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <ConfirmDialog
       title={`Leave ${organization.name}`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="danger"
-            pending={leave.isPending}
-            onClick={() =>
-              leave.mutate({ organizationId: organization.id }, { onSuccess: () => window.location.assign('/') })
-            }
-          >
-            Leave {organization.name}
-          </Button>
-        </>
+      action={`Leave ${organization.name}`}
+      pending={leave.isPending}
+      error={leave.error}
+      onConfirm={() =>
+        leave.mutate({ organizationId: organization.id }, { onSuccess: () => window.location.assign('/') })
       }
+      onClose={onClose}
     >
-      <div className="flex flex-col gap-4 text-ink-soft">
-        <p>You lose your role and every role in its projects. Invitations that you sent are revoked.</p>
-        {leave.error === null ? null : <ErrorNote>{readFailure(leave.error).message}</ErrorNote>}
-      </div>
-    </Dialog>
+      <p>You lose your role and every role in its projects. Invitations that you sent are revoked.</p>
+    </ConfirmDialog>
   );
 }
 
@@ -100,7 +86,7 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
         </p>
       }
       pending={remove.isPending}
-      error={remove.error === null ? null : readFailure(remove.error).message}
+      error={remove.error}
       onConfirm={(confirmName) =>
         remove.mutate(
           { confirmName },

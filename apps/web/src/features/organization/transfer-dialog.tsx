@@ -4,12 +4,13 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Field, Input, Select } from '@fairlead/ui/input';
+import { Field, Select } from '@fairlead/ui/input';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { TypedNameField } from '../../common/form/confirm-delete.tsx';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 
@@ -62,24 +63,7 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
                 </Select>
               )}
             </Field>
-            <Field
-              label={
-                <>
-                  Type <span className="font-mono">{organization.name}</span> to confirm
-                </>
-              }
-            >
-              {(control) => (
-                <Input
-                  {...control}
-                  mono
-                  autoComplete="off"
-                  spellCheck={false}
-                  value={typed}
-                  onChange={(event) => setTyped(event.target.value)}
-                />
-              )}
-            </Field>
+            <TypedNameField name={organization.name} value={typed} onValue={setTyped} />
           </>
         )}
         {failure === null ? null : <ErrorNote>{failure.message}</ErrorNote>}

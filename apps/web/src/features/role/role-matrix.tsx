@@ -3,7 +3,6 @@
 // which permissions. Arrow keys move between boxes.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
-import { Dialog } from '@fairlead/ui/dialog';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useToast } from '@fairlead/ui/toast';
@@ -12,6 +11,7 @@ import { Trash2 } from 'lucide-react';
 import { Fragment, type KeyboardEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { type Permission, useMe } from '../../common/organization/me.tsx';
@@ -192,30 +192,21 @@ function DeleteRole({ role }: { readonly role: CustomRole }) {
       <IconButton size="small" label={`Delete ${role.name}`} onClick={() => setOpen(true)}>
         <Trash2 size={14} aria-hidden="true" />
       </IconButton>
-      <Dialog
+      <ConfirmDialog
         open={open}
-        onClose={() => setOpen(false)}
         title={`Delete the role ${role.name}`}
-        footer={
-          <>
-            <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button
-              variant="danger"
-              disabled={held}
-              pending={remove.pending}
-              onClick={() => remove.run({ roleId: role.id })}
-            >
-              Delete {role.name}
-            </Button>
-          </>
-        }
+        action={`Delete ${role.name}`}
+        disabled={held}
+        pending={remove.pending}
+        onConfirm={() => remove.run({ roleId: role.id })}
+        onClose={() => setOpen(false)}
       >
-        <p className="text-pretty text-left font-normal text-ink-soft">
+        <p className="text-pretty text-left font-normal">
           {held
             ? `${role.holders === 1 ? '1 member holds' : `${role.holders} members hold`} it. Give them another role first.`
             : 'No member has this role.'}
         </p>
-      </Dialog>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,13 +1,11 @@
 'use client';
 // Confirms the deletion of a secret and lists what is deleted with it.
-import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretView } from '../../api/types.ts';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useReread } from './use-secret-calls.ts';
 
 export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
@@ -38,26 +36,18 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
       },
     );
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <ConfirmDialog
       title={`Delete ${secret.name}`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="danger" pending={remove.isPending} onClick={confirm}>
-            Delete
-          </Button>
-        </>
-      }
+      action="Delete"
+      pending={remove.isPending}
+      error={remove.error}
+      onConfirm={confirm}
+      onClose={onClose}
     >
-      <div className="flex flex-col gap-4 text-ink-soft">
-        <p>
-          Its value and {secret.number === 1 ? 'its history' : `all ${secret.number} versions`} are removed. Running
-          instances keep the value until the next deployment; values that refer to it stop resolving.
-        </p>
-        {remove.error === null ? null : <ErrorNote>{readFailure(remove.error).message}</ErrorNote>}
-      </div>
-    </Dialog>
+      <p>
+        Its value and {secret.number === 1 ? 'its history' : `all ${secret.number} versions`} are removed. Running
+        instances keep the value until the next deployment; values that refer to it stop resolving.
+      </p>
+    </ConfirmDialog>
   );
 }

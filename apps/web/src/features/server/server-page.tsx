@@ -14,7 +14,6 @@ import { Ellipsis, Trash2 } from 'lucide-react';
 import dynamic from 'next/dynamic';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
@@ -153,7 +152,7 @@ function ServerMenu({ server }: { readonly server: ServerDetail }) {
         name={server.name}
         lost="The control plane forgets the server, its key and its charts. The agent there keeps serving until you stop it."
         pending={remove.isPending}
-        error={remove.error === null ? null : readFailure(remove.error).message}
+        error={remove.error}
         onConfirm={(confirmName) =>
           remove.mutate(
             { serverId: server.id, confirmName },

@@ -172,7 +172,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
         name={account.name}
         lost={<p>{lostWith(account.tokens.length)}</p>}
         pending={remove.isPending}
-        error={remove.error === null ? null : readFailure(remove.error).message}
+        error={remove.error}
         onConfirm={(confirmName) => remove.mutate({ serviceAccountId, confirmName }, { onSuccess: close })}
       />
     </Card>

@@ -1,11 +1,11 @@
 'use client';
 // Table of tokens: name, last characters, expiry, and a revoke action.
 import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useState } from 'react';
 import type { Outputs } from '../../api/types.ts';
+import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { permissionLabel } from '../../common/organization/role-words.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
@@ -70,31 +70,21 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
         </tbody>
       </Table>
       {asked === null || onRevoke === undefined ? null : (
-        <Dialog
-          open
-          onClose={() => setAsked(null)}
+        <ConfirmDialog
           title={`Revoke ${asked.name}`}
-          footer={
-            <>
-              <Button onClick={() => setAsked(null)}>Cancel</Button>
-              <Button
-                variant="danger"
-                pending={pending}
-                onClick={() => {
-                  onRevoke(asked.id);
-                  setAsked(null);
-                }}
-              >
-                Revoke {asked.name}
-              </Button>
-            </>
-          }
+          action={`Revoke ${asked.name}`}
+          pending={pending}
+          onConfirm={() => {
+            onRevoke(asked.id);
+            setAsked(null);
+          }}
+          onClose={() => setAsked(null)}
         >
-          <p className="text-ink-soft">
+          <p>
             Whatever uses <span className="font-mono">flt_…{asked.hint}</span> is refused from now on. This can't be
             undone; a new token can take its place.
           </p>
-        </Dialog>
+        </ConfirmDialog>
       )}
     </>
   );

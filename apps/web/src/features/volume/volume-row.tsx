@@ -7,7 +7,6 @@ import { Badge, StateText } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Volume } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
@@ -81,7 +80,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
           name={name}
           lost={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then it can be taken back here.`}
           pending={remove.isPending}
-          error={remove.error === null ? null : readFailure(remove.error).message}
+          error={remove.error}
           onConfirm={(confirmName) =>
             remove.mutate(
               { volumeId, confirmName },
