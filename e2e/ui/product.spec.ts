@@ -1,7 +1,7 @@
 // Browser tests of the first use: set-up, sample app live, deployment log, live charts, benchmark, rollback.
 import { expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
-import { visitSample } from './visitors.ts';
+import { startTraffic, type Traffic } from '../../tools/lib/traffic.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -24,6 +24,13 @@ test.afterEach(() => {
   expect(complaints.splice(0)).toEqual([]);
 });
 test.afterAll(() => page.context().close());
+
+/** Sends requests to the sample app, so that its charts have data. */
+function visitSample(): Traffic {
+  const { FAIRLEAD_E2E_HTTPS_PORT: port, FAIRLEAD_E2E_CA: caFile } = process.env;
+  if (port === undefined || caFile === undefined) throw new Error('global-setup.ts did not run');
+  return startTraffic({ host: 'hello.localhost', port: Number(port), caFile, path: '/', connections: 2 });
+}
 
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 

@@ -1,6 +1,7 @@
-// Next.js start-up hook: checks the process before the first request, so that it fails fast.
+// Next.js start-up hook: sets up the process before the first request, so that it fails fast.
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return;
-  const { start } = await import('./server/start.ts');
-  await start();
+  const { parts } = await import('./server/parts.ts');
+  const { log } = await parts();
+  log.info({}, 'the web app is ready');
 }

@@ -4,9 +4,10 @@ import { ToastProvider } from '@fairlead/ui/toast';
 import { GeistMono } from 'geist/font/mono';
 import { GeistSans } from 'geist/font/sans';
 import type { Metadata, Viewport } from 'next';
+import { cookies } from 'next/headers';
 import { connection } from 'next/server';
 import type { ReactNode } from 'react';
-import { readTheme } from '../server/theme.ts';
+import { isTheme, type Theme, themeCookie } from '../common/theme/theme.ts';
 
 export const metadata: Metadata = {
   title: { default: 'Fairlead', template: '%s · Fairlead' },
@@ -39,4 +40,10 @@ export default async function RootLayout({ children }: { readonly children: Reac
       </body>
     </html>
   );
+}
+
+/** Reads the theme on the server, so that the first paint has it without a script. */
+async function readTheme(): Promise<Theme> {
+  const value = (await cookies()).get(themeCookie)?.value ?? '';
+  return isTheme(value) ? value : 'system';
 }

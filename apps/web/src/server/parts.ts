@@ -5,19 +5,18 @@ import 'server-only';
 import { type ApiParts, createOpenStreams } from '@fairlead/api';
 import { createAuth, createSignedCookies } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
-import { systemClock } from '@fairlead/core/kernel';
+import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { createOutbound } from '@fairlead/outbound';
+import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
-import { createLog } from './log.ts';
-import { openMailer } from './mailer.ts';
 import { startRateLimit } from './rate-limit.ts';
 import { readSecret } from './read-secret.ts';
 
@@ -101,5 +100,16 @@ async function createParts(): Promise<WebParts> {
       agentDownload: () => agentDownload(env, binaries),
       agentOffers: agentOffers(binaries),
     },
+  };
+}
+
+/** Log of the process: JSON lines on standard output, with the process's name. Invariant: no secrets and no messages. */
+function createLog(level: string): Log {
+  const log = pino({ level, base: { process: 'web' } });
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: (fields, message) => log.info(fields, message),
+    warn: (fields, message) => log.warn(fields, message),
+    error: (fields, message) => log.error(fields, message),
   };
 }

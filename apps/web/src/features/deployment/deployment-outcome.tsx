@@ -9,7 +9,7 @@ import type { DeploymentDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { useDeploymentCalls } from './deployment-actions.tsx';
-import { Words } from './deployment-parts.tsx';
+import { Words } from './deployment-cards.tsx';
 import { nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 export interface DeploymentOutcomeProps {

@@ -18,10 +18,9 @@ import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
+import { DeploymentPlan, DeploymentServers, DeploymentSteps, MissingNote } from './deployment-cards.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
 import { DeploymentOutcome } from './deployment-outcome.tsx';
-import { DeploymentPlan, DeploymentServers, MissingNote } from './deployment-parts.tsx';
-import { DeploymentSteps } from './deployment-steps.tsx';
 import { failingLine } from './next-step.ts';
 import { type DeploymentLog, useDeploymentLog } from './use-deployment-log.ts';
 

@@ -8,15 +8,14 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { PROTECTION } from './protection-text.ts';
-import { useProtect } from './use-protect.ts';
+import { PROTECTION, useUpdateProtection } from './protection.ts';
 
 export function EnvironmentProtection({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can } = useMe();
   const { app } = usePlacedApp(slug, initial);
   const environments = useQuery(useTRPC().environment.list.queryOptions()).data?.items ?? [];
   const environment = environments.find(({ id }) => id === app.environmentId);
-  const update = useProtect();
+  const update = useUpdateProtection();
   if (environment === undefined) return null;
   const { id, name, projectName } = environment;
   const isProtected = environment.protected;

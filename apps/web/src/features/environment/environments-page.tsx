@@ -17,8 +17,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { DeleteEnvironment } from './delete-environment.tsx';
-import { PROTECTION } from './protection-text.ts';
-import { useProtect } from './use-protect.ts';
+import { PROTECTION, useUpdateProtection } from './protection.ts';
 
 /** `children` renders below the environments. */
 export function EnvironmentsPage({ children }: { readonly children: ReactNode }) {
@@ -55,7 +54,7 @@ export function EnvironmentsPage({ children }: { readonly children: ReactNode })
 
 function EnvironmentRow({ environment }: { readonly environment: Environment }) {
   const { can } = useMe();
-  const protect = useProtect();
+  const protect = useUpdateProtection();
   const { id, name, projectId, appCount, isFirst, protected: isProtected } = environment;
   const mayWrite = can('environment.write', { projectId, environmentId: id });
   return (

@@ -8,9 +8,9 @@ import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
+import { Setting } from '../../common/form/setting.tsx';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { Setting } from './setting.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
 
 export function DangerCard() {

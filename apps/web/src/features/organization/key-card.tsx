@@ -7,7 +7,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
-import { Setting } from './setting.tsx';
+import { Setting } from '../../common/form/setting.tsx';
 
 export function KeyCard() {
   const [asked, setAsked] = useState(false);

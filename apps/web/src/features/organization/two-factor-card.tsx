@@ -5,10 +5,10 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
+import { Setting } from '../../common/form/setting.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { Setting } from './setting.tsx';
 
 export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
   const { organization, user } = useMe();

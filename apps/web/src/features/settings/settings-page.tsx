@@ -4,13 +4,14 @@ import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { PageHeader } from '@fairlead/ui/page-header';
-import type { ReactNode } from 'react';
+import { Segmented } from '@fairlead/ui/tabs';
+import { Setting } from '../../common/form/setting.tsx';
 import { useSignOut } from '../../common/identity/use-sign-out.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { roleLabel } from '../../common/organization/role-words.ts';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Page } from '../../common/page/page.tsx';
-import { ThemeChoice } from './theme-choice.tsx';
+import { useTheme } from '../../common/theme/use-theme.ts';
 
 export function SettingsPage() {
   const { user, organization, can, paths } = useMe();
@@ -100,20 +101,13 @@ function roleName(role: string): string {
   return roleLabel(role, [{ id: role, name: role }]).label;
 }
 
-interface SettingProps {
-  readonly title: string;
-  readonly detail: string;
-  readonly children: ReactNode;
-}
+const THEMES = [
+  { value: 'system', label: 'System' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
 
-function Setting({ title, detail, children }: SettingProps) {
-  return (
-    <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
-      <div className="min-w-0 flex-1 basis-56">
-        <p className="font-medium">{title}</p>
-        <p className="text-pretty text-sm text-ink-faint">{detail}</p>
-      </div>
-      {children}
-    </div>
-  );
+function ThemeChoice() {
+  const { theme, setTheme } = useTheme();
+  return <Segmented label="Theme" value={theme} options={THEMES} onValueChange={setTheme} />;
 }

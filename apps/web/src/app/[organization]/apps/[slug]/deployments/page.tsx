@@ -1,5 +1,5 @@
 import { isDeploymentState } from '../../../../../common/deployment/states.ts';
-import { AppDeploymentsPage } from '../../../../../features/deployment/app-deployments-page.tsx';
+import { AppDeploymentsPage } from '../../../../../features/deployment/deployment-list-page.tsx';
 import { appPage } from '../../../../../server/app-page.tsx';
 
 export default appPage(async ({ api, search, slug, app, placement }) => {

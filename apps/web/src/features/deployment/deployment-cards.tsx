@@ -1,9 +1,10 @@
-// Parts of the deployment page: build plan, missing variables, and the roll-out on each server.
+// Cards of the deployment page: steps, servers, build plan and missing variables.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { StateMark } from '@fairlead/ui/state-pill';
+import { type Step, Steps } from '@fairlead/ui/steps';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
-import type { StateLook } from '../../common/deployment/states.ts';
+import { type StateLook, stepTitle } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 
@@ -21,6 +22,19 @@ const LOOK: Record<Rollout['state'], StateLook> = {
 
 /** Maximum number of missing names in the note; the secrets page lists them all. */
 const NAMED = 8;
+
+export function DeploymentSteps({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const steps = deployment.steps.map(
+    (step): Step => ({
+      id: step.name,
+      title: stepTitle[step.name],
+      state: step.state,
+      startedAt: step.startedAt,
+      finishedAt: step.finishedAt,
+    }),
+  );
+  return <Steps label="Steps" steps={steps} />;
+}
 
 /** Hidden for a single server that did not fail, because the steps show the same. */
 export function DeploymentServers({ servers }: { readonly servers: readonly Rollout[] }) {

@@ -1,12 +1,15 @@
 'use client';
-// Turns the protection of an environment on or off.
+// Protection of an environment: its description, and the call that turns it on or off.
 import { useToast } from '@fairlead/ui/toast';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
-export function useProtect() {
+export const PROTECTION =
+  "Deployments need another member's approval. Other changes need the right to approve deployments.";
+
+export function useUpdateProtection() {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
