@@ -34,7 +34,7 @@ async function pidsOf(headers: Readonly<Record<string, string>> = {}): Promise<R
 }
 
 test('a sticky-session cookie keeps a visitor on one of two instances', async () => {
-  await update({ balance: 'round_robin', sticky: { kind: 'cookie', name: 'pair' } });
+  await update({ loadBalancing: 'round_robin', stickySessions: { kind: 'cookie', name: 'pair' } });
   const cookie = await waitFor(async () => (await ask()).headers['set-cookie']?.[0]?.match(/^pair=[^;]+/)?.[0], {
     what: 'a cookie',
     timeoutMs: 20_000,
@@ -44,7 +44,7 @@ test('a sticky-session cookie keeps a visitor on one of two instances', async ()
 });
 
 test('without a queue, requests above the limit are refused with Retry-After', async () => {
-  await update({ inFlightMax: 1, queueMax: 0 });
+  await update({ inFlightPerApp: 1, queueLengthMax: 0 });
   await waitFor(async () => (await ask()).headers['set-cookie'] === undefined, {
     what: 'the bounds in place of the cookie',
     timeoutMs: 20_000,
@@ -61,7 +61,7 @@ test('without a queue, requests above the limit are refused with Retry-After', a
   expect(first.headers['retry-after']).toMatch(/^\d+$/);
 
   // Round robin, because least-loaded would send every `/free` to the idle instance.
-  await update({ balance: 'round_robin' });
+  await update({ loadBalancing: 'round_robin' });
   await waitFor(
     async () => {
       await system.answer('pair', '/free');

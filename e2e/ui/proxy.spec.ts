@@ -85,7 +85,7 @@ test('load balancing is set beside scaling, and needs no deployment', async () =
   await expect(page.getByText('Servers apply it now.')).toBeVisible();
   await page.reload();
   await expect(page.getByRole('textbox', { name: 'Cookie name' })).toHaveValue('hello');
-  await expect(page.getByText('traffic.sticky').first()).toBeVisible();
+  await expect(page.getByText('traffic.stickySessions').first()).toBeVisible();
 });
 
 test("a server's proxy is configured on its page", async () => {

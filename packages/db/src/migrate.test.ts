@@ -129,8 +129,61 @@ test('stored settings lose old traffic defaults that were not chosen and keep ch
   await migrate({ url, dir, log: quietly });
   const traffic = { connectionsPerInstance: 64, queueTimeoutMs: 10_000, shedLoad: true, queueMax: 5 };
   const stored = [traffic, { ...traffic, connectionsPerInstance: 8 }, { ...traffic, shedLoad: false }];
-  const rows = stored.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify({ traffic: each })}')`);
-  // Drops the foreign keys, so that the rows need no app and no environment.
+  await insertConfigs(
+    url,
+    stored.map((each) => ({ traffic: each })),
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  expect(await storedSettings(url)).toEqual([
+    { traffic: { queueMax: 5 } },
+    { traffic: stored[1] },
+    { traffic: stored[2] },
+  ]);
+});
+
+test('stored traffic settings keep their values under the new names', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261125130000_traffic_names';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  const traffic = {
+    protocol: 'http2',
+    balance: 'least_in_flight',
+    sticky: { kind: 'client' },
+    slowStartMs: 5,
+    inFlightMax: 1,
+    queueMax: 2,
+    shedLoad: true,
+    retryPercentMax: 3,
+    ejection: { failures: 4, periodMs: 500, percentMax: 6 },
+    probe: { path: '/up', healthyAfter: 7, unhealthyAfter: 8 },
+  };
+  const plain = { balance: 'round_robin', sticky: { kind: 'cookie', name: 'c' }, probe: null };
+  await insertConfigs(url, [{ traffic }, { traffic: plain }, { builder: 'auto' }]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  expect(await storedSettings(url)).toEqual([
+    {
+      traffic: {
+        upstreamProtocol: 'http2',
+        loadBalancing: 'least_loaded',
+        stickySessions: { kind: 'client_address' },
+        slowStartMs: 5,
+        inFlightPerApp: 1,
+        queueLengthMax: 2,
+        loadShedding: true,
+        retryBudgetPercent: 3,
+        outlierEjection: { consecutiveFailures: 4, ejectionTimeMs: 500, ejectedPercentMax: 6 },
+        healthCheck: { path: '/up', healthyThreshold: 7, unhealthyThreshold: 8 },
+      },
+    },
+    { traffic: { loadBalancing: 'round_robin', stickySessions: { kind: 'cookie', name: 'c' }, healthCheck: null } },
+    { builder: 'auto' },
+  ]);
+});
+
+/** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
+async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {
+  const rows = settings.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify(each)}')`);
   await query(
     url,
     `ALTER TABLE app_config DROP CONSTRAINT app_config_organization_id_app_id_fkey,
@@ -138,11 +191,10 @@ test('stored settings lose old traffic defaults that were not chosen and keep ch
      SET ROLE fairlead_system;
      INSERT INTO app_config (id, organization_id, app_id, environment_id, number, settings) VALUES ${rows.join(', ')}`,
   );
-  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+}
+
+async function storedSettings(url: string): Promise<unknown[]> {
   await query(url, 'ALTER TABLE app_config NO FORCE ROW LEVEL SECURITY');
-  expect(await query(url, `SELECT settings -> 'traffic' AS traffic FROM app_config ORDER BY number`)).toEqual([
-    { traffic: { queueMax: 5 } },
-    { traffic: stored[1] },
-    { traffic: stored[2] },
-  ]);
-});
+  const rows = await query(url, 'SELECT settings FROM app_config ORDER BY number');
+  return rows.map((row) => (row as { settings: unknown }).settings);
+}

@@ -24,11 +24,11 @@ pub use state::{
     VolumeMount,
 };
 pub use status::{
-    AgentStatus, Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine,
-    LogStream, Manifest, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
+    AgentStatus, Artifact, BenchmarkStatus, BuildManifest, BuildStatus, Commit, Failure, InstanceState, InstanceStatus,
+    LogLine, LogStream, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
 pub use traffic::{
-    AccessLog, ActiveHealthCheck, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction,
-    HeaderRule, LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
-    SOCKET_PATH_BYTES_MAX, Sticky, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
+    AccessLog, ActiveHealthCheck, AppTraffic, BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, LoadBalancing,
+    LogFormat, OutlierEjection, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
+    SOCKET_PATH_BYTES_MAX, StickySessions, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
 };

@@ -219,13 +219,13 @@ fn yes() -> bool {
 #[serde(default, deny_unknown_fields)]
 pub struct AppTraffic {
     /// Protocol between the proxy and the instances.
-    pub protocol: UpstreamProtocol,
+    pub upstream_protocol: UpstreamProtocol,
     /// TLS settings; `None` for plain TCP.
     pub tls: Option<UpstreamTls>,
     /// Algorithm that picks an instance.
-    pub balance: Balance,
+    pub load_balancing: LoadBalancing,
     /// Sticky sessions; `None` turns them off.
-    pub sticky: Option<Sticky>,
+    pub sticky_sessions: Option<StickySessions>,
     /// Slow start: time in which a new instance's share of requests grows to its full weight.
     pub slow_start_ms: u32,
     /// Connections to one instance from one core; zero: adaptive.
@@ -233,41 +233,41 @@ pub struct AppTraffic {
     /// In-flight requests of one instance on one core; zero: as many as there are connections.
     pub in_flight_per_instance: u32,
     /// In-flight requests of the app on one core; zero for no limit.
-    pub in_flight_max: u32,
+    pub in_flight_per_app: u32,
     /// Maximum number of requests in the wait queue of one core.
-    pub queue_max: u32,
+    pub queue_length_max: u32,
     /// Queue timeout: the longest time that a request may wait.
     pub queue_timeout_ms: u32,
     /// Response timeout: from the end of a request to the head of its response.
     pub response_timeout_ms: u32,
     /// Load shedding: refuse requests by priority when the queue stays long.
-    pub adaptive: bool,
+    pub load_shedding: bool,
     /// Retry budget: retries as a percentage of requests.
     pub retry_budget_percent: u32,
     /// Outlier ejection (circuit breaker) of failing instances.
-    pub ejection: Ejection,
+    pub outlier_ejection: OutlierEjection,
     /// Active health check by the proxy; `None` turns it off.
-    pub health: Option<ActiveHealthCheck>,
+    pub health_check: Option<ActiveHealthCheck>,
 }
 
 impl Default for AppTraffic {
     fn default() -> Self {
         Self {
-            protocol: UpstreamProtocol::Http1,
+            upstream_protocol: UpstreamProtocol::Http1,
             tls: None,
-            balance: Balance::LeastInFlight,
-            sticky: None,
+            load_balancing: LoadBalancing::LeastLoaded,
+            sticky_sessions: None,
             slow_start_ms: 0,
             connections_per_instance: 0,
             in_flight_per_instance: 0,
-            in_flight_max: 0,
-            queue_max: 8192,
+            in_flight_per_app: 0,
+            queue_length_max: 8192,
             queue_timeout_ms: 60_000,
             response_timeout_ms: 120_000,
-            adaptive: false,
+            load_shedding: false,
             retry_budget_percent: 20,
-            ejection: Ejection::default(),
-            health: None,
+            outlier_ejection: OutlierEjection::default(),
+            health_check: None,
         }
     }
 }
@@ -282,14 +282,20 @@ pub struct ActiveHealthCheck {
     /// Timeout of one check.
     pub timeout_ms: u32,
     /// Healthy threshold: successful checks in a row that make an instance healthy again.
-    pub healthy_after: u32,
+    pub healthy_threshold: u32,
     /// Unhealthy threshold: failed checks in a row that make an instance unhealthy.
-    pub unhealthy_after: u32,
+    pub unhealthy_threshold: u32,
 }
 
 impl Default for ActiveHealthCheck {
     fn default() -> Self {
-        Self { path: "/".to_owned(), interval_ms: 5_000, timeout_ms: 2_000, healthy_after: 1, unhealthy_after: 3 }
+        Self {
+            path: "/".to_owned(),
+            interval_ms: 5_000,
+            timeout_ms: 2_000,
+            healthy_threshold: 1,
+            unhealthy_threshold: 3,
+        }
     }
 }
 
@@ -317,10 +323,10 @@ pub struct UpstreamTls {
 /// Load balancing algorithm over the available instances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Balance {
-    /// Least in flight: picks two instances at random and takes the one with fewer requests.
+pub enum LoadBalancing {
+    /// Least loaded: picks two instances at random and takes the less loaded one (power of two choices).
     #[default]
-    LeastInFlight,
+    LeastLoaded,
     /// Round robin: takes the instances one after the other.
     RoundRobin,
 }
@@ -328,30 +334,30 @@ pub enum Balance {
 /// Key of a sticky session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Sticky {
+pub enum StickySessions {
     /// Cookie of this name that the proxy sets.
     Cookie(String),
     /// Address of the client.
-    Client,
+    ClientAddress,
 }
 
 /// Outlier ejection (circuit breaker): takes an instance that fails out of the load balancer for a
 /// while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Ejection {
+pub struct OutlierEjection {
     /// Failures in a row (no connection, no response, or 502, 503 or 504) until ejection; zero
     /// turns ejection off.
-    pub failures: u32,
+    pub consecutive_failures: u32,
     /// Length of the first ejection; doubles with each further one, up to ten times the first.
-    pub period_ms: u32,
+    pub ejection_time_ms: u32,
     /// Maximum percentage of an app's instances that may be ejected at once.
-    pub max_percent: u32,
+    pub ejected_percent_max: u32,
 }
 
-impl Default for Ejection {
+impl Default for OutlierEjection {
     fn default() -> Self {
-        Self { failures: 5, period_ms: 5_000, max_percent: 50 }
+        Self { consecutive_failures: 5, ejection_time_ms: 5_000, ejected_percent_max: 50 }
     }
 }
 

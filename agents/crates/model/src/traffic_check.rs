@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use crate::traffic::{
     ActiveHealthCheck, AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect,
-    RoutePolicy, Sticky, TrafficError,
+    RoutePolicy, StickySessions, TrafficError,
 };
 
 /// Maximum number of header rules, pages, address ranges or users of one route.
@@ -203,18 +203,18 @@ impl AppTraffic {
         within("slow_start_ms", self.slow_start_ms, 0, MILLISECONDS_MAX)?;
         within("connections_per_instance", self.connections_per_instance, 0, 10_000)?;
         within("in_flight_per_instance", self.in_flight_per_instance, 0, COUNT_MAX)?;
-        within("in_flight_max", self.in_flight_max, 0, COUNT_MAX)?;
-        within("queue_max", self.queue_max, 0, 100_000)?;
+        within("in_flight_per_app", self.in_flight_per_app, 0, COUNT_MAX)?;
+        within("queue_length_max", self.queue_length_max, 0, 100_000)?;
         within("queue_timeout_ms", self.queue_timeout_ms, 1, MILLISECONDS_MAX)?;
         within("response_timeout_ms", self.response_timeout_ms, 1, 24 * MILLISECONDS_MAX)?;
         within("retry_budget_percent", self.retry_budget_percent, 0, 100)?;
-        within("ejection.failures", self.ejection.failures, 0, COUNT_MAX)?;
-        within("ejection.period_ms", self.ejection.period_ms, 100, MILLISECONDS_MAX)?;
-        within("ejection.max_percent", self.ejection.max_percent, 0, 100)?;
-        if let Some(Sticky::Cookie(name)) = &self.sticky {
+        within("outlier_ejection.consecutive_failures", self.outlier_ejection.consecutive_failures, 0, COUNT_MAX)?;
+        within("outlier_ejection.ejection_time_ms", self.outlier_ejection.ejection_time_ms, 100, MILLISECONDS_MAX)?;
+        within("outlier_ejection.ejected_percent_max", self.outlier_ejection.ejected_percent_max, 0, 100)?;
+        if let Some(StickySessions::Cookie(name)) = &self.sticky_sessions {
             let token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
             if name.is_empty() || name.len() > 64 || !token {
-                return wrong("sticky.cookie", "is not a cookie name of letters, digits, `_`, `-` and `.`");
+                return wrong("sticky_sessions.cookie", "is not a cookie name of letters, digits, `_`, `-` and `.`");
             }
         }
         if let Some(tls) = &self.tls {
@@ -226,19 +226,19 @@ impl AppTraffic {
                 return wrong("tls.ca_pem", format!("is longer than {PAGE_BYTES_MAX} bytes"));
             }
         }
-        self.health.as_ref().map_or(Ok(()), health)
+        self.health_check.as_ref().map_or(Ok(()), health_check)
     }
 }
 
-fn health(probe: &ActiveHealthCheck) -> Checked {
-    let path = probe.path.as_bytes();
+fn health_check(check: &ActiveHealthCheck) -> Checked {
+    let path = check.path.as_bytes();
     if !path.is_empty() && (path[0] != b'/' || path.len() > 2048 || !path.iter().all(u8::is_ascii_graphic)) {
-        return wrong("health.path", "is not a path that starts with `/`");
+        return wrong("health_check.path", "is not a path that starts with `/`");
     }
-    within("health.interval_ms", probe.interval_ms, 10, 600_000)?;
-    within("health.timeout_ms", probe.timeout_ms, 10, 600_000)?;
-    within("health.healthy_after", probe.healthy_after, 1, 100)?;
-    within("health.unhealthy_after", probe.unhealthy_after, 1, 100)
+    within("health_check.interval_ms", check.interval_ms, 10, 600_000)?;
+    within("health_check.timeout_ms", check.timeout_ms, 10, 600_000)?;
+    within("health_check.healthy_threshold", check.healthy_threshold, 1, 100)?;
+    within("health_check.unhealthy_threshold", check.unhealthy_threshold, 1, 100)
 }
 
 impl ProxySettings {
@@ -356,8 +356,8 @@ mod tests {
 
     #[test]
     fn an_app_s_and_the_proxy_s_bounds_are_kept() {
-        let app = AppTraffic { sticky: Some(Sticky::Cookie("a b".into())), ..AppTraffic::default() };
-        assert_eq!(app.check().unwrap_err().field, "sticky.cookie");
+        let app = AppTraffic { sticky_sessions: Some(StickySessions::Cookie("a b".into())), ..AppTraffic::default() };
+        assert_eq!(app.check().unwrap_err().field, "sticky_sessions.cookie");
         let tls = UpstreamTls { server_name: "a/b".into(), ..UpstreamTls::default() };
         let app = AppTraffic { tls: Some(tls), ..AppTraffic::default() };
         assert_eq!(app.check().unwrap_err().field, "tls.server_name");

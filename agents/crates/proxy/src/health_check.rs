@@ -53,7 +53,7 @@ impl HealthChecks {
     pub(crate) fn set(&mut self, snapshot: &Snapshot) {
         let mut before = std::mem::take(&mut self.checked);
         for app in &snapshot.apps {
-            let Some(settings) = &app.traffic.health else { continue };
+            let Some(settings) = &app.traffic.health_check else { continue };
             for upstream in app.upstreams.iter().filter(|upstream| !upstream.draining) {
                 let same = |checked: &CheckedInstance| {
                     checked.settings == *settings && checked.connector == upstream.connector
@@ -86,7 +86,7 @@ impl HealthChecks {
         let commands = match self.commands.take().map_or_else(|| start_thread(&self.cores), Ok) {
             Ok(commands) => commands,
             Err(error) => {
-                tracing::error!(%error, "the health probes have no thread: no instance is asked");
+                tracing::error!(%error, "the health checks have no thread: no instance is checked");
                 return false;
             }
         };
@@ -109,7 +109,7 @@ fn start_thread(cores: &Cores) -> io::Result<UnboundedSender<CheckCommand>> {
     let cores = Arc::clone(cores);
     std::thread::Builder::new().name("health".to_owned()).spawn(move || {
         if let Err(error) = block_on(run_checks(received, cores)) {
-            tracing::error!(%error, "the event loop of the health probes failed: no instance is asked any more");
+            tracing::error!(%error, "the event loop of the health checks failed: no instance is checked any more");
         }
     })?;
     Ok(commands)

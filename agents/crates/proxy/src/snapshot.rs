@@ -212,7 +212,9 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
             .map_err(|_| SnapshotError::Address { instance: instance.to_owned(), address: upstream.address.clone() })?;
         upstreams.push(UpstreamSpec {
             instance: instance.into(),
-            connector: Arc::new(Connector::new(&address, traffic.protocol, tls.as_ref()).map_err(unreachable)?),
+            connector: Arc::new(
+                Connector::new(&address, traffic.upstream_protocol, tls.as_ref()).map_err(unreachable)?,
+            ),
             draining: upstream.draining,
             drain_timeout: drain_timeout(upstream.drain_timeout_ms),
             weight: upstream.weight.unwrap_or(WEIGHT),

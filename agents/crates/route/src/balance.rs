@@ -4,7 +4,7 @@
 mod ramp;
 mod rendezvous;
 
-use fairlead_model::Balance;
+use fairlead_model::LoadBalancing;
 
 pub use ramp::{RAMP_FULL, ramped};
 pub use rendezvous::{instance_key, rendezvous};
@@ -15,15 +15,15 @@ pub use rendezvous::{instance_key, rendezvous};
 /// clearly less loaded for its weight, so a canary of 5 % gets 5 % at any load.
 #[derive(Debug, Default)]
 pub struct Balancer {
-    kind: Balance,
-    entries: Vec<WeightedInstance>,
+    kind: LoadBalancing,
+    entries: Vec<WeightedChoice>,
     total: u64,
     /// True if all weights are equal, which is usual: drawing then needs no loop.
     equal: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct WeightedInstance {
+struct WeightedChoice {
     index: usize,
     weight: u32,
     /// Current weight of smooth weighted round robin.
@@ -33,10 +33,10 @@ struct WeightedInstance {
 impl Balancer {
     /// Sets new weights, one per instance; zero excludes it. Round robin continues at the same point if the same
     /// instances take part.
-    pub fn set(&mut self, kind: Balance, weights: impl IntoIterator<Item = u32>) {
+    pub fn set(&mut self, kind: LoadBalancing, weights: impl IntoIterator<Item = u32>) {
         let taking = weights.into_iter().enumerate().filter(|(_, weight)| *weight > 0);
-        let entries: Vec<WeightedInstance> =
-            taking.map(|(index, weight)| WeightedInstance { index, weight, owed: 0 }).collect();
+        let entries: Vec<WeightedChoice> =
+            taking.map(|(index, weight)| WeightedChoice { index, weight, owed: 0 }).collect();
         let same = entries.len() == self.entries.len()
             && entries.iter().zip(&self.entries).all(|(new, old)| new.index == old.index);
         if same {
@@ -71,8 +71,8 @@ impl Balancer {
             return load(only.index).map(|_| only.index);
         }
         match self.kind {
-            Balance::LeastInFlight => self.pick_least(random, load),
-            Balance::RoundRobin => self.pick_next(load),
+            LoadBalancing::LeastLoaded => self.pick_least(random, load),
+            LoadBalancing::RoundRobin => self.pick_next(load),
         }
     }
 
@@ -97,7 +97,7 @@ impl Balancer {
     fn least_of_all(&self, load: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let with_room = self.entries.iter().filter_map(|entry| load(entry.index).map(|load| (entry, load)));
         // Compares a/v with b/w without division.
-        let by_share = |(a, load_a): &(&WeightedInstance, u32), (b, load_b): &(&WeightedInstance, u32)| {
+        let by_share = |(a, load_a): &(&WeightedChoice, u32), (b, load_b): &(&WeightedChoice, u32)| {
             let (left, right) = (u64::from(*load_a) * u64::from(b.weight), u64::from(*load_b) * u64::from(a.weight));
             left.cmp(&right)
         };

@@ -1,7 +1,7 @@
 //! Circuit breaker (outlier ejection) of one instance on one core: closed (gets requests), open (ejected for a period)
 //! or half open (gets one trial request). The caller provides the clock and the share of instances that may be ejected.
 
-use fairlead_model::Ejection;
+use fairlead_model::OutlierEjection;
 
 /// Maximum length of a period, in first periods.
 const PERIODS_MAX: u64 = 10;
@@ -9,7 +9,7 @@ const PERIODS_MAX: u64 = 10;
 /// State of one instance's circuit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circuit {
-    state: State,
+    state: CircuitState,
     /// Failures in a row.
     failures: u32,
     /// Consecutive ejections with little time in between.
@@ -18,7 +18,7 @@ pub struct Circuit {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum CircuitState {
     #[default]
     Closed,
     Open {
@@ -32,20 +32,20 @@ enum State {
 impl Circuit {
     /// True if the instance takes a new request.
     pub fn takes(&self) -> bool {
-        matches!(self.state, State::Closed | State::HalfOpen { trying: false })
+        matches!(self.state, CircuitState::Closed | CircuitState::HalfOpen { trying: false })
     }
 
     /// True if the instance counts as ejected.
     pub fn is_out(&self) -> bool {
-        self.state != State::Closed
+        self.state != CircuitState::Closed
     }
 
     /// Half-opens the circuit once its period is over. Returns true if the instance takes requests again.
     pub fn step(&mut self, now_ms: u64) -> bool {
-        let State::Open { until_ms } = self.state else { return false };
+        let CircuitState::Open { until_ms } = self.state else { return false };
         let over = now_ms >= until_ms;
         if over {
-            self.state = State::HalfOpen { trying: false };
+            self.state = CircuitState::HalfOpen { trying: false };
         }
         over
     }
@@ -54,8 +54,8 @@ impl Circuit {
     /// all instances are ejected, a request to one of them is also a trial: it may show that the instance has
     /// recovered.
     pub fn begin(&mut self) -> bool {
-        if self.state == (State::HalfOpen { trying: false }) {
-            self.state = State::HalfOpen { trying: true };
+        if self.state == (CircuitState::HalfOpen { trying: false }) {
+            self.state = CircuitState::HalfOpen { trying: true };
         }
         self.is_out()
     }
@@ -63,56 +63,62 @@ impl Circuit {
     /// Records a success. A request from before the ejection says nothing about the instance now. Returns true if the
     /// circuit closes.
     pub fn succeeded(&mut self, trial: bool, now_ms: u64) -> bool {
-        if self.state == State::Closed {
+        if self.state == CircuitState::Closed {
             self.failures = 0;
             return false;
         }
         if trial {
-            (self.state, self.failures, self.closed_at_ms) = (State::Closed, 0, now_ms);
+            (self.state, self.failures, self.closed_at_ms) = (CircuitState::Closed, 0, now_ms);
         }
         trial
     }
 
     /// Records a failure. Returns true if it ejects the instance; `may_eject` is called only in that case.
-    pub fn failed(&mut self, trial: bool, now_ms: u64, rule: &Ejection, may_eject: impl FnOnce() -> bool) -> bool {
-        if rule.failures == 0 {
+    pub fn failed(
+        &mut self,
+        trial: bool,
+        now_ms: u64,
+        rule: &OutlierEjection,
+        may_eject: impl FnOnce() -> bool,
+    ) -> bool {
+        if rule.consecutive_failures == 0 {
             // Ejection was turned off during an ejection, which then ends with the next success.
             self.abandoned(trial);
             return false;
         }
         match self.state {
-            State::Closed => {
+            CircuitState::Closed => {
                 self.failures = self.failures.saturating_add(1);
-                if self.failures < rule.failures || !may_eject() {
+                if self.failures < rule.consecutive_failures || !may_eject() {
                     return false;
                 }
-                let quiet_ms = PERIODS_MAX * u64::from(rule.period_ms);
+                let quiet_ms = PERIODS_MAX * u64::from(rule.ejection_time_ms);
                 if now_ms >= self.closed_at_ms.saturating_add(quiet_ms) {
                     self.ejections = 0;
                 }
             }
-            State::HalfOpen { .. } if trial => {}
-            State::HalfOpen { .. } | State::Open { .. } => return false,
+            CircuitState::HalfOpen { .. } if trial => {}
+            CircuitState::HalfOpen { .. } | CircuitState::Open { .. } => return false,
         }
         let periods = (1u64 << self.ejections.min(16)).min(PERIODS_MAX);
-        self.state = State::Open { until_ms: now_ms.saturating_add(periods * u64::from(rule.period_ms)) };
+        self.state = CircuitState::Open { until_ms: now_ms.saturating_add(periods * u64::from(rule.ejection_time_ms)) };
         self.ejections = self.ejections.saturating_add(1);
         true
     }
 
     /// Records a request without a result because its client left. Returns true if another trial may start now.
     pub fn abandoned(&mut self, trial: bool) -> bool {
-        let tried = trial && self.state == State::HalfOpen { trying: true };
+        let tried = trial && self.state == CircuitState::HalfOpen { trying: true };
         if tried {
-            self.state = State::HalfOpen { trying: false };
+            self.state = CircuitState::HalfOpen { trying: false };
         }
         tried
     }
 }
 
 /// True if one more of `instances` may be ejected besides the `out` ejected ones.
-pub fn may_eject(instances: usize, out: usize, rule: &Ejection) -> bool {
-    (out + 1) * 100 <= instances * rule.max_percent as usize
+pub fn may_eject(instances: usize, out: usize, rule: &OutlierEjection) -> bool {
+    (out + 1) * 100 <= instances * rule.ejected_percent_max as usize
 }
 
 #[cfg(test)]
@@ -121,7 +127,8 @@ mod tests {
 
     use super::*;
 
-    const RULE: Ejection = Ejection { failures: 3, period_ms: 1_000, max_percent: 50 };
+    const RULE: OutlierEjection =
+        OutlierEjection { consecutive_failures: 3, ejection_time_ms: 1_000, ejected_percent_max: 50 };
 
     fn fail(circuit: &mut Circuit, now_ms: u64) -> bool {
         let trial = circuit.begin();
@@ -179,7 +186,7 @@ mod tests {
     #[test]
     fn no_instance_is_ejected_if_ejection_is_off_or_too_many_are_ejected() {
         let mut circuit = Circuit::default();
-        let off = Ejection { failures: 0, ..RULE };
+        let off = OutlierEjection { consecutive_failures: 0, ..RULE };
         assert!((0..100).all(|_| !circuit.failed(false, 0, &off, || true)));
         assert!((0..100).all(|_| !circuit.failed(false, 0, &RULE, || false)) && circuit.takes());
         assert!(fail(&mut circuit, 0));
@@ -188,7 +195,7 @@ mod tests {
     proptest! {
         #[test]
         fn never_more_are_out_than_allowed(instances in 0usize..20, percent in 0u32..=100) {
-            let rule = Ejection { max_percent: percent, ..RULE };
+            let rule = OutlierEjection { ejected_percent_max: percent, ..RULE };
             let out = (0..=instances).find(|out| !may_eject(instances, *out, &rule)).unwrap_or(instances);
             prop_assert_eq!(out, instances * percent as usize / 100);
         }

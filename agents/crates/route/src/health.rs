@@ -24,13 +24,13 @@ impl HealthState {
     }
 
     /// Counts a check's result; returns true if it changed the state.
-    pub fn count(&mut self, good: bool, probe: &ActiveHealthCheck) -> bool {
+    pub fn count(&mut self, good: bool, check: &ActiveHealthCheck) -> bool {
         if good == self.healthy {
             self.contrary = 0;
             return false;
         }
         self.contrary += 1;
-        let enough = if self.healthy { probe.unhealthy_after } else { probe.healthy_after };
+        let enough = if self.healthy { check.unhealthy_threshold } else { check.healthy_threshold };
         let changes = self.contrary >= enough;
         if changes {
             *self = Self { healthy: good, contrary: 0 };
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn only_answers_in_a_row_change_what_an_instance_is_taken_for() {
-        let probe = ActiveHealthCheck { healthy_after: 2, unhealthy_after: 3, ..ActiveHealthCheck::default() };
+        let check = ActiveHealthCheck { healthy_threshold: 2, unhealthy_threshold: 3, ..ActiveHealthCheck::default() };
         let mut health = HealthState::default();
         let mut changes =
-            |answers: &[bool]| -> Vec<bool> { answers.iter().map(|good| health.count(*good, &probe)).collect() };
+            |answers: &[bool]| -> Vec<bool> { answers.iter().map(|good| health.count(*good, &check)).collect() };
         assert_eq!(changes(&[false, false, true, false, false]), [false; 5]);
         assert_eq!(changes(&[false, false]), [true, false]);
         assert_eq!(changes(&[true, false, true]), [false; 3]);

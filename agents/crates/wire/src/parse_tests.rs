@@ -243,9 +243,10 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
             let to = traffic::Redirect { status: 308, to: "javascript:x".into(), keep_path: false };
             s.routes[0].target = Some(agent::route_spec::Target::Redirect(to));
         }),
-        ("apps[0].traffic.sticky.cookie", |s| {
-            let sticky = Some(traffic::Sticky { by: Some(traffic::sticky::By::Cookie("a;b".into())) });
-            s.apps[0].traffic = Some(traffic::AppTraffic { sticky, ..Default::default() });
+        ("apps[0].traffic.sticky_sessions.cookie", |s| {
+            let sticky_sessions =
+                Some(traffic::StickySessions { by: Some(traffic::sticky_sessions::By::Cookie("a;b".into())) });
+            s.apps[0].traffic = Some(traffic::AppTraffic { sticky_sessions, ..Default::default() });
         }),
         ("state.proxy.trusted_proxies", |s| {
             let trusted_proxies = vec!["everyone".into()];

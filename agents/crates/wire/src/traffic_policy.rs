@@ -188,45 +188,49 @@ pub fn app_traffic(message: Option<&wire::AppTraffic>) -> Parsed<model::AppTraff
     let default = model::AppTraffic::default();
     let Some(message) = message else { return Ok(default) };
     let traffic = model::AppTraffic {
-        protocol: match wire::Protocol::try_from(message.protocol) {
-            Ok(wire::Protocol::Unspecified | wire::Protocol::Http1) => model::UpstreamProtocol::Http1,
-            Ok(wire::Protocol::Http2) => model::UpstreamProtocol::Http2,
-            Err(_) => return unknown("protocol"),
+        upstream_protocol: match wire::UpstreamProtocol::try_from(message.upstream_protocol) {
+            Ok(wire::UpstreamProtocol::Unspecified | wire::UpstreamProtocol::Http1) => model::UpstreamProtocol::Http1,
+            Ok(wire::UpstreamProtocol::Http2) => model::UpstreamProtocol::Http2,
+            Err(_) => return unknown("upstream_protocol"),
         },
         tls: message
             .tls
             .as_ref()
             .map(|tls| model::UpstreamTls { server_name: tls.server_name.clone(), ca_pem: tls.ca_pem.clone() }),
-        balance: match wire::Balance::try_from(message.balance) {
-            Ok(wire::Balance::Unspecified | wire::Balance::LeastInFlight) => model::Balance::LeastInFlight,
-            Ok(wire::Balance::RoundRobin) => model::Balance::RoundRobin,
-            Err(_) => return unknown("balance"),
+        load_balancing: match wire::LoadBalancing::try_from(message.load_balancing) {
+            Ok(wire::LoadBalancing::Unspecified | wire::LoadBalancing::LeastLoaded) => {
+                model::LoadBalancing::LeastLoaded
+            }
+            Ok(wire::LoadBalancing::RoundRobin) => model::LoadBalancing::RoundRobin,
+            Err(_) => return unknown("load_balancing"),
         },
-        sticky: match message.sticky.as_ref().and_then(|sticky| sticky.by.as_ref()) {
-            None | Some(wire::sticky::By::Client(false)) => None,
-            Some(wire::sticky::By::Cookie(name)) => Some(model::Sticky::Cookie(name.clone())),
-            Some(wire::sticky::By::Client(true)) => Some(model::Sticky::Client),
+        sticky_sessions: match message.sticky_sessions.as_ref().and_then(|sticky| sticky.by.as_ref()) {
+            None | Some(wire::sticky_sessions::By::ClientAddress(false)) => None,
+            Some(wire::sticky_sessions::By::Cookie(name)) => Some(model::StickySessions::Cookie(name.clone())),
+            Some(wire::sticky_sessions::By::ClientAddress(true)) => Some(model::StickySessions::ClientAddress),
         },
         slow_start_ms: message.slow_start_ms,
         connections_per_instance: message.connections_per_instance,
         in_flight_per_instance: message.in_flight_per_instance,
-        in_flight_max: message.in_flight_max,
-        queue_max: message.queue_max.unwrap_or(default.queue_max),
+        in_flight_per_app: message.in_flight_per_app,
+        queue_length_max: message.queue_length_max.unwrap_or(default.queue_length_max),
         queue_timeout_ms: or(message.queue_timeout_ms, default.queue_timeout_ms),
         response_timeout_ms: or(message.response_timeout_ms, default.response_timeout_ms),
-        adaptive: !message.admission_off,
+        load_shedding: message.load_shedding,
         retry_budget_percent: message.retry_budget_percent.unwrap_or(default.retry_budget_percent),
-        ejection: message.ejection.map_or(default.ejection, |ejection| model::Ejection {
-            failures: ejection.failures,
-            period_ms: ejection.period_ms,
-            max_percent: ejection.max_percent,
+        outlier_ejection: message.outlier_ejection.map_or(default.outlier_ejection, |ejection| {
+            model::OutlierEjection {
+                consecutive_failures: ejection.consecutive_failures,
+                ejection_time_ms: ejection.ejection_time_ms,
+                ejected_percent_max: ejection.ejected_percent_max,
+            }
         }),
-        health: message.health.as_ref().map(|health| model::ActiveHealthCheck {
-            path: health.path.clone(),
-            interval_ms: health.interval_ms,
-            timeout_ms: health.timeout_ms,
-            healthy_after: health.healthy_after,
-            unhealthy_after: health.unhealthy_after,
+        health_check: message.health_check.as_ref().map(|check| model::ActiveHealthCheck {
+            path: check.path.clone(),
+            interval_ms: check.interval_ms,
+            timeout_ms: check.timeout_ms,
+            healthy_threshold: check.healthy_threshold,
+            unhealthy_threshold: check.unhealthy_threshold,
         }),
     };
     traffic.check()?;
@@ -239,46 +243,46 @@ pub fn app_traffic_message(traffic: &model::AppTraffic) -> Option<wire::AppTraff
         return None;
     }
     Some(wire::AppTraffic {
-        protocol: match traffic.protocol {
-            model::UpstreamProtocol::Http1 => wire::Protocol::Http1,
-            model::UpstreamProtocol::Http2 => wire::Protocol::Http2,
+        upstream_protocol: match traffic.upstream_protocol {
+            model::UpstreamProtocol::Http1 => wire::UpstreamProtocol::Http1,
+            model::UpstreamProtocol::Http2 => wire::UpstreamProtocol::Http2,
         }
         .into(),
         tls: traffic
             .tls
             .as_ref()
             .map(|tls| wire::UpstreamTls { server_name: tls.server_name.clone(), ca_pem: tls.ca_pem.clone() }),
-        balance: match traffic.balance {
-            model::Balance::LeastInFlight => wire::Balance::LeastInFlight,
-            model::Balance::RoundRobin => wire::Balance::RoundRobin,
+        load_balancing: match traffic.load_balancing {
+            model::LoadBalancing::LeastLoaded => wire::LoadBalancing::LeastLoaded,
+            model::LoadBalancing::RoundRobin => wire::LoadBalancing::RoundRobin,
         }
         .into(),
-        sticky: traffic.sticky.as_ref().map(|sticky| wire::Sticky {
+        sticky_sessions: traffic.sticky_sessions.as_ref().map(|sticky| wire::StickySessions {
             by: Some(match sticky {
-                model::Sticky::Cookie(name) => wire::sticky::By::Cookie(name.clone()),
-                model::Sticky::Client => wire::sticky::By::Client(true),
+                model::StickySessions::Cookie(name) => wire::sticky_sessions::By::Cookie(name.clone()),
+                model::StickySessions::ClientAddress => wire::sticky_sessions::By::ClientAddress(true),
             }),
         }),
         slow_start_ms: traffic.slow_start_ms,
         connections_per_instance: traffic.connections_per_instance,
         in_flight_per_instance: traffic.in_flight_per_instance,
-        in_flight_max: traffic.in_flight_max,
-        queue_max: Some(traffic.queue_max),
+        in_flight_per_app: traffic.in_flight_per_app,
+        queue_length_max: Some(traffic.queue_length_max),
         queue_timeout_ms: traffic.queue_timeout_ms,
         response_timeout_ms: traffic.response_timeout_ms,
-        admission_off: !traffic.adaptive,
+        load_shedding: traffic.load_shedding,
         retry_budget_percent: Some(traffic.retry_budget_percent),
-        ejection: Some(wire::Ejection {
-            failures: traffic.ejection.failures,
-            period_ms: traffic.ejection.period_ms,
-            max_percent: traffic.ejection.max_percent,
+        outlier_ejection: Some(wire::OutlierEjection {
+            consecutive_failures: traffic.outlier_ejection.consecutive_failures,
+            ejection_time_ms: traffic.outlier_ejection.ejection_time_ms,
+            ejected_percent_max: traffic.outlier_ejection.ejected_percent_max,
         }),
-        health: traffic.health.as_ref().map(|health| wire::HealthProbe {
-            path: health.path.clone(),
-            interval_ms: health.interval_ms,
-            timeout_ms: health.timeout_ms,
-            healthy_after: health.healthy_after,
-            unhealthy_after: health.unhealthy_after,
+        health_check: traffic.health_check.as_ref().map(|check| wire::ActiveHealthCheck {
+            path: check.path.clone(),
+            interval_ms: check.interval_ms,
+            timeout_ms: check.timeout_ms,
+            healthy_threshold: check.healthy_threshold,
+            unhealthy_threshold: check.unhealthy_threshold,
         }),
     })
 }
@@ -341,7 +345,7 @@ pub fn proxy_settings_message(settings: &model::ProxySettings) -> Option<wire::P
 
 #[cfg(test)]
 mod tests {
-    use fairlead_model::{HeaderAction, Priority, Sticky};
+    use fairlead_model::{HeaderAction, Priority, StickySessions};
 
     use super::*;
 
@@ -377,26 +381,30 @@ mod tests {
         };
         assert_eq!(route_policy(&route_policy_message(&policy).unwrap()), Ok(policy));
         let traffic = model::AppTraffic {
-            protocol: model::UpstreamProtocol::Http2,
+            upstream_protocol: model::UpstreamProtocol::Http2,
             tls: Some(model::UpstreamTls { server_name: "a.test".into(), ca_pem: "x".into() }),
-            balance: model::Balance::RoundRobin,
-            sticky: Some(Sticky::Cookie("c".into())),
+            load_balancing: model::LoadBalancing::RoundRobin,
+            sticky_sessions: Some(StickySessions::Cookie("c".into())),
             slow_start_ms: 1,
             connections_per_instance: 2,
             in_flight_per_instance: 3,
-            in_flight_max: 4,
-            queue_max: 0,
+            in_flight_per_app: 4,
+            queue_length_max: 0,
             queue_timeout_ms: 6,
             response_timeout_ms: 7,
-            adaptive: false,
+            load_shedding: true,
             retry_budget_percent: 0,
-            ejection: model::Ejection { failures: 0, period_ms: 900, max_percent: 10 },
-            health: Some(model::ActiveHealthCheck {
+            outlier_ejection: model::OutlierEjection {
+                consecutive_failures: 0,
+                ejection_time_ms: 900,
+                ejected_percent_max: 10,
+            },
+            health_check: Some(model::ActiveHealthCheck {
                 path: "/up".into(),
                 interval_ms: 10,
                 timeout_ms: 11,
-                healthy_after: 2,
-                unhealthy_after: 4,
+                healthy_threshold: 2,
+                unhealthy_threshold: 4,
             }),
         };
         assert_eq!(app_traffic(app_traffic_message(&traffic).as_ref()), Ok(traffic));
@@ -420,10 +428,7 @@ mod tests {
     #[test]
     fn what_is_absent_is_the_default_and_what_is_wrong_is_named() {
         assert_eq!(route_policy(&wire::RoutePolicy::default()), Ok(model::RoutePolicy::default()));
-        // A present message says if load is shed: older control planes turn shedding on by an unset field.
-        let traffic = wire::AppTraffic { admission_off: true, ..Default::default() };
-        assert_eq!(app_traffic(Some(&traffic)), Ok(model::AppTraffic::default()));
-        assert!(app_traffic(Some(&wire::AppTraffic::default())).is_ok_and(|traffic| traffic.adaptive));
+        assert_eq!(app_traffic(Some(&wire::AppTraffic::default())), Ok(model::AppTraffic::default()));
         assert_eq!(app_traffic(None), Ok(model::AppTraffic::default()));
         assert_eq!(proxy_settings(Some(&wire::ProxySettings::default())), Ok(model::ProxySettings::default()));
         let policy = wire::RoutePolicy { allow: vec!["nowhere".into()], ..Default::default() };

@@ -26,25 +26,28 @@ test('traffic settings take effect immediately, as a version of their own, and p
   const before = await world.desired();
 
   // An older agent would refuse the whole state for one unknown field.
-  await update({ queueMax: 5 });
+  await update({ queueLengthMax: 5 });
   expect(await sent()).toBeUndefined();
   const { serverId: id } = world;
   await world.system(({ tx }) => tx.server.update({ where: { id }, data: { capabilities: ['traffic'] } }));
-  await update({ queueMax: 8192 });
+  await update({ queueLengthMax: 8192 });
 
-  const { number } = await update({ queueMax: 0, sticky: { kind: 'cookie', name: 'busy' } });
+  const { number } = await update({ queueLengthMax: 0, stickySessions: { kind: 'cookie', name: 'busy' } });
   const state = await world.desired();
   expect(state.version?.number).toBe((before.version?.number ?? 0n) + 3n);
   expect(state.requires).toContain('traffic');
-  expect(await sent()).toMatchObject({ queueMax: 0, sticky: { by: { case: 'cookie', value: 'busy' } } });
+  expect(await sent()).toMatchObject({ queueLengthMax: 0, stickySessions: { by: { case: 'cookie', value: 'busy' } } });
 
   const config = await world.tenant((ctx) => getConfig(ctx, { appId }));
-  expect(config).toMatchObject({ number, notDeployed: [], settings: { traffic: { queueMax: 0 } } });
+  expect(config).toMatchObject({ number, notDeployed: [], settings: { traffic: { queueLengthMax: 0 } } });
   const versions = await world.tenant((ctx) => listConfigs(ctx, { appId, limit: 10 }));
-  expect(versions.items[0]?.changed).toEqual(['traffic.queueMax', 'traffic.sticky']);
+  expect(versions.items[0]?.changed).toEqual(['traffic.queueLengthMax', 'traffic.stickySessions']);
   const event = (await auditEventsOf(world)).findLast(({ action }) => action === 'config.update');
-  expect(event?.before).toMatchObject({ 'traffic.queueMax': '8192' });
-  expect(event?.after).toMatchObject({ 'traffic.queueMax': '0', 'traffic.sticky': '{"kind":"cookie","name":"busy"}' });
+  expect(event?.before).toMatchObject({ 'traffic.queueLengthMax': '8192' });
+  expect(event?.after).toMatchObject({
+    'traffic.queueLengthMax': '0',
+    'traffic.stickySessions': '{"kind":"cookie","name":"busy"}',
+  });
 
   await update({});
   expect(await sent()).toBeUndefined();

@@ -1,13 +1,16 @@
 // Converts an app's traffic settings to the agent's message. Pure.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type AppTraffic, AppTrafficSchema, Balance, Protocol } from '@fairlead/contract/traffic';
+import { type AppTraffic, AppTrafficSchema, LoadBalancing, UpstreamProtocol } from '@fairlead/contract/traffic';
 import { type AppTrafficSettings, appTrafficSchema } from './schema.ts';
 
 const plain = JSON.stringify(appTrafficSchema.parse({}));
 
-const protocols = { http1: Protocol.HTTP1, http2: Protocol.HTTP2 } as const;
+const upstreamProtocols = { http1: UpstreamProtocol.HTTP1, http2: UpstreamProtocol.HTTP2 } as const;
 
-const balances = { least_in_flight: Balance.LEAST_IN_FLIGHT, round_robin: Balance.ROUND_ROBIN } as const;
+const loadBalancings = {
+  least_loaded: LoadBalancing.LEAST_LOADED,
+  round_robin: LoadBalancing.ROUND_ROBIN,
+} as const;
 
 /** True for nothing but defaults, which every agent applies without a message. */
 export function isPlainTraffic(settings: AppTrafficSettings): boolean {
@@ -17,27 +20,27 @@ export function isPlainTraffic(settings: AppTrafficSettings): boolean {
 /** Null for the defaults, which every agent applies without a message. */
 export function appTraffic(settings: AppTrafficSettings): AppTraffic | null {
   if (isPlainTraffic(settings)) return null;
-  const { sticky, ejection, probe } = settings;
+  const { stickySessions, outlierEjection, healthCheck } = settings;
   return create(AppTrafficSchema, {
-    protocol: protocols[settings.protocol],
-    balance: balances[settings.balance],
-    ...(sticky === null ? {} : { sticky: { by: stickyOf(sticky) } }),
+    upstreamProtocol: upstreamProtocols[settings.upstreamProtocol],
+    loadBalancing: loadBalancings[settings.loadBalancing],
+    ...(stickySessions === null ? {} : { stickySessions: { by: stickinessOf(stickySessions) } }),
     slowStartMs: settings.slowStartMs,
     connectionsPerInstance: settings.connectionsPerInstance,
     inFlightPerInstance: settings.inFlightPerInstance,
-    inFlightMax: settings.inFlightMax,
-    queueMax: settings.queueMax,
+    inFlightPerApp: settings.inFlightPerApp,
+    queueLengthMax: settings.queueLengthMax,
     queueTimeoutMs: settings.queueTimeoutMs,
     responseTimeoutMs: settings.responseTimeoutMs,
-    admissionOff: !settings.shedLoad,
-    retryBudgetPercent: settings.retryPercentMax,
-    ejection: { failures: ejection.failures, periodMs: ejection.periodMs, maxPercent: ejection.percentMax },
-    ...(probe === null ? {} : { health: probe }),
+    loadShedding: settings.loadShedding,
+    retryBudgetPercent: settings.retryBudgetPercent,
+    outlierEjection,
+    ...(healthCheck === null ? {} : { healthCheck }),
   } satisfies MessageInitShape<typeof AppTrafficSchema>);
 }
 
-function stickyOf(sticky: NonNullable<AppTrafficSettings['sticky']>) {
+function stickinessOf(sticky: NonNullable<AppTrafficSettings['stickySessions']>) {
   return sticky.kind === 'cookie'
     ? { case: 'cookie' as const, value: sticky.name }
-    : { case: 'client' as const, value: true };
+    : { case: 'clientAddress' as const, value: true };
 }

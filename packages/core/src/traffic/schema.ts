@@ -202,10 +202,10 @@ const wholeFrom = (least: number, most: number) => {
 const timeUpTo = (leastMs: number, mostMs: number, sentence: string) =>
   z.number({ error: sentence }).int(sentence).min(leastMs, sentence).max(mostMs, sentence);
 const anHourAtMost = (leastMs: number) => timeUpTo(leastMs, hour, 'Enter a time of at most an hour.');
-const probeTimeSchema = timeUpTo(100, 600 * second, 'Enter a time from a tenth of a second to ten minutes.');
+const healthCheckTimeSchema = timeUpTo(100, 600 * second, 'Enter a time from a tenth of a second to ten minutes.');
 
 /** Ties a client to an instance. */
-const stickySchema = z.discriminatedUnion('kind', [
+const stickySessionsSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('cookie'),
     name: z
@@ -215,16 +215,16 @@ const stickySchema = z.discriminatedUnion('kind', [
       .regex(/^[A-Za-z0-9_.-]+$/, 'Enter the name of a cookie: letters, digits, “_”, “-” and “.”.'),
   }),
   /** Client address as the key; for IPv6: its /64. */
-  z.object({ kind: z.literal('client') }),
+  z.object({ kind: z.literal('client_address') }),
 ]);
 
 /** Load balancing, timeouts and retries of an app. Each default is the agent's own. */
 export const appTrafficSchema = z.object({
   /** Protocol to the instances. HTTP/2 is by prior knowledge: gRPC needs it. */
-  protocol: z.enum(['http1', 'http2']).default('http1'),
-  /** The less busy of two picked at random, or one after the other. */
-  balance: z.enum(['least_in_flight', 'round_robin']).default('least_in_flight'),
-  sticky: stickySchema.nullable().default(null),
+  upstreamProtocol: z.enum(['http1', 'http2']).default('http1'),
+  /** Least loaded of two picked at random, or round robin. */
+  loadBalancing: z.enum(['least_loaded', 'round_robin']).default('least_loaded'),
+  stickySessions: stickySessionsSchema.nullable().default(null),
   /** Slow start: time in which a new instance gets less than its share; 0: off. */
   slowStartMs: anHourAtMost(0).default(0),
   /** Connections to one instance from one core; 0: adaptive concurrency. */
@@ -232,35 +232,35 @@ export const appTrafficSchema = z.object({
   /** Maximum number of in-flight requests at one instance from one core; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
   /** Maximum number of the app's in-flight requests on one core; 0: no limit. */
-  inFlightMax: wholeFrom(0, 1_000_000).default(0),
+  inFlightPerApp: wholeFrom(0, 1_000_000).default(0),
   /** Maximum number of requests that wait for an instance on one core; 0: no queue. */
-  queueMax: wholeFrom(0, 100_000).default(8192),
+  queueLengthMax: wholeFrom(0, 100_000).default(8192),
   queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
   /** Response timeout, from the end of a request to the head of its response. */
   responseTimeoutMs: timeUpTo(1, 24 * hour, 'Enter a time from a millisecond to a day.').default(120 * second),
-  /** Refuse what has a low priority while requests wait for long. */
-  shedLoad: z.boolean().default(false),
-  /** Second attempts, as a share of the requests; 0: none. */
-  retryPercentMax: wholeFrom(0, 100).default(20),
-  /** When an instance that fails gets nothing for a while. */
-  ejection: z
+  /** Load shedding: refuses requests by priority while the queue is slow. */
+  loadShedding: z.boolean().default(false),
+  /** Retry budget: retries as a percentage of the requests; 0: none. */
+  retryBudgetPercent: wholeFrom(0, 100).default(20),
+  /** Outlier ejection: takes an instance that fails out of rotation for a while. */
+  outlierEjection: z
     .object({
-      /** In a row; 0: never. */
-      failures: wholeFrom(0, 1_000_000).default(5),
-      periodMs: timeUpTo(100, hour, 'Enter a time from a tenth of a second to an hour.').default(5 * second),
+      /** 0: never. */
+      consecutiveFailures: wholeFrom(0, 1_000_000).default(5),
+      ejectionTimeMs: timeUpTo(100, hour, 'Enter a time from a tenth of a second to an hour.').default(5 * second),
       /** Maximum share of the app's instances that may be ejected at once. */
-      percentMax: wholeFrom(0, 100).default(50),
+      ejectedPercentMax: wholeFrom(0, 100).default(50),
     })
     .prefault({}),
-  /** Asked of each instance by the proxy itself, again and again; null: nothing. */
-  probe: z
+  /** Active health check that the proxy runs against each instance; null: off. */
+  healthCheck: z
     .object({
-      /** Must answer 2xx or 3xx; empty: a connection is enough. */
+      /** Path that must return 2xx or 3xx; empty: a TCP connection is enough. */
       path: healthPathSchema.default('/'),
-      intervalMs: probeTimeSchema.default(5 * second),
-      timeoutMs: probeTimeSchema.default(2 * second),
-      healthyAfter: wholeFrom(1, 100).default(1),
-      unhealthyAfter: wholeFrom(1, 100).default(3),
+      intervalMs: healthCheckTimeSchema.default(5 * second),
+      timeoutMs: healthCheckTimeSchema.default(2 * second),
+      healthyThreshold: wholeFrom(1, 100).default(1),
+      unhealthyThreshold: wholeFrom(1, 100).default(3),
     })
     .nullable()
     .default(null),

@@ -110,20 +110,20 @@ test('user input is normalized', () => {
 
 test("an app's traffic is said in the words that the agent takes, and not at all when it is as ever", () => {
   const traffic = {
-    protocol: 'http2',
-    balance: 'round_robin',
-    sticky: { kind: 'cookie', name: ' shop_instance ' },
+    upstreamProtocol: 'http2',
+    loadBalancing: 'round_robin',
+    stickySessions: { kind: 'cookie', name: ' shop_instance ' },
     slowStartMs: 30_000,
     connectionsPerInstance: 32,
     inFlightPerInstance: 8,
-    inFlightMax: 64,
-    queueMax: 0,
+    inFlightPerApp: 64,
+    queueLengthMax: 0,
     queueTimeoutMs: 2500,
     responseTimeoutMs: 60_000,
-    shedLoad: false,
-    retryPercentMax: 0,
-    ejection: { failures: 3, periodMs: 1000, percentMax: 100 },
-    probe: { path: '/up', intervalMs: 1000, timeoutMs: 500, healthyAfter: 2, unhealthyAfter: 4 },
+    loadShedding: true,
+    retryBudgetPercent: 0,
+    outlierEjection: { consecutiveFailures: 3, ejectionTimeMs: 1000, ejectedPercentMax: 100 },
+    healthCheck: { path: '/up', intervalMs: 1000, timeoutMs: 500, healthyThreshold: 2, unhealthyThreshold: 4 },
   };
   expect(state.apps[0]?.traffic).toBeDefined();
   expect(appTraffic(appTrafficSchema.parse(traffic))).toEqual(state.apps[0]?.traffic);
@@ -131,18 +131,18 @@ test("an app's traffic is said in the words that the agent takes, and not at all
 });
 
 const wrongTraffic: readonly (readonly [string, object])[] = [
-  ['sticky.name', { sticky: { kind: 'cookie', name: 'a b' } }],
-  ['sticky.name', { sticky: { kind: 'cookie', name: '' } }],
-  ['sticky.kind', { sticky: { kind: 'header' } }],
+  ['stickySessions.name', { stickySessions: { kind: 'cookie', name: 'a b' } }],
+  ['stickySessions.name', { stickySessions: { kind: 'cookie', name: '' } }],
+  ['stickySessions.kind', { stickySessions: { kind: 'header' } }],
   ['slowStartMs', { slowStartMs: 3_600_001 }],
   ['connectionsPerInstance', { connectionsPerInstance: -1 }],
-  ['queueMax', { queueMax: 100_001 }],
+  ['queueLengthMax', { queueLengthMax: 100_001 }],
   ['queueTimeoutMs', { queueTimeoutMs: 0 }],
   ['responseTimeoutMs', { responseTimeoutMs: 0.5 }],
-  ['retryPercentMax', { retryPercentMax: 101 }],
-  ['ejection.periodMs', { ejection: { periodMs: 99 } }],
-  ['probe.path', { probe: { path: 'up' } }],
-  ['probe.unhealthyAfter', { probe: { unhealthyAfter: 0 } }],
+  ['retryBudgetPercent', { retryBudgetPercent: 101 }],
+  ['outlierEjection.ejectionTimeMs', { outlierEjection: { ejectionTimeMs: 99 } }],
+  ['healthCheck.path', { healthCheck: { path: 'up' } }],
+  ['healthCheck.unhealthyThreshold', { healthCheck: { unhealthyThreshold: 0 } }],
 ];
 
 test.each(wrongTraffic)('traffic: %s is refused where it is entered', (path, traffic) => {

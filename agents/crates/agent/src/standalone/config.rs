@@ -256,7 +256,7 @@ mod tests {
         instances = ["127.0.0.1:3000", { address = "unix:/run/web.sock", weight = 10 }]
 
         [apps.web.traffic]
-        balance = "round_robin"
+        load_balancing = "round_robin"
 
         [[routes]]
         host = "example.com"
@@ -288,11 +288,11 @@ mod tests {
             ("app = \"web\"", "app = \"wbe\"", "routes[0] (example.com) leads to app `wbe`"),
             ("app = \"web\"", "", "neither or both"),
             (
-                "balance = \"round_robin\"",
+                "load_balancing = \"round_robin\"",
                 "retry_budget_percent = 101",
                 "apps.web.traffic.retry_budget_percent: is 101",
             ),
-            ("balance = \"round_robin\"", "blance = 1", "blance"),
+            ("load_balancing = \"round_robin\"", "load_blancing = 1", "load_blancing"),
             ("name = \"x-from\"", "name = \"Host\"", "routes[0].policy.request_headers[0].name"),
             ("to = \"https://example.com\"", "to = \"ftp://x\"", "routes[1].redirect.to"),
             ("\"127.0.0.1:3000\"", "\"127.0.0.1\"", "instances"),

@@ -148,7 +148,7 @@ impl App {
         cookies: impl Iterator<Item = &'a [u8]>,
         client: impl FnOnce() -> u64,
     ) -> Affinity {
-        if !self.bounds.get().sticky {
+        if !self.bounds.get().sticky_sessions {
             return Affinity::Any;
         }
         self.load_balancer.borrow().affinity(cookies, client)
@@ -157,7 +157,7 @@ impl App {
     /// Returns the Set-Cookie value that ties a client to `instance`. `None` without cookie-based sticky sessions, or
     /// if the client is tied to it already.
     pub(crate) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
-        if !self.bounds.get().sticky {
+        if !self.bounds.get().sticky_sessions {
             return None;
         }
         self.load_balancer.borrow().sticky_cookie(instance, affinity, secure)
@@ -217,7 +217,7 @@ impl App {
             return;
         }
         let mut admission = self.admission.get();
-        if bounds.sheds_load && (self.waiting.get() > 0 || !admission.is_open()) {
+        if bounds.load_shedding && (self.waiting.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
             let oldest_ms = self.permits_wanted_since_ms().map(|since| now_ms.saturating_sub(since));
             admission.step(now_ms, oldest_ms, bounds.queue_timeout_ms);
@@ -298,12 +298,12 @@ impl App {
 
     fn enqueue(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         let bounds = self.bounds.get();
-        if bounds.sheds_load && self.admission.get().sheds(request.priority) {
+        if bounds.load_shedding && self.admission.get().sheds(request.priority) {
             self.numbers.borrow_mut().shed += 1;
             return AcquireResult::Refused(Refusal::Shed);
         }
         let mut wait_queue = self.wait_queue.borrow_mut();
-        if wait_queue.len() >= bounds.queue_max {
+        if wait_queue.len() >= bounds.queue_length_max {
             let refused = wait_queue.make_room(&request);
             let mut numbers = self.numbers.borrow_mut();
             match refused {
@@ -354,7 +354,9 @@ impl App {
                     wait_queue.settle(place, Err(Refusal::NoInstance), 0);
                     last = before;
                 }
-                Choice::Wait if bounds.sticky && self.busy.get() < bounds.permits_max && self.has_connection() => {
+                Choice::Wait
+                    if bounds.sticky_sessions && self.busy.get() < bounds.permits_max && self.has_connection() =>
+                {
                     if !passing {
                         (passing, last) = (true, None);
                     }

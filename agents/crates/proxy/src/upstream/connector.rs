@@ -47,7 +47,7 @@ impl AppTls {
     /// Reads the TLS settings of `traffic`; returns `None` if TLS is off.
     pub(crate) fn read(traffic: &AppTraffic) -> Result<Option<Self>, ConnectorError> {
         let Some(settings) = &traffic.tls else { return Ok(None) };
-        let config = client_config(&settings.ca_pem, alpn(traffic.protocol))?;
+        let config = client_config(&settings.ca_pem, alpn(traffic.upstream_protocol))?;
         Ok(Some(Self { settings: settings.clone(), config }))
     }
 }

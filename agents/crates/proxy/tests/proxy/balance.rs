@@ -10,7 +10,10 @@ use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxyApp, ProxyBalanceStats, ProxyRoute, ProxyStats, ProxyUpstream};
-use fairlead_wire::traffic::{AppTraffic, Balance, Ejection, HealthProbe, Priority, RoutePolicy, Sticky, sticky};
+use fairlead_wire::traffic::{
+    ActiveHealthCheck, AppTraffic, LoadBalancing, OutlierEjection, Priority, RoutePolicy, StickySessions,
+    sticky_sessions,
+};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -70,8 +73,8 @@ fn of(answers: &[String], name: &str) -> usize {
 #[tokio::test]
 async fn instances_get_the_shares_of_their_weights_and_none_of_zero() {
     let (stable, canary, closed) = (named("stable").await, named("canary").await, named("closed").await);
-    for balance in [Balance::LeastInFlight, Balance::RoundRobin] {
-        let traffic = AppTraffic { balance: balance.into(), ..AppTraffic::default() };
+    for load_balancing in [LoadBalancing::LeastLoaded, LoadBalancing::RoundRobin] {
+        let traffic = AppTraffic { load_balancing: load_balancing.into(), ..AppTraffic::default() };
         let upstreams = vec![
             weighing("ins_1", stable.address, 80),
             weighing("ins_2", canary.address, 20),
@@ -145,7 +148,7 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
 
     // The control: a configured limit stays 64 from each of two cores.
     let (app, gate, at_app) = gated().await;
-    let traffic = AppTraffic { connections_per_instance: 64, admission_off: true, ..AppTraffic::default() };
+    let traffic = AppTraffic { connections_per_instance: 64, ..AppTraffic::default() };
     let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let responses = ask_all(&proxy).await;
     let waiting = |stats: &ProxyStats| balance(stats).waiting as usize;
@@ -160,7 +163,7 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
 async fn answers_until_served(from: &str, most: usize) -> usize {
     const CROWD: usize = 20 * 128;
     let (app, gate, at_app) = gated().await;
-    let traffic = AppTraffic { connections_per_instance: 1, admission_off: true, ..AppTraffic::default() };
+    let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
     // Without this, all addresses of this machine are one client.
     let limits = Limits { bounds_loopback: true, ..quick() };
     let mut proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
@@ -215,7 +218,7 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
         ..ProxyRoute::default()
     });
     // A request that had to wait would be refused: there is no queue.
-    let traffic = AppTraffic { connections_per_instance: 1, queue_max: Some(0), ..AppTraffic::default() };
+    let traffic = AppTraffic { connections_per_instance: 1, queue_length_max: Some(0), ..AppTraffic::default() };
     snapshot.apps.push(ProxyApp {
         app_key: "app_other".to_owned(),
         upstreams: vec![upstream("ins_2", other.address)],
@@ -247,7 +250,10 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
 #[tokio::test]
 async fn a_client_s_address_keeps_its_instance_over_connections_and_cores() {
     let apps = [named("a").await, named("b").await, named("c").await];
-    let traffic = AppTraffic { sticky: Some(Sticky { by: Some(sticky::By::Client(true)) }), ..AppTraffic::default() };
+    let traffic = AppTraffic {
+        sticky_sessions: Some(StickySessions { by: Some(sticky_sessions::By::ClientAddress(true)) }),
+        ..AppTraffic::default()
+    };
     let ids = ["ins_1", "ins_2", "ins_3"];
     let upstreams: Vec<_> = ids.iter().zip(&apps).map(|(id, app)| upstream(id, app.address)).collect();
     let proxy = Proxy::with_traffic(quick(), traffic, upstreams).await;
@@ -260,8 +266,8 @@ async fn a_client_s_address_keeps_its_instance_over_connections_and_cores() {
 #[tokio::test]
 async fn a_cookie_keeps_its_instance_until_that_goes() {
     let apps = [named("a").await, named("b").await, named("c").await];
-    let by = Some(sticky::By::Cookie("fl".to_owned()));
-    let traffic = AppTraffic { sticky: Some(Sticky { by }), ..AppTraffic::default() };
+    let by = Some(sticky_sessions::By::Cookie("fl".to_owned()));
+    let traffic = AppTraffic { sticky_sessions: Some(StickySessions { by }), ..AppTraffic::default() };
     let ids = ["ins_1", "ins_2", "ins_3"];
     let upstreams: Vec<_> = ids.iter().zip(&apps).map(|(id, app)| upstream(id, app.address)).collect();
     let mut proxy = Proxy::with_traffic(quick(), traffic, upstreams.clone()).await;
@@ -296,7 +302,12 @@ async fn a_full_line_sheds_low_priority_for_high() {
     let (app, gate, at_app) = gated().await;
     let mut proxy = Proxy::bare(quick()).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
-    let traffic = AppTraffic { connections_per_instance: 1, queue_max: Some(1), ..AppTraffic::default() };
+    let traffic = AppTraffic {
+        connections_per_instance: 1,
+        queue_length_max: Some(1),
+        load_shedding: true,
+        ..AppTraffic::default()
+    };
     snapshot.apps[0].traffic = Some(traffic);
     for (path, priority) in [("/low", Priority::Low), ("/high", Priority::High)] {
         snapshot.routes.push(ProxyRoute {
@@ -351,8 +362,8 @@ async fn an_instance_that_answers_like_a_broken_gateway_is_passed_over_and_comes
     .await;
     let good = named("good").await;
     // The core clock advances with each tick, so that a whole period passes between two requests only without polling.
-    let ejection = Ejection { failures: 2, period_ms: 300, max_percent: 50 };
-    let traffic = AppTraffic { ejection: Some(ejection), ..AppTraffic::default() };
+    let outlier_ejection = OutlierEjection { consecutive_failures: 2, ejection_time_ms: 300, ejected_percent_max: 50 };
+    let traffic = AppTraffic { outlier_ejection: Some(outlier_ejection), ..AppTraffic::default() };
     let upstreams = vec![upstream("ins_1", failing.address), upstream("ins_2", good.address)];
     let mut proxy = Proxy::with_traffic(quick(), traffic, upstreams).await;
     let mut client = client::tls(&proxy).await;
@@ -396,14 +407,14 @@ async fn probes_keep_requests_from_an_unhealthy_instance_until_it_is_well() {
     })
     .await;
     let good = named("good").await;
-    let health = HealthProbe {
+    let health_check = ActiveHealthCheck {
         path: "/healthz".to_owned(),
         interval_ms: 20,
         timeout_ms: 10_000,
-        healthy_after: 1,
-        unhealthy_after: 2,
+        healthy_threshold: 1,
+        unhealthy_threshold: 2,
     };
-    let traffic = AppTraffic { health: Some(health), ..AppTraffic::default() };
+    let traffic = AppTraffic { health_check: Some(health_check), ..AppTraffic::default() };
     let upstreams = || vec![upstream("ins_1", sick.address), upstream("ins_2", good.address)];
     let mut proxy = Proxy::with_traffic(quick(), traffic, upstreams()).await;
     // The verdict is given after the second answer, and taken before the fourth question.
@@ -426,9 +437,13 @@ async fn without_a_budget_nothing_is_tried_twice_and_with_one_not_for_ever() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let good = named("good").await;
     for (percent, tried) in [(0, false), (100, true)] {
-        let ejection = Ejection { failures: 1_000, period_ms: 1_000, max_percent: 0 };
-        let traffic =
-            AppTraffic { retry_budget_percent: Some(percent), ejection: Some(ejection), ..AppTraffic::default() };
+        let outlier_ejection =
+            OutlierEjection { consecutive_failures: 1_000, ejection_time_ms: 1_000, ejected_percent_max: 0 };
+        let traffic = AppTraffic {
+            retry_budget_percent: Some(percent),
+            outlier_ejection: Some(outlier_ejection),
+            ..AppTraffic::default()
+        };
         let upstreams = vec![upstream("ins_1", gone), upstream("ins_2", good.address)];
         let mut proxy = Proxy::with_traffic(quick(), traffic, upstreams).await;
         let mut client = client::tls(&proxy).await;

@@ -200,7 +200,7 @@ async fn too_many_requests_wait_in_line_and_beyond_that_are_told_to_come_back() 
     })
     .await;
     // Two cores, so at most two at the app and two in line.
-    let traffic = AppTraffic { queue_max: Some(1), ..one_at_a_time() };
+    let traffic = AppTraffic { queue_length_max: Some(1), ..one_at_a_time() };
     let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let mut clients = Vec::new();
     for _ in 0..12 {

@@ -57,7 +57,7 @@ async fn who_waits_too_long_or_finds_the_line_full_is_told_to_come_back() {
     let response = client::tls(&proxy).await.ask(&get("/")).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")));
     assert!(began.elapsed().as_millis() >= 400, "it waits for the app, not for the line");
-    proxy.traffic = Some(AppTraffic { queue_max: Some(0), ..AppTraffic::default() });
+    proxy.traffic = Some(AppTraffic { queue_length_max: Some(0), ..AppTraffic::default() });
     proxy.apply(sleepy(&proxy, Vec::new(), 60_000)).await.unwrap();
     let response = client::tls(&proxy).await.ask(&get("/")).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")));

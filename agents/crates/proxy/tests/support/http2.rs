@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
-use fairlead_wire::traffic::{AppTraffic, Protocol};
+use fairlead_wire::traffic::{AppTraffic, UpstreamProtocol};
 use h2::client::SendRequest;
 use h2::server::SendResponse;
 use h2::{RecvStream, server};
@@ -123,7 +123,7 @@ pub async fn echo((request, mut respond): Stream) {
 /// Returns a snapshot with an app that speaks HTTP/2.
 pub fn snapshot(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, traffic: AppTraffic) -> ProxySnapshot {
     let mut snapshot = proxy.snapshot(upstreams);
-    let traffic = AppTraffic { protocol: Protocol::Http2.into(), ..traffic };
+    let traffic = AppTraffic { upstream_protocol: UpstreamProtocol::Http2.into(), ..traffic };
     snapshot.apps[0].traffic = Some(traffic);
     snapshot
 }

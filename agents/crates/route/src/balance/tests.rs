@@ -14,14 +14,14 @@ impl Random {
     }
 }
 
-fn balancer(kind: Balance, weights: &[u32]) -> Balancer {
+fn balancer(kind: LoadBalancing, weights: &[u32]) -> Balancer {
     let mut balancer = Balancer::default();
     balancer.set(kind, weights.iter().copied());
     balancer
 }
 
 /// Returns the requests of each instance out of `count`, with `under_way` in flight that end in random order.
-fn served(kind: Balance, weights: &[u32], under_way: usize, count: usize) -> Vec<usize> {
+fn served(kind: LoadBalancing, weights: &[u32], under_way: usize, count: usize) -> Vec<usize> {
     let (mut balancer, mut random) = (balancer(kind, weights), Random(7));
     let (mut served, mut loads, mut open) = (vec![0; weights.len()], vec![0u32; weights.len()], Vec::new());
     for _ in 0..count {
@@ -39,7 +39,7 @@ fn served(kind: Balance, weights: &[u32], under_way: usize, count: usize) -> Vec
 
 #[test]
 fn shares_follow_weights_idle_and_busy() {
-    for kind in [Balance::LeastInFlight, Balance::RoundRobin] {
+    for kind in [LoadBalancing::LeastLoaded, LoadBalancing::RoundRobin] {
         for weights in [&[95, 5][..], &[1, 1, 1], &[4, 2, 1, 1], &[0, 3, 1]] {
             for under_way in [1, 4, 16, 100] {
                 let total: u32 = weights.iter().sum();
@@ -57,7 +57,7 @@ fn shares_follow_weights_idle_and_busy() {
 
 #[test]
 fn weight_zero_gets_nothing_at_all() {
-    for kind in [Balance::LeastInFlight, Balance::RoundRobin] {
+    for kind in [LoadBalancing::LeastLoaded, LoadBalancing::RoundRobin] {
         assert_eq!(served(kind, &[0, 1, 0], 8, 1000), [0, 1000, 0]);
         assert_eq!(balancer(kind, &[0, 0]).pick(1, |_| Some(0)), None);
     }
@@ -65,12 +65,12 @@ fn weight_zero_gets_nothing_at_all() {
 
 #[test]
 fn round_robin_is_smooth_and_goes_on_when_weights_change() {
-    let mut balancer = balancer(Balance::RoundRobin, &[5, 1, 1]);
+    let mut balancer = balancer(LoadBalancing::RoundRobin, &[5, 1, 1]);
     let turns = |balancer: &mut Balancer, count: usize| -> Vec<usize> {
         (0..count).map(|_| balancer.pick(0, |_| Some(0)).unwrap()).collect()
     };
     assert_eq!(turns(&mut balancer, 7), [0, 0, 1, 0, 2, 0, 0]);
-    balancer.set(Balance::RoundRobin, [1, 1, 1]);
+    balancer.set(LoadBalancing::RoundRobin, [1, 1, 1]);
     let mut turn = turns(&mut balancer, 3);
     turn.sort_unstable();
     assert_eq!(turn, [0, 1, 2]);
@@ -82,7 +82,7 @@ proptest! {
     fn a_pick_has_weight_and_room(
         members in prop::collection::vec((0u32..4, prop::option::of(0u32..50)), 0..8), random: u64, robin: bool,
     ) {
-        let kind = if robin { Balance::RoundRobin } else { Balance::LeastInFlight };
+        let kind = if robin { LoadBalancing::RoundRobin } else { LoadBalancing::LeastLoaded };
         let weights: Vec<u32> = members.iter().map(|member| member.0).collect();
         let picked = balancer(kind, &weights).pick(random, |index| members[index].1);
         let able = |member: &(u32, Option<u32>)| member.0 > 0 && member.1.is_some();
@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn among_equals_the_busiest_is_never_picked_alone(loads in prop::collection::vec(0u32..100, 2..20), random: u64) {
-        let picked = balancer(Balance::LeastInFlight, &vec![1; loads.len()]).pick(random, |index| Some(loads[index])).unwrap();
+        let picked = balancer(LoadBalancing::LeastLoaded, &vec![1; loads.len()]).pick(random, |index| Some(loads[index])).unwrap();
         prop_assert!(loads.iter().enumerate().any(|(index, load)| index != picked && *load >= loads[picked]));
     }
 
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn a_turn_of_round_robin_serves_each_its_weight(weights in prop::collection::vec(0u32..9, 1..6)) {
         let total: u32 = weights.iter().sum();
-        let mut balancer = balancer(Balance::RoundRobin, &weights);
+        let mut balancer = balancer(LoadBalancing::RoundRobin, &weights);
         let mut served = vec![0; weights.len()];
         for _ in 0..total {
             served[balancer.pick(0, |_| Some(0)).unwrap()] += 1;

@@ -110,15 +110,15 @@ pub struct Redirect {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AppTraffic {
-    #[prost(enumeration = "Protocol", tag = "1")]
-    pub protocol: i32,
+    #[prost(enumeration = "UpstreamProtocol", tag = "1")]
+    pub upstream_protocol: i32,
     /// Set if instances speak TLS.
     #[prost(message, optional, tag = "2")]
     pub tls: ::core::option::Option<UpstreamTls>,
-    #[prost(enumeration = "Balance", tag = "3")]
-    pub balance: i32,
+    #[prost(enumeration = "LoadBalancing", tag = "3")]
+    pub load_balancing: i32,
     #[prost(message, optional, tag = "4")]
-    pub sticky: ::core::option::Option<Sticky>,
+    pub sticky_sessions: ::core::option::Option<StickySessions>,
     #[prost(uint32, tag = "5")]
     pub slow_start_ms: u32,
     /// Zero: adaptive concurrency.
@@ -128,26 +128,26 @@ pub struct AppTraffic {
     #[prost(uint32, tag = "7")]
     pub in_flight_per_instance: u32,
     #[prost(uint32, tag = "8")]
-    pub in_flight_max: u32,
+    pub in_flight_per_app: u32,
     /// Absent: 8192.
     #[prost(uint32, optional, tag = "9")]
-    pub queue_max: ::core::option::Option<u32>,
+    pub queue_length_max: ::core::option::Option<u32>,
     /// Zero: 60 s.
     #[prost(uint32, tag = "10")]
     pub queue_timeout_ms: u32,
     /// Zero: 120 s.
     #[prost(uint32, tag = "11")]
     pub response_timeout_ms: u32,
-    /// False: load shedding, which refuses requests by priority when the queue stays long. Without an AppTraffic it is off.
+    /// Refuses requests by priority when the queue stays long.
     #[prost(bool, tag = "12")]
-    pub admission_off: bool,
+    pub load_shedding: bool,
     /// Absent: 20.
     #[prost(uint32, optional, tag = "13")]
     pub retry_budget_percent: ::core::option::Option<u32>,
     #[prost(message, optional, tag = "14")]
-    pub ejection: ::core::option::Option<Ejection>,
+    pub outlier_ejection: ::core::option::Option<OutlierEjection>,
     #[prost(message, optional, tag = "15")]
-    pub health: ::core::option::Option<HealthProbe>,
+    pub health_check: ::core::option::Option<ActiveHealthCheck>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpstreamTls {
@@ -159,33 +159,33 @@ pub struct UpstreamTls {
     pub ca_pem: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Sticky {
-    #[prost(oneof = "sticky::By", tags = "1, 2")]
-    pub by: ::core::option::Option<sticky::By>,
+pub struct StickySessions {
+    #[prost(oneof = "sticky_sessions::By", tags = "1, 2")]
+    pub by: ::core::option::Option<sticky_sessions::By>,
 }
-/// Nested message and enum types in `Sticky`.
-pub mod sticky {
+/// Nested message and enum types in `StickySessions`.
+pub mod sticky_sessions {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum By {
         /// Name of a cookie.
         #[prost(string, tag = "1")]
         Cookie(::prost::alloc::string::String),
         #[prost(bool, tag = "2")]
-        Client(bool),
+        ClientAddress(bool),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Ejection {
+pub struct OutlierEjection {
     /// Zero: never.
     #[prost(uint32, tag = "1")]
-    pub failures: u32,
+    pub consecutive_failures: u32,
     #[prost(uint32, tag = "2")]
-    pub period_ms: u32,
+    pub ejection_time_ms: u32,
     #[prost(uint32, tag = "3")]
-    pub max_percent: u32,
+    pub ejected_percent_max: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct HealthProbe {
+pub struct ActiveHealthCheck {
     /// Empty: a TCP connection is enough.
     #[prost(string, tag = "1")]
     pub path: ::prost::alloc::string::String,
@@ -194,9 +194,9 @@ pub struct HealthProbe {
     #[prost(uint32, tag = "3")]
     pub timeout_ms: u32,
     #[prost(uint32, tag = "4")]
-    pub healthy_after: u32,
+    pub healthy_threshold: u32,
     #[prost(uint32, tag = "5")]
-    pub unhealthy_after: u32,
+    pub unhealthy_threshold: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxySettings {
@@ -296,58 +296,59 @@ impl Priority {
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum Protocol {
+pub enum UpstreamProtocol {
     Unspecified = 0,
     Http1 = 1,
     Http2 = 2,
 }
-impl Protocol {
+impl UpstreamProtocol {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "PROTOCOL_UNSPECIFIED",
-            Self::Http1 => "PROTOCOL_HTTP1",
-            Self::Http2 => "PROTOCOL_HTTP2",
+            Self::Unspecified => "UPSTREAM_PROTOCOL_UNSPECIFIED",
+            Self::Http1 => "UPSTREAM_PROTOCOL_HTTP1",
+            Self::Http2 => "UPSTREAM_PROTOCOL_HTTP2",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "PROTOCOL_UNSPECIFIED" => Some(Self::Unspecified),
-            "PROTOCOL_HTTP1" => Some(Self::Http1),
-            "PROTOCOL_HTTP2" => Some(Self::Http2),
+            "UPSTREAM_PROTOCOL_UNSPECIFIED" => Some(Self::Unspecified),
+            "UPSTREAM_PROTOCOL_HTTP1" => Some(Self::Http1),
+            "UPSTREAM_PROTOCOL_HTTP2" => Some(Self::Http2),
             _ => None,
         }
     }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum Balance {
+pub enum LoadBalancing {
     Unspecified = 0,
-    LeastInFlight = 1,
+    /// The less loaded of two instances picked at random.
+    LeastLoaded = 1,
     RoundRobin = 2,
 }
-impl Balance {
+impl LoadBalancing {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "BALANCE_UNSPECIFIED",
-            Self::LeastInFlight => "BALANCE_LEAST_IN_FLIGHT",
-            Self::RoundRobin => "BALANCE_ROUND_ROBIN",
+            Self::Unspecified => "LOAD_BALANCING_UNSPECIFIED",
+            Self::LeastLoaded => "LOAD_BALANCING_LEAST_LOADED",
+            Self::RoundRobin => "LOAD_BALANCING_ROUND_ROBIN",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "BALANCE_UNSPECIFIED" => Some(Self::Unspecified),
-            "BALANCE_LEAST_IN_FLIGHT" => Some(Self::LeastInFlight),
-            "BALANCE_ROUND_ROBIN" => Some(Self::RoundRobin),
+            "LOAD_BALANCING_UNSPECIFIED" => Some(Self::Unspecified),
+            "LOAD_BALANCING_LEAST_LOADED" => Some(Self::LeastLoaded),
+            "LOAD_BALANCING_ROUND_ROBIN" => Some(Self::RoundRobin),
             _ => None,
         }
     }

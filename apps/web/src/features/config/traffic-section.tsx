@@ -8,16 +8,22 @@ import type { Bound } from './bind.ts';
 import type { Draft } from './draft.ts';
 
 type Traffic = Settings['traffic'];
-type Probe = NonNullable<Traffic['probe']>;
+type HealthCheck = NonNullable<Traffic['healthCheck']>;
 
 const AT_ONCE = 'Takes effect as soon as it is saved';
-const FIRST_PROBE: Probe = { path: '/', intervalMs: 5000, timeoutMs: 2000, healthyAfter: 1, unhealthyAfter: 3 };
+const FIRST_HEALTH_CHECK: HealthCheck = {
+  path: '/',
+  intervalMs: 5000,
+  timeoutMs: 2000,
+  healthyThreshold: 1,
+  unhealthyThreshold: 3,
+};
 const FIRST_COOKIE = 'instance';
 
 export function TrafficSections({ draft }: { readonly draft: Draft }) {
   return (
     <>
-      <BalanceSection draft={draft} />
+      <LoadBalancingSection draft={draft} />
       <QueueSection draft={draft} />
       <FailureSection draft={draft} />
     </>
@@ -33,10 +39,10 @@ function trafficOf({ settings, set, problem }: Draft) {
   });
 }
 
-function BalanceSection({ draft }: { readonly draft: Draft }) {
+function LoadBalancingSection({ draft }: { readonly draft: Draft }) {
   const traffic = trafficOf(draft);
-  const { sticky } = draft.settings.traffic;
-  const { onValue: tie, error: stickyError } = traffic('sticky');
+  const { stickySessions: sticky } = draft.settings.traffic;
+  const { onValue: setSticky, error: stickyError } = traffic('stickySessions');
   return (
     <Section title="Traffic" detail={AT_ONCE}>
       <ChoiceField
@@ -46,15 +52,15 @@ function BalanceSection({ draft }: { readonly draft: Draft }) {
           { value: 'http1', label: 'HTTP/1.1' },
           { value: 'http2', label: 'HTTP/2' },
         ]}
-        {...traffic('protocol')}
+        {...traffic('upstreamProtocol')}
       />
       <ChoiceField
         label="Load balancing"
         options={[
-          { value: 'least_in_flight', label: 'Least busy of two' },
+          { value: 'least_loaded', label: 'Least loaded' },
           { value: 'round_robin', label: 'Round robin' },
         ]}
-        {...traffic('balance')}
+        {...traffic('loadBalancing')}
       />
       <ChoiceField
         label="Sticky sessions"
@@ -62,16 +68,18 @@ function BalanceSection({ draft }: { readonly draft: Draft }) {
         options={[
           { value: 'none', label: 'No' },
           { value: 'cookie', label: 'Cookie' },
-          { value: 'client', label: 'Client address' },
+          { value: 'client_address', label: 'Client address' },
         ]}
-        onValue={(kind) => tie(kind === 'none' ? null : kind === 'cookie' ? { kind, name: FIRST_COOKIE } : { kind })}
+        onValue={(kind) =>
+          setSticky(kind === 'none' ? null : kind === 'cookie' ? { kind, name: FIRST_COOKIE } : { kind })
+        }
       />
       {sticky?.kind === 'cookie' ? (
         <TextField
           label="Cookie name"
           error={stickyError}
           value={sticky.name}
-          onValue={(name) => tie({ kind: 'cookie', name })}
+          onValue={(name) => setSticky({ kind: 'cookie', name })}
         />
       ) : null}
       <NumberField
@@ -93,14 +101,14 @@ function BalanceSection({ draft }: { readonly draft: Draft }) {
 
 function QueueSection({ draft }: { readonly draft: Draft }) {
   const traffic = trafficOf(draft);
-  const { value: shedLoad, onValue: shed } = traffic('shedLoad');
+  const { value: loadShedding, onValue: setLoadShedding } = traffic('loadShedding');
   return (
     <Section title="Queueing" detail={AT_ONCE}>
       <NumberField
         label="Queue length"
         hint="Per core; requests beyond it get 503."
         zero="None"
-        {...traffic('queueMax')}
+        {...traffic('queueLengthMax')}
       />
       <NumberField label="Queue timeout" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
@@ -119,19 +127,19 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
         label="In-flight per app"
         hint="Per core; requests beyond it wait."
         zero="No limit"
-        {...traffic('inFlightMax')}
+        {...traffic('inFlightPerApp')}
       />
       <NumberField
         label="Retry budget"
         hint="Percent of requests that may be retried, where a retry is safe."
         zero="None"
-        {...traffic('retryPercentMax')}
+        {...traffic('retryBudgetPercent')}
       />
       <Checkbox
         className="sm:col-span-2"
-        label="Shed low-priority requests"
-        checked={shedLoad}
-        onChange={(event) => shed(event.target.checked)}
+        label="Load shedding (low priority first)"
+        checked={loadShedding}
+        onChange={(event) => setLoadShedding(event.target.checked)}
       />
     </Section>
   );
@@ -140,45 +148,57 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
 function FailureSection({ draft }: { readonly draft: Draft }) {
   const { problem, settings } = draft;
   const traffic = trafficOf(draft);
-  const { value: ejection, onValue: eject } = traffic('ejection');
-  const { onValue: ask } = traffic('probe');
-  const { probe } = settings.traffic;
-  const ejected = <Name extends keyof Traffic['ejection']>(name: Name) => ({
+  const { value: ejection, onValue: setEjection } = traffic('outlierEjection');
+  const { onValue: setHealthCheck } = traffic('healthCheck');
+  const { healthCheck } = settings.traffic;
+  const ejected = <Name extends keyof Traffic['outlierEjection']>(name: Name) => ({
     value: ejection[name],
-    error: problem(`traffic.ejection.${name}`),
-    onValue: (value: number) => eject({ ...ejection, [name]: value }),
+    error: problem(`traffic.outlierEjection.${name}`),
+    onValue: (value: number) => setEjection({ ...ejection, [name]: value }),
   });
   return (
     <Section title="Outlier ejection" detail={AT_ONCE}>
-      <NumberField label="Eject after" hint="Consecutive failures." zero="Never" {...ejected('failures')} />
-      {ejection.failures === 0 ? null : (
+      <NumberField
+        label="Consecutive failures"
+        hint="Then the instance is ejected."
+        zero="Never"
+        {...ejected('consecutiveFailures')}
+      />
+      {ejection.consecutiveFailures === 0 ? null : (
         <>
-          <NumberField label="Ejection time" hint="Grows with each ejection." unit="seconds" {...ejected('periodMs')} />
-          <NumberField label="Max ejected" hint="Percent of instances." {...ejected('percentMax')} />
+          <NumberField
+            label="Ejection time"
+            hint="Grows with each ejection."
+            unit="seconds"
+            {...ejected('ejectionTimeMs')}
+          />
+          <NumberField label="Max ejected" hint="Percent of instances." {...ejected('ejectedPercentMax')} />
         </>
       )}
       <Checkbox
         className="sm:col-span-2"
         label="Active health checks"
-        checked={probe !== null}
-        onChange={(event) => ask(event.target.checked ? FIRST_PROBE : null)}
+        checked={healthCheck !== null}
+        onChange={(event) => setHealthCheck(event.target.checked ? FIRST_HEALTH_CHECK : null)}
       />
-      {probe === null ? null : <ProbeFields probe={probe} problem={problem} onProbe={ask} />}
+      {healthCheck === null ? null : (
+        <HealthCheckFields healthCheck={healthCheck} problem={problem} onHealthCheck={setHealthCheck} />
+      )}
     </Section>
   );
 }
 
-interface ProbeFieldsProps {
-  readonly probe: Probe;
+interface HealthCheckFieldsProps {
+  readonly healthCheck: HealthCheck;
   readonly problem: Draft['problem'];
-  readonly onProbe: (probe: Probe) => void;
+  readonly onHealthCheck: (healthCheck: HealthCheck) => void;
 }
 
-function ProbeFields({ probe, problem, onProbe }: ProbeFieldsProps) {
-  const part = <Name extends keyof Probe>(name: Name) => ({
-    value: probe[name],
-    error: problem(`traffic.probe.${name}`),
-    onValue: (value: Probe[Name]) => onProbe({ ...probe, [name]: value }),
+function HealthCheckFields({ healthCheck, problem, onHealthCheck }: HealthCheckFieldsProps) {
+  const part = <Name extends keyof HealthCheck>(name: Name) => ({
+    value: healthCheck[name],
+    error: problem(`traffic.healthCheck.${name}`),
+    onValue: (value: HealthCheck[Name]) => onHealthCheck({ ...healthCheck, [name]: value }),
   });
   return (
     <>
@@ -190,8 +210,8 @@ function ProbeFields({ probe, problem, onProbe }: ProbeFieldsProps) {
       />
       <NumberField label="Interval" unit="seconds" {...part('intervalMs')} />
       <NumberField label="Check timeout" unit="seconds" {...part('timeoutMs')} />
-      <NumberField label="Unhealthy threshold" hint="Bad answers in a row." min={1} {...part('unhealthyAfter')} />
-      <NumberField label="Healthy threshold" hint="Good answers in a row." min={1} {...part('healthyAfter')} />
+      <NumberField label="Unhealthy threshold" hint="Failed checks in a row." min={1} {...part('unhealthyThreshold')} />
+      <NumberField label="Healthy threshold" hint="Passed checks in a row." min={1} {...part('healthyThreshold')} />
     </>
   );
 }

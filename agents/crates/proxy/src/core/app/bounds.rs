@@ -19,18 +19,18 @@ pub(crate) struct Bounds {
     pub(crate) permits_max: u32,
     /// True if requests share connections (HTTP/2).
     pub(crate) shares_connections: bool,
-    pub(crate) queue_max: u32,
+    pub(crate) queue_length_max: u32,
     pub(crate) queue_timeout_ms: u32,
     pub(crate) response_timeout: Duration,
     pub(crate) retry_budget_percent: u32,
-    pub(crate) sheds_load: bool,
-    pub(crate) sticky: bool,
+    pub(crate) load_shedding: bool,
+    pub(crate) sticky_sessions: bool,
 }
 
 impl Bounds {
     pub(crate) fn of(traffic: &AppTraffic) -> Self {
         // Streams are cheap, so HTTP/2 needs no adaptive limit.
-        let (connections, adapts_concurrency) = match (traffic.protocol, traffic.connections_per_instance) {
+        let (connections, adapts_concurrency) = match (traffic.upstream_protocol, traffic.connections_per_instance) {
             (UpstreamProtocol::Http1, 0) => (u32::MAX, true),
             (UpstreamProtocol::Http1, connections) => (connections, false),
             (UpstreamProtocol::Http2, 0) => (LIMIT_MIN * STREAMS_PER_CONNECTION, false),
@@ -39,14 +39,14 @@ impl Bounds {
         Self {
             permits_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
             adapts_concurrency,
-            permits_max: or_none(traffic.in_flight_max),
-            shares_connections: traffic.protocol == UpstreamProtocol::Http2,
-            queue_max: traffic.queue_max,
+            permits_max: or_none(traffic.in_flight_per_app),
+            shares_connections: traffic.upstream_protocol == UpstreamProtocol::Http2,
+            queue_length_max: traffic.queue_length_max,
             queue_timeout_ms: traffic.queue_timeout_ms,
             response_timeout: Duration::from_millis(u64::from(traffic.response_timeout_ms)),
             retry_budget_percent: traffic.retry_budget_percent,
-            sheds_load: traffic.adaptive,
-            sticky: traffic.sticky.is_some(),
+            load_shedding: traffic.load_shedding,
+            sticky_sessions: traffic.sticky_sessions.is_some(),
         }
     }
 }

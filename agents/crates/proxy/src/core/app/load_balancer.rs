@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use fairlead_model::{AppTraffic, Ejection, Sticky};
+use fairlead_model::{AppTraffic, LoadBalancing, OutlierEjection, StickySessions};
 use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
 
 use super::{Bounds, InstanceRequest};
@@ -93,10 +93,10 @@ pub(super) enum Choice {
 pub(super) struct LoadBalancer {
     members: Vec<Member>,
     balancer: Balancer,
-    balance: fairlead_model::Balance,
-    ejection: Ejection,
+    load_balancing: LoadBalancing,
+    outlier_ejection: OutlierEjection,
     slow_start_ms: u32,
-    sticky: Option<Sticky>,
+    sticky_sessions: Option<StickySessions>,
     /// Cookie tokens of the members; empty without cookie-based sticky sessions.
     tokens: Vec<String>,
     /// True if an instance is ejected or in its slow start, so that weights change with time.
@@ -110,14 +110,16 @@ impl LoadBalancer {
             let joined_ms = (!self.members.is_empty()).then_some(now_ms);
             member.instance.state.joined_ms.set(joined_ms);
         }
-        self.sticky.clone_from(&traffic.sticky);
-        self.tokens = match &self.sticky {
-            Some(Sticky::Cookie(_)) => members.iter().map(|member| token(app_key, &member.instance.id)).collect(),
-            Some(Sticky::Client) | None => Vec::new(),
+        self.sticky_sessions.clone_from(&traffic.sticky_sessions);
+        self.tokens = match &self.sticky_sessions {
+            Some(StickySessions::Cookie(_)) => {
+                members.iter().map(|member| token(app_key, &member.instance.id)).collect()
+            }
+            Some(StickySessions::ClientAddress) | None => Vec::new(),
         };
         self.members = members;
-        self.balance = traffic.balance;
-        self.ejection = traffic.ejection.clone();
+        self.load_balancing = traffic.load_balancing;
+        self.outlier_ejection = traffic.outlier_ejection.clone();
         self.slow_start_ms = traffic.slow_start_ms;
         self.weigh(now_ms);
     }
@@ -144,7 +146,7 @@ impl LoadBalancer {
 
     /// Recomputes the share of each instance, from its weight, health and slow start.
     pub(super) fn weigh(&mut self, now_ms: u64) {
-        let (balance, slow_start_ms) = (self.balance, self.slow_start_ms);
+        let (load_balancing, slow_start_ms) = (self.load_balancing, self.slow_start_ms);
         let mut unsettled = false;
         let weights = self.members.iter().map(|member| {
             let state = &member.instance.state;
@@ -153,10 +155,11 @@ impl LoadBalancer {
             unsettled |= grows || state.is_out();
             if state.is_available() { ramped(member.weight, age_ms, slow_start_ms) } else { 0 }
         });
-        self.balancer.set(balance, weights);
+        self.balancer.set(load_balancing, weights);
         self.unsettled = unsettled;
         if self.balancer.is_empty() {
-            self.balancer.set(balance, self.members.iter().map(|member| member.weight.saturating_mul(RAMP_FULL)));
+            self.balancer
+                .set(load_balancing, self.members.iter().map(|member| member.weight.saturating_mul(RAMP_FULL)));
         }
     }
 
@@ -194,9 +197,10 @@ impl LoadBalancer {
         let may = || {
             let is_out = |member: &&Member| !member.instance.state.is_healthy() || member.instance.state.is_out();
             taking().any(|member| Rc::ptr_eq(&member.instance, instance))
-                && may_eject(taking().count(), taking().filter(is_out).count(), &self.ejection)
+                && may_eject(taking().count(), taking().filter(is_out).count(), &self.outlier_ejection)
         };
-        let (ejected, changed) = instance.state.change(|circuit| circuit.failed(trial, now_ms, &self.ejection, may));
+        let (ejected, changed) =
+            instance.state.change(|circuit| circuit.failed(trial, now_ms, &self.outlier_ejection, may));
         if changed || ejected {
             self.weigh(now_ms);
         }
@@ -272,10 +276,10 @@ impl LoadBalancer {
         mut cookies: impl Iterator<Item = &'a [u8]>,
         client: impl FnOnce() -> u64,
     ) -> Affinity {
-        match &self.sticky {
+        match &self.sticky_sessions {
             None => Affinity::Any,
-            Some(Sticky::Client) => Affinity::Client(client()),
-            Some(Sticky::Cookie(name)) => {
+            Some(StickySessions::ClientAddress) => Affinity::Client(client()),
+            Some(StickySessions::Cookie(name)) => {
                 let value = cookies.find_map(|field| cookie(field, name.as_bytes()));
                 let sticky_member =
                     value.and_then(|value| self.tokens.iter().position(|token| token.as_bytes() == value));
@@ -287,7 +291,7 @@ impl LoadBalancer {
     }
 
     pub(super) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
-        let Some(Sticky::Cookie(name)) = &self.sticky else { return None };
+        let Some(StickySessions::Cookie(name)) = &self.sticky_sessions else { return None };
         if matches!(affinity, Affinity::Instance(tied) if Rc::ptr_eq(tied, instance)) {
             return None;
         }

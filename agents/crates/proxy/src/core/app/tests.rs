@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use fairlead_model::{Ejection, Sticky, UpstreamAddress, UpstreamProtocol};
+use fairlead_model::{OutlierEjection, StickySessions, UpstreamAddress, UpstreamProtocol};
 
 use super::*;
 use crate::upstream::Connector;
@@ -126,7 +126,7 @@ fn a_canceled_request_frees_its_place_or_its_permit() {
 
 #[test]
 fn an_app_has_a_limit_of_its_own_beside_those_of_its_instances() {
-    let stage = stage(3, |traffic| traffic.in_flight_max = 2);
+    let stage = stage(3, |traffic| traffic.in_flight_per_app = 2);
     let _at_work = (stage.here(), stage.here());
     let mut waiting = stage.later(InstanceRequest::default());
     assert!(outcome(&mut waiting).is_none());
@@ -137,7 +137,7 @@ fn an_app_has_a_limit_of_its_own_beside_those_of_its_instances() {
 
 #[test]
 fn a_full_queue_refuses_requests_of_lower_priority_first() {
-    let stage = stage(1, |traffic| traffic.queue_max = 3);
+    let stage = stage(1, |traffic| traffic.queue_length_max = 3);
     let _at_work = stage.here();
     let (mut low, mut normal) = (stage.later(of(Priority::Low)), stage.later(of(Priority::Normal)));
     let mut last_low = stage.later(of(Priority::Low));
@@ -189,7 +189,7 @@ fn a_client_with_thousands_of_requests_does_not_hold_up_another() {
 
 #[test]
 fn a_client_that_fills_the_queue_makes_room_for_another() {
-    let stage = stage(1, |traffic| traffic.queue_max = 8);
+    let stage = stage(1, |traffic| traffic.queue_length_max = 8);
     let _at_work = stage.here();
     let mut crowd: Vec<_> = (0..8).map(|_| stage.later(by(1))).collect();
     assert_eq!(stage.refused(by(1)), Refusal::QueueFull);
@@ -230,7 +230,7 @@ fn queued_requests_time_out_and_end_with_the_app() {
 fn a_stalled_queue_sheds_low_priority_and_never_high_priority() {
     let stage = stage(1, |traffic| {
         traffic.queue_timeout_ms = 2_000;
-        traffic.adaptive = true;
+        traffic.load_shedding = true;
     });
     let _at_work = stage.here();
     let _waiting = stage.later(InstanceRequest::default());
@@ -254,8 +254,8 @@ fn fail(stage: &Stage, instance: usize) {
 
 #[test]
 fn a_failing_instance_is_ejected_and_returns_after_one_good_trial() {
-    let ejection = Ejection { failures: 2, period_ms: 1, max_percent: 50 };
-    let stage = stage(2, |traffic| traffic.ejection = ejection);
+    let ejection = OutlierEjection { consecutive_failures: 2, ejection_time_ms: 1, ejected_percent_max: 50 };
+    let stage = stage(2, |traffic| traffic.outlier_ejection = ejection);
     fail(&stage, 0);
     fail(&stage, 0);
     assert_eq!(stage.app.collect().ejected, 1);
@@ -277,8 +277,8 @@ fn a_failing_instance_is_ejected_and_returns_after_one_good_trial() {
 
 #[test]
 fn an_app_with_only_ejected_instances_still_gets_requests() {
-    let ejection = Ejection { failures: 1, period_ms: 1_000_000, max_percent: 100 };
-    let stage = stage(2, |traffic| traffic.ejection = ejection);
+    let ejection = OutlierEjection { consecutive_failures: 1, ejection_time_ms: 1_000_000, ejected_percent_max: 100 };
+    let stage = stage(2, |traffic| traffic.outlier_ejection = ejection);
     fail(&stage, 0);
     fail(&stage, 1);
     assert_eq!(stage.app.collect().ejected, 2);
@@ -302,7 +302,7 @@ fn an_unhealthy_instance_gets_nothing_unless_all_are() {
 
 #[test]
 fn a_sticky_request_waits_for_its_instance_and_blocks_no_other() {
-    let stage = stage(2, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
+    let stage = stage(2, |traffic| traffic.sticky_sessions = Some(StickySessions::Cookie("fl".into())));
     let (first, second) = (stage.here(), stage.here());
     let home = Rc::clone(first.0.instance());
     let cookie = stage.app.sticky_cookie(&home, &Affinity::Any, true).unwrap();
@@ -321,7 +321,7 @@ fn a_sticky_request_waits_for_its_instance_and_blocks_no_other() {
     // Its instance goes: it is served by another, and tied to that.
     let mut tied = stage.later(InstanceRequest { affinity, ..InstanceRequest::default() });
     let rest: Vec<_> = stage.instances.iter().filter(|instance| !Rc::ptr_eq(instance, &home)).cloned().collect();
-    stage.set(&rest, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
+    stage.set(&rest, |traffic| traffic.sticky_sessions = Some(StickySessions::Cookie("fl".into())));
     drop(any);
     let (elsewhere, _permit) = outcome(&mut tied).unwrap().unwrap();
     assert!(Rc::ptr_eq(elsewhere.instance(), &rest[0]));
@@ -331,7 +331,7 @@ fn a_sticky_request_waits_for_its_instance_and_blocks_no_other() {
 #[test]
 fn a_client_s_address_leads_to_one_instance() {
     let stage = stage(4, |traffic| {
-        traffic.sticky = Some(Sticky::Client);
+        traffic.sticky_sessions = Some(StickySessions::ClientAddress);
         traffic.connections_per_instance = 100;
     });
     let affinity = stage.app.affinity([].into_iter(), || 42);
@@ -419,7 +419,7 @@ fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
 fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
     let stage = stage(1, |traffic| {
         traffic.connections_per_instance = 2000;
-        traffic.adaptive = true;
+        traffic.load_shedding = true;
         traffic.queue_timeout_ms = 20;
     });
     let of_client = |client| InstanceRequest { client, ..InstanceRequest::default() };

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file fairlead/traffic/v1/traffic.proto.
  */
 export const file_fairlead_traffic_v1_traffic: GenFile = /*@__PURE__*/
-  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEi/QMKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBCJcCgpIZWFkZXJSdWxlEjEKBmFjdGlvbhgBIAEoDjIhLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyQWN0aW9uEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAkiSQoJQmFzaWNBdXRoEg0KBXJlYWxtGAEgASgJEi0KBXVzZXJzGAIgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5CYXNpY1VzZXIiMAoJQmFzaWNVc2VyEgwKBG5hbWUYASABKAkSFQoNcGFzc3dvcmRfaGFzaBgCIAEoCSJHCgRQYWdlEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iYwoJRXJyb3JQYWdlEgwKBGZyb20YASABKA0SCgoCdG8YAiABKA0SEwoLcmVwbGFjZV9hcHAYAyABKAgSJwoEcGFnZRgEIAEoCzIZLmZhaXJsZWFkLnRyYWZmaWMudjEuUGFnZSKiAQoLUm91dGVMaW1pdHMSIgoaY2xpZW50X3JlcXVlc3RzX3Blcl9zZWNvbmQYASABKA0SFAoMY2xpZW50X2J1cnN0GAIgASgNEhkKEWNsaWVudF9jb25jdXJyZW50GAMgASgNEhsKE3JlcXVlc3RzX3Blcl9zZWNvbmQYBCABKA0SDQoFYnVyc3QYBSABKA0SEgoKY29uY3VycmVudBgGIAEoDSI5CghSZWRpcmVjdBIOCgZzdGF0dXMYASABKA0SCgoCdG8YAiABKAkSEQoJa2VlcF9wYXRoGAMgASgIIssECgpBcHBUcmFmZmljEi8KCHByb3RvY29sGAEgASgOMh0uZmFpcmxlYWQudHJhZmZpYy52MS5Qcm90b2NvbBItCgN0bHMYAiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLlVwc3RyZWFtVGxzEi0KB2JhbGFuY2UYAyABKA4yHC5mYWlybGVhZC50cmFmZmljLnYxLkJhbGFuY2USKwoGc3RpY2t5GAQgASgLMhsuZmFpcmxlYWQudHJhZmZpYy52MS5TdGlja3kSFQoNc2xvd19zdGFydF9tcxgFIAEoDRIgChhjb25uZWN0aW9uc19wZXJfaW5zdGFuY2UYBiABKA0SHgoWaW5fZmxpZ2h0X3Blcl9pbnN0YW5jZRgHIAEoDRIVCg1pbl9mbGlnaHRfbWF4GAggASgNEhYKCXF1ZXVlX21heBgJIAEoDUgAiAEBEhgKEHF1ZXVlX3RpbWVvdXRfbXMYCiABKA0SGwoTcmVzcG9uc2VfdGltZW91dF9tcxgLIAEoDRIVCg1hZG1pc3Npb25fb2ZmGAwgASgIEiEKFHJldHJ5X2J1ZGdldF9wZXJjZW50GA0gASgNSAGIAQESLwoIZWplY3Rpb24YDiABKAsyHS5mYWlybGVhZC50cmFmZmljLnYxLkVqZWN0aW9uEjAKBmhlYWx0aBgPIAEoCzIgLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhbHRoUHJvYmVCDAoKX3F1ZXVlX21heEIXChVfcmV0cnlfYnVkZ2V0X3BlcmNlbnQiMgoLVXBzdHJlYW1UbHMSEwoLc2VydmVyX25hbWUYASABKAkSDgoGY2FfcGVtGAIgASgJIjIKBlN0aWNreRIQCgZjb29raWUYASABKAlIABIQCgZjbGllbnQYAiABKAhIAEIECgJieSJECghFamVjdGlvbhIQCghmYWlsdXJlcxgBIAEoDRIRCglwZXJpb2RfbXMYAiABKA0SEwoLbWF4X3BlcmNlbnQYAyABKA0idAoLSGVhbHRoUHJvYmUSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNEhUKDWhlYWx0aHlfYWZ0ZXIYBCABKA0SFwoPdW5oZWFsdGh5X2FmdGVyGAUgASgNItsBCg1Qcm94eVNldHRpbmdzEhcKD3RydXN0ZWRfcHJveGllcxgBIAMoCRISCgpjbG91ZGZsYXJlGAIgASgIEhYKDnByb3h5X3Byb3RvY29sGAMgASgIEhEKCWh0dHAzX29mZhgEIAEoCBIjChZjb25uZWN0aW9uc19wZXJfY2xpZW50GAUgASgNSACIAQESMgoKYWNjZXNzX2xvZxgGIAEoCzIeLmZhaXJsZWFkLnRyYWZmaWMudjEuQWNjZXNzTG9nQhkKF19jb25uZWN0aW9uc19wZXJfY2xpZW50IqUBCglBY2Nlc3NMb2cSCwoDb2ZmGAEgASgIEi4KBmZvcm1hdBgCIAEoDjIeLmZhaXJsZWFkLnRyYWZmaWMudjEuTG9nRm9ybWF0EhwKD3NhbXBsZV9wZXJtaWxsZRgDIAEoDUgAiAEBEhYKDmZpbGVfYnl0ZXNfbWF4GAQgASgEEhEKCWZpbGVzX21heBgFIAEoDUISChBfc2FtcGxlX3Blcm1pbGxlKngKDEhlYWRlckFjdGlvbhIdChlIRUFERVJfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFQoRSEVBREVSX0FDVElPTl9TRVQQARIYChRIRUFERVJfQUNUSU9OX0FQUEVORBACEhgKFEhFQURFUl9BQ1RJT05fUkVNT1ZFEAMqXgoIUHJpb3JpdHkSGAoUUFJJT1JJVFlfVU5TUEVDSUZJRUQQABIQCgxQUklPUklUWV9MT1cQARITCg9QUklPUklUWV9OT1JNQUwQAhIRCg1QUklPUklUWV9ISUdIEAMqTAoIUHJvdG9jb2wSGAoUUFJPVE9DT0xfVU5TUEVDSUZJRUQQABISCg5QUk9UT0NPTF9IVFRQMRABEhIKDlBST1RPQ09MX0hUVFAyEAIqWAoHQmFsYW5jZRIXChNCQUxBTkNFX1VOU1BFQ0lGSUVEEAASGwoXQkFMQU5DRV9MRUFTVF9JTl9GTElHSFQQARIXChNCQUxBTkNFX1JPVU5EX1JPQklOEAIqVQoJTG9nRm9ybWF0EhoKFkxPR19GT1JNQVRfVU5TUEVDSUZJRUQQABITCg9MT0dfRk9STUFUX0pTT04QARIXChNMT0dfRk9STUFUX0NPTUJJTkVEEAJiBnByb3RvMw");
+  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEi/QMKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBCJcCgpIZWFkZXJSdWxlEjEKBmFjdGlvbhgBIAEoDjIhLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyQWN0aW9uEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAkiSQoJQmFzaWNBdXRoEg0KBXJlYWxtGAEgASgJEi0KBXVzZXJzGAIgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5CYXNpY1VzZXIiMAoJQmFzaWNVc2VyEgwKBG5hbWUYASABKAkSFQoNcGFzc3dvcmRfaGFzaBgCIAEoCSJHCgRQYWdlEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iYwoJRXJyb3JQYWdlEgwKBGZyb20YASABKA0SCgoCdG8YAiABKA0SEwoLcmVwbGFjZV9hcHAYAyABKAgSJwoEcGFnZRgEIAEoCzIZLmZhaXJsZWFkLnRyYWZmaWMudjEuUGFnZSKiAQoLUm91dGVMaW1pdHMSIgoaY2xpZW50X3JlcXVlc3RzX3Blcl9zZWNvbmQYASABKA0SFAoMY2xpZW50X2J1cnN0GAIgASgNEhkKEWNsaWVudF9jb25jdXJyZW50GAMgASgNEhsKE3JlcXVlc3RzX3Blcl9zZWNvbmQYBCABKA0SDQoFYnVyc3QYBSABKA0SEgoKY29uY3VycmVudBgGIAEoDSI5CghSZWRpcmVjdBIOCgZzdGF0dXMYASABKA0SCgoCdG8YAiABKAkSEQoJa2VlcF9wYXRoGAMgASgIIqcFCgpBcHBUcmFmZmljEkAKEXVwc3RyZWFtX3Byb3RvY29sGAEgASgOMiUuZmFpcmxlYWQudHJhZmZpYy52MS5VcHN0cmVhbVByb3RvY29sEi0KA3RscxgCIAEoCzIgLmZhaXJsZWFkLnRyYWZmaWMudjEuVXBzdHJlYW1UbHMSOgoObG9hZF9iYWxhbmNpbmcYAyABKA4yIi5mYWlybGVhZC50cmFmZmljLnYxLkxvYWRCYWxhbmNpbmcSPAoPc3RpY2t5X3Nlc3Npb25zGAQgASgLMiMuZmFpcmxlYWQudHJhZmZpYy52MS5TdGlja3lTZXNzaW9ucxIVCg1zbG93X3N0YXJ0X21zGAUgASgNEiAKGGNvbm5lY3Rpb25zX3Blcl9pbnN0YW5jZRgGIAEoDRIeChZpbl9mbGlnaHRfcGVyX2luc3RhbmNlGAcgASgNEhkKEWluX2ZsaWdodF9wZXJfYXBwGAggASgNEh0KEHF1ZXVlX2xlbmd0aF9tYXgYCSABKA1IAIgBARIYChBxdWV1ZV90aW1lb3V0X21zGAogASgNEhsKE3Jlc3BvbnNlX3RpbWVvdXRfbXMYCyABKA0SFQoNbG9hZF9zaGVkZGluZxgMIAEoCBIhChRyZXRyeV9idWRnZXRfcGVyY2VudBgNIAEoDUgBiAEBEj4KEG91dGxpZXJfZWplY3Rpb24YDiABKAsyJC5mYWlybGVhZC50cmFmZmljLnYxLk91dGxpZXJFamVjdGlvbhI8CgxoZWFsdGhfY2hlY2sYDyABKAsyJi5mYWlybGVhZC50cmFmZmljLnYxLkFjdGl2ZUhlYWx0aENoZWNrQhMKEV9xdWV1ZV9sZW5ndGhfbWF4QhcKFV9yZXRyeV9idWRnZXRfcGVyY2VudCIyCgtVcHN0cmVhbVRscxITCgtzZXJ2ZXJfbmFtZRgBIAEoCRIOCgZjYV9wZW0YAiABKAkiQgoOU3RpY2t5U2Vzc2lvbnMSEAoGY29va2llGAEgASgJSAASGAoOY2xpZW50X2FkZHJlc3MYAiABKAhIAEIECgJieSJmCg9PdXRsaWVyRWplY3Rpb24SHAoUY29uc2VjdXRpdmVfZmFpbHVyZXMYASABKA0SGAoQZWplY3Rpb25fdGltZV9tcxgCIAEoDRIbChNlamVjdGVkX3BlcmNlbnRfbWF4GAMgASgNIoIBChFBY3RpdmVIZWFsdGhDaGVjaxIMCgRwYXRoGAEgASgJEhMKC2ludGVydmFsX21zGAIgASgNEhIKCnRpbWVvdXRfbXMYAyABKA0SGQoRaGVhbHRoeV90aHJlc2hvbGQYBCABKA0SGwoTdW5oZWFsdGh5X3RocmVzaG9sZBgFIAEoDSLbAQoNUHJveHlTZXR0aW5ncxIXCg90cnVzdGVkX3Byb3hpZXMYASADKAkSEgoKY2xvdWRmbGFyZRgCIAEoCBIWCg5wcm94eV9wcm90b2NvbBgDIAEoCBIRCglodHRwM19vZmYYBCABKAgSIwoWY29ubmVjdGlvbnNfcGVyX2NsaWVudBgFIAEoDUgAiAEBEjIKCmFjY2Vzc19sb2cYBiABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkFjY2Vzc0xvZ0IZChdfY29ubmVjdGlvbnNfcGVyX2NsaWVudCKlAQoJQWNjZXNzTG9nEgsKA29mZhgBIAEoCBIuCgZmb3JtYXQYAiABKA4yHi5mYWlybGVhZC50cmFmZmljLnYxLkxvZ0Zvcm1hdBIcCg9zYW1wbGVfcGVybWlsbGUYAyABKA1IAIgBARIWCg5maWxlX2J5dGVzX21heBgEIAEoBBIRCglmaWxlc19tYXgYBSABKA1CEgoQX3NhbXBsZV9wZXJtaWxsZSp4CgxIZWFkZXJBY3Rpb24SHQoZSEVBREVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhUKEUhFQURFUl9BQ1RJT05fU0VUEAESGAoUSEVBREVSX0FDVElPTl9BUFBFTkQQAhIYChRIRUFERVJfQUNUSU9OX1JFTU9WRRADKl4KCFByaW9yaXR5EhgKFFBSSU9SSVRZX1VOU1BFQ0lGSUVEEAASEAoMUFJJT1JJVFlfTE9XEAESEwoPUFJJT1JJVFlfTk9STUFMEAISEQoNUFJJT1JJVFlfSElHSBADKm8KEFVwc3RyZWFtUHJvdG9jb2wSIQodVVBTVFJFQU1fUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIbChdVUFNUUkVBTV9QUk9UT0NPTF9IVFRQMRABEhsKF1VQU1RSRUFNX1BST1RPQ09MX0hUVFAyEAIqcAoNTG9hZEJhbGFuY2luZxIeChpMT0FEX0JBTEFOQ0lOR19VTlNQRUNJRklFRBAAEh8KG0xPQURfQkFMQU5DSU5HX0xFQVNUX0xPQURFRBABEh4KGkxPQURfQkFMQU5DSU5HX1JPVU5EX1JPQklOEAIqVQoJTG9nRm9ybWF0EhoKFkxPR19GT1JNQVRfVU5TUEVDSUZJRUQQABITCg9MT0dfRk9STUFUX0pTT04QARIXChNMT0dfRk9STUFUX0NPTUJJTkVEEAJiBnByb3RvMw");
 
 /**
  * @generated from message fairlead.traffic.v1.RoutePolicy
@@ -322,9 +322,9 @@ export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
  */
 export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   /**
-   * @generated from field: fairlead.traffic.v1.Protocol protocol = 1;
+   * @generated from field: fairlead.traffic.v1.UpstreamProtocol upstream_protocol = 1;
    */
-  protocol: Protocol;
+  upstreamProtocol: UpstreamProtocol;
 
   /**
    * Set if instances speak TLS.
@@ -334,14 +334,14 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   tls?: UpstreamTls | undefined;
 
   /**
-   * @generated from field: fairlead.traffic.v1.Balance balance = 3;
+   * @generated from field: fairlead.traffic.v1.LoadBalancing load_balancing = 3;
    */
-  balance: Balance;
+  loadBalancing: LoadBalancing;
 
   /**
-   * @generated from field: fairlead.traffic.v1.Sticky sticky = 4;
+   * @generated from field: fairlead.traffic.v1.StickySessions sticky_sessions = 4;
    */
-  sticky?: Sticky | undefined;
+  stickySessions?: StickySessions | undefined;
 
   /**
    * @generated from field: uint32 slow_start_ms = 5;
@@ -363,16 +363,16 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   inFlightPerInstance: number;
 
   /**
-   * @generated from field: uint32 in_flight_max = 8;
+   * @generated from field: uint32 in_flight_per_app = 8;
    */
-  inFlightMax: number;
+  inFlightPerApp: number;
 
   /**
    * Absent: 8192.
    *
-   * @generated from field: optional uint32 queue_max = 9;
+   * @generated from field: optional uint32 queue_length_max = 9;
    */
-  queueMax?: number | undefined;
+  queueLengthMax?: number | undefined;
 
   /**
    * Zero: 60 s.
@@ -389,11 +389,11 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   responseTimeoutMs: number;
 
   /**
-   * False: load shedding, which refuses requests by priority when the queue stays long. Without an AppTraffic it is off.
+   * Refuses requests by priority when the queue stays long.
    *
-   * @generated from field: bool admission_off = 12;
+   * @generated from field: bool load_shedding = 12;
    */
-  admissionOff: boolean;
+  loadShedding: boolean;
 
   /**
    * Absent: 20.
@@ -403,14 +403,14 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   retryBudgetPercent?: number | undefined;
 
   /**
-   * @generated from field: fairlead.traffic.v1.Ejection ejection = 14;
+   * @generated from field: fairlead.traffic.v1.OutlierEjection outlier_ejection = 14;
    */
-  ejection?: Ejection | undefined;
+  outlierEjection?: OutlierEjection | undefined;
 
   /**
-   * @generated from field: fairlead.traffic.v1.HealthProbe health = 15;
+   * @generated from field: fairlead.traffic.v1.ActiveHealthCheck health_check = 15;
    */
-  health?: HealthProbe | undefined;
+  healthCheck?: ActiveHealthCheck | undefined;
 };
 
 /**
@@ -447,11 +447,11 @@ export const UpstreamTlsSchema: GenMessage<UpstreamTls> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 9);
 
 /**
- * @generated from message fairlead.traffic.v1.Sticky
+ * @generated from message fairlead.traffic.v1.StickySessions
  */
-export type Sticky = Message<"fairlead.traffic.v1.Sticky"> & {
+export type StickySessions = Message<"fairlead.traffic.v1.StickySessions"> & {
   /**
-   * @generated from oneof fairlead.traffic.v1.Sticky.by
+   * @generated from oneof fairlead.traffic.v1.StickySessions.by
    */
   by: {
     /**
@@ -463,53 +463,53 @@ export type Sticky = Message<"fairlead.traffic.v1.Sticky"> & {
     case: "cookie";
   } | {
     /**
-     * @generated from field: bool client = 2;
+     * @generated from field: bool client_address = 2;
      */
     value: boolean;
-    case: "client";
+    case: "clientAddress";
   } | { case: undefined; value?: undefined };
 };
 
 /**
- * Describes the message fairlead.traffic.v1.Sticky.
- * Use `create(StickySchema)` to create a new message.
+ * Describes the message fairlead.traffic.v1.StickySessions.
+ * Use `create(StickySessionsSchema)` to create a new message.
  */
-export const StickySchema: GenMessage<Sticky> = /*@__PURE__*/
+export const StickySessionsSchema: GenMessage<StickySessions> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 10);
 
 /**
- * @generated from message fairlead.traffic.v1.Ejection
+ * @generated from message fairlead.traffic.v1.OutlierEjection
  */
-export type Ejection = Message<"fairlead.traffic.v1.Ejection"> & {
+export type OutlierEjection = Message<"fairlead.traffic.v1.OutlierEjection"> & {
   /**
    * Zero: never.
    *
-   * @generated from field: uint32 failures = 1;
+   * @generated from field: uint32 consecutive_failures = 1;
    */
-  failures: number;
+  consecutiveFailures: number;
 
   /**
-   * @generated from field: uint32 period_ms = 2;
+   * @generated from field: uint32 ejection_time_ms = 2;
    */
-  periodMs: number;
+  ejectionTimeMs: number;
 
   /**
-   * @generated from field: uint32 max_percent = 3;
+   * @generated from field: uint32 ejected_percent_max = 3;
    */
-  maxPercent: number;
+  ejectedPercentMax: number;
 };
 
 /**
- * Describes the message fairlead.traffic.v1.Ejection.
- * Use `create(EjectionSchema)` to create a new message.
+ * Describes the message fairlead.traffic.v1.OutlierEjection.
+ * Use `create(OutlierEjectionSchema)` to create a new message.
  */
-export const EjectionSchema: GenMessage<Ejection> = /*@__PURE__*/
+export const OutlierEjectionSchema: GenMessage<OutlierEjection> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 11);
 
 /**
- * @generated from message fairlead.traffic.v1.HealthProbe
+ * @generated from message fairlead.traffic.v1.ActiveHealthCheck
  */
-export type HealthProbe = Message<"fairlead.traffic.v1.HealthProbe"> & {
+export type ActiveHealthCheck = Message<"fairlead.traffic.v1.ActiveHealthCheck"> & {
   /**
    * Empty: a TCP connection is enough.
    *
@@ -528,21 +528,21 @@ export type HealthProbe = Message<"fairlead.traffic.v1.HealthProbe"> & {
   timeoutMs: number;
 
   /**
-   * @generated from field: uint32 healthy_after = 4;
+   * @generated from field: uint32 healthy_threshold = 4;
    */
-  healthyAfter: number;
+  healthyThreshold: number;
 
   /**
-   * @generated from field: uint32 unhealthy_after = 5;
+   * @generated from field: uint32 unhealthy_threshold = 5;
    */
-  unhealthyAfter: number;
+  unhealthyThreshold: number;
 };
 
 /**
- * Describes the message fairlead.traffic.v1.HealthProbe.
- * Use `create(HealthProbeSchema)` to create a new message.
+ * Describes the message fairlead.traffic.v1.ActiveHealthCheck.
+ * Use `create(ActiveHealthCheckSchema)` to create a new message.
  */
-export const HealthProbeSchema: GenMessage<HealthProbe> = /*@__PURE__*/
+export const ActiveHealthCheckSchema: GenMessage<ActiveHealthCheck> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 12);
 
 /**
@@ -705,65 +705,67 @@ export const PrioritySchema: GenEnum<Priority> = /*@__PURE__*/
   enumDesc(file_fairlead_traffic_v1_traffic, 1);
 
 /**
- * @generated from enum fairlead.traffic.v1.Protocol
+ * @generated from enum fairlead.traffic.v1.UpstreamProtocol
  */
-export const Protocol = {
+export const UpstreamProtocol = {
   /**
-   * @generated from enum value: PROTOCOL_UNSPECIFIED = 0;
+   * @generated from enum value: UPSTREAM_PROTOCOL_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * @generated from enum value: PROTOCOL_HTTP1 = 1;
+   * @generated from enum value: UPSTREAM_PROTOCOL_HTTP1 = 1;
    */
   HTTP1: 1,
 
   /**
-   * @generated from enum value: PROTOCOL_HTTP2 = 2;
+   * @generated from enum value: UPSTREAM_PROTOCOL_HTTP2 = 2;
    */
   HTTP2: 2,
 } as const;
 
 /**
- * @generated from enum fairlead.traffic.v1.Protocol
+ * @generated from enum fairlead.traffic.v1.UpstreamProtocol
  */
-export type Protocol = (typeof Protocol)[keyof typeof Protocol] | UnknownEnum;
+export type UpstreamProtocol = (typeof UpstreamProtocol)[keyof typeof UpstreamProtocol] | UnknownEnum;
 
 /**
- * Describes the enum fairlead.traffic.v1.Protocol.
+ * Describes the enum fairlead.traffic.v1.UpstreamProtocol.
  */
-export const ProtocolSchema: GenEnum<Protocol> = /*@__PURE__*/
+export const UpstreamProtocolSchema: GenEnum<UpstreamProtocol> = /*@__PURE__*/
   enumDesc(file_fairlead_traffic_v1_traffic, 2);
 
 /**
- * @generated from enum fairlead.traffic.v1.Balance
+ * @generated from enum fairlead.traffic.v1.LoadBalancing
  */
-export const Balance = {
+export const LoadBalancing = {
   /**
-   * @generated from enum value: BALANCE_UNSPECIFIED = 0;
+   * @generated from enum value: LOAD_BALANCING_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * @generated from enum value: BALANCE_LEAST_IN_FLIGHT = 1;
+   * The less loaded of two instances picked at random.
+   *
+   * @generated from enum value: LOAD_BALANCING_LEAST_LOADED = 1;
    */
-  LEAST_IN_FLIGHT: 1,
+  LEAST_LOADED: 1,
 
   /**
-   * @generated from enum value: BALANCE_ROUND_ROBIN = 2;
+   * @generated from enum value: LOAD_BALANCING_ROUND_ROBIN = 2;
    */
   ROUND_ROBIN: 2,
 } as const;
 
 /**
- * @generated from enum fairlead.traffic.v1.Balance
+ * @generated from enum fairlead.traffic.v1.LoadBalancing
  */
-export type Balance = (typeof Balance)[keyof typeof Balance] | UnknownEnum;
+export type LoadBalancing = (typeof LoadBalancing)[keyof typeof LoadBalancing] | UnknownEnum;
 
 /**
- * Describes the enum fairlead.traffic.v1.Balance.
+ * Describes the enum fairlead.traffic.v1.LoadBalancing.
  */
-export const BalanceSchema: GenEnum<Balance> = /*@__PURE__*/
+export const LoadBalancingSchema: GenEnum<LoadBalancing> = /*@__PURE__*/
   enumDesc(file_fairlead_traffic_v1_traffic, 3);
 
 /**
