@@ -1,28 +1,21 @@
 // The gateway's settings, read once from the environment and checked. Nothing else reads process.env.
+import { commonEnv, parseEnv } from '@fairlead/core/kernel';
 import { z } from 'zod';
 
 const schema = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  ...commonEnv,
   FAIRLEAD_GATEWAY_HOST: z.union([z.ipv4(), z.ipv6()]).default('127.0.0.1'),
   FAIRLEAD_GATEWAY_PORT: z.coerce.number().int().min(0).max(65535).default(4401),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_SIGNING_KEY_DIR: z.string().min(1),
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
-  FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
-  // Default: a folder beside the logs.
-  FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
   // HTTPS port of the local server's proxy.
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 
 export type GatewayEnv = z.infer<typeof schema>;
 
 /** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: NodeJS.ProcessEnv): GatewayEnv {
-  const parsed = schema.safeParse(source);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new Error(`the environment is not complete: ${problems.join('; ')}`);
+  return parseEnv(schema, source);
 }

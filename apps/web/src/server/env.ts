@@ -1,4 +1,5 @@
 // Settings of the web app, read once from the environment and validated. Nothing else in the app reads process.env.
+import { commonEnv, parseEnv } from '@fairlead/core/kernel';
 import { z } from 'zod';
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
@@ -13,7 +14,7 @@ const networks = z
   .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
 
 const schema = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  ...commonEnv,
   /** URL that people open, and the base of cookies, links and the install command. */
   FAIRLEAD_PUBLIC_URL: publicUrl.default('http://localhost:4400'),
   /** Host under which the local agent's proxy serves the dashboard over https; empty for none. */
@@ -27,10 +28,6 @@ const schema = z.object({
   FAIRLEAD_AGENT_URL: publicUrl.optional(),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
-  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
-  FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
-  // Default: a folder beside the logs.
-  FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   /** Agent for new servers: one program for this machine's architecture, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
@@ -47,17 +44,13 @@ const schema = z.object({
   FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
   /** Sender of mails, for example "Fairlead <fairlead@example.com>". */
   FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 
 export type WebEnv = z.infer<typeof schema>;
 
 /** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: Readonly<Record<string, string | undefined>>): WebEnv {
-  const parsed = schema.safeParse(source);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new Error(`the environment is not complete: ${problems.join('; ')}`);
+  return parseEnv(schema, source);
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];

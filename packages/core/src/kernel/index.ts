@@ -15,6 +15,7 @@ export { isExcluded, isUniqueViolation } from './errors.ts';
 export { isAtOrBelow } from './host.ts';
 export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';
+export { commonEnv, parseEnv } from './parse-env.ts';
 export { type Attempt, attempt } from './savepoint.ts';
 export { clipText, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';
