@@ -7,9 +7,9 @@ import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { openMailer } from '@fairlead/mail';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
-import { openMailer } from './mailer.ts';
 import { queuePoolMax, startWorker } from './worker.ts';
 
 const env = readEnv(process.env);

@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMailer } from './index.ts';
+import { createMailer, openMailer } from './mailer.ts';
 
 const received: string[] = [];
 const sink = new SMTPServer({
@@ -54,4 +57,24 @@ test('a user-chosen name stays text and cannot inject a header', async () => {
 test('a server that does not answer is an error', async () => {
   const lost = createMailer({ url: 'smtp://127.0.0.1:1', from: 'fairlead@example.test' });
   await expect(lost.send({ to: 'ada@example.test', subject: 'x', paragraphs: [] })).rejects.toThrow(/ECONNREFUSED/);
+});
+
+const withPassword = 'smtp://fairlead:hunter2@mail.example.test';
+
+test('without a mail server there is no mailer; incomplete settings are an error that shows no password', async () => {
+  expect(await openMailer({})).toBeNull();
+  const error: unknown = await openMailer({ FAIRLEAD_SMTP_URL: withPassword }).catch((thrown: unknown) => thrown);
+  expect(String(error)).toMatch(/FAIRLEAD_MAIL_FROM/);
+  expect(String(error)).not.toContain('hunter2');
+});
+
+test('the URL of the mail server may come from a file', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-mailer-'));
+  const file = join(dir, 'smtp-url');
+  const settings = { FAIRLEAD_SMTP_URL_FILE: file, FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>' };
+  await writeFile(file, `${withPassword}\n`, { mode: 0o600 });
+  expect(await openMailer(settings)).not.toBeNull();
+  await writeFile(file, '\n');
+  await expect(openMailer(settings)).rejects.toThrow(/is empty/);
+  await rm(dir, { recursive: true });
 });

@@ -1,5 +1,6 @@
 // Sends mail by SMTP.
-// Invariant: it never logs a mail, because its links open accounts.
+// Invariant: it never logs a mail, because its links open accounts; no error contains the server's password.
+import { readFile } from 'node:fs/promises';
 import { createTransport } from 'nodemailer';
 import { toHtml, toText } from './body.ts';
 
@@ -17,7 +18,7 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
-export interface MailerOptions {
+interface MailerOptions {
   /** smtp://user:password@host:587 or smtps://…; its password is a secret. */
   readonly url: string;
   /** The sender, for example "Fairlead <fairlead@example.com>". */
@@ -38,4 +39,27 @@ export function createMailer(options: MailerOptions): Mailer {
       });
     },
   };
+}
+
+interface MailSettings {
+  readonly FAIRLEAD_SMTP_URL?: string | undefined;
+  /** File with the URL; it counts before the URL itself. */
+  readonly FAIRLEAD_SMTP_URL_FILE?: string | undefined;
+  readonly FAIRLEAD_MAIL_FROM?: string | undefined;
+}
+
+/** Returns null when no mail server is configured; features that need mail report it. Throws on incomplete settings. */
+export async function openMailer(settings: MailSettings): Promise<Mailer | null> {
+  const file = settings.FAIRLEAD_SMTP_URL_FILE;
+  const url = file === undefined ? settings.FAIRLEAD_SMTP_URL : await readUrl(file);
+  if (url === undefined) return null;
+  const from = settings.FAIRLEAD_MAIL_FROM;
+  if (from === undefined) throw new Error('FAIRLEAD_MAIL_FROM is missing: a mail needs a sender');
+  return createMailer({ url, from });
+}
+
+async function readUrl(file: string): Promise<string> {
+  const url = (await readFile(file, 'utf8')).trim();
+  if (url === '') throw new Error(`${file} is empty`);
+  return url;
 }

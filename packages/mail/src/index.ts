@@ -1,1 +1,0 @@
-export { createMailer, type Mail, type Mailer, type MailerOptions } from './mailer.ts';
