@@ -9,6 +9,7 @@ import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { openMailer } from '@fairlead/mail';
 import { createOutbound } from '@fairlead/outbound';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
