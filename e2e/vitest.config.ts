@@ -5,5 +5,6 @@ const base = vitestConfig({
   testTimeoutMs: 300_000,
 });
 
-// Two systems at a time: each mostly waits. More would test the load instead of the system.
-export default { ...base, test: { ...base.test, maxWorkers: 2 } };
+// Two systems at a time: each mostly waits. More would test the load instead of the system. A process for each file ends
+// whatever a failed one left running.
+export default { ...base, test: { ...base.test, isolate: true, maxWorkers: 2 } };
