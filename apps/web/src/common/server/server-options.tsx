@@ -4,11 +4,11 @@ import type { ServerSummary } from '../../api/types.ts';
 export function ServerOptions({ servers }: { readonly servers: readonly ServerSummary[] }) {
   return servers.map((server) => (
     <option key={server.id} value={server.id}>
-      {sayServer(server)}
+      {serverLabel(server)}
     </option>
   ));
 }
 
-export function sayServer({ name, state }: Pick<ServerSummary, 'name' | 'state'>): string {
+export function serverLabel({ name, state }: Pick<ServerSummary, 'name' | 'state'>): string {
   return state === 'online' ? name : `${name} (offline)`;
 }

@@ -1,11 +1,12 @@
 'use client';
-// Field for a local folder or a tar.gz of one. Shows which files are uploaded and which are left out.
+// Field for a local folder or a tar.gz of one, and the progress of its upload.
 import { Button } from '@fairlead/ui/button';
 import { formatBytes, plural } from '@fairlead/ui/lib/format';
+import { Meter } from '@fairlead/ui/meter';
 import { FileArchive, Folder } from 'lucide-react';
 import { useId, useRef } from 'react';
 import { filesToUpload } from './picked-folder.ts';
-import type { PickedSource } from './upload-folder.ts';
+import type { PickedSource, UploadProgress } from './upload-folder.ts';
 
 export interface FolderFieldProps {
   readonly value: PickedSource | null;
@@ -36,7 +37,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
           or a .tar.gz
         </Button>
         <span className="min-w-0 flex-1 basis-40 truncate text-ink-soft text-sm" aria-live="polite">
-          {value === null ? 'No folder chosen' : sayPicked(value)}
+          {value === null ? 'No folder chosen' : describePicked(value)}
         </span>
       </div>
       <p
@@ -74,8 +75,20 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
   );
 }
 
-function sayPicked(picked: PickedSource): string {
+function describePicked(picked: PickedSource): string {
   if (picked.kind === 'archive') return `${picked.file.name}, ${formatBytes(picked.file.size)}`;
   const bytes = picked.files.reduce((total, { file }) => total + file.size, 0);
   return `${picked.name}: ${plural(picked.files.length, 'file')}, ${formatBytes(bytes)}`;
+}
+
+export function UploadMeter({ progress }: { readonly progress: UploadProgress | null }) {
+  if (progress === null) return null;
+  return (
+    <Meter
+      label={progress.step === 'packing' ? 'Packing the folder' : 'Uploading'}
+      share={progress.share}
+      warnAbove={1}
+      text={progress.step === 'packing' ? '' : `${Math.floor(progress.share * 100)} %`}
+    />
+  );
 }

@@ -1,32 +1,35 @@
 'use client';
 // Form of a new app. Checks everything before the first call, so that no app is created in part.
 import { commandOf } from '@fairlead/core/kernel/command';
-import { fromScpForm } from '@fairlead/core/source/rules';
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
-import { Meter } from '@fairlead/ui/meter';
-import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { useRouter } from 'next/navigation';
+import { Field, Input } from '@fairlead/ui/input';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
-import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
-import type { ServerSummary, SourceBranches } from '../../api/types.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerSummary } from '../../api/types.ts';
 import { sourceHost } from '../../common/app/source-host.ts';
-import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { sayServer } from '../../common/server/server-options.tsx';
 import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
-import { makeApp, type NewApp } from './make-app.ts';
+import { UploadMeter } from './folder-field.tsx';
+import {
+  AdditionalServers,
+  BranchField,
+  type Builder,
+  BuilderField,
+  canContain,
+  EnvironmentField,
+  ServerField,
+} from './new-app-fields.tsx';
 import { PlanCard } from './plan-card.tsx';
 import { overridesOf, secretsOf } from './plan-draft.ts';
 import { SourceChoice, type SourceKind } from './source-choice.tsx';
 import { SourceFields } from './source-fields.tsx';
-import { type PickedSource, type UploadProgress, uploadFolder } from './upload-folder.ts';
+import type { PickedSource } from './upload-folder.ts';
+import { useCreateApp } from './use-create-app.ts';
 import { usePlan } from './use-plan.ts';
 
 export interface NewAppFormProps {
@@ -35,50 +38,29 @@ export interface NewAppFormProps {
   readonly onKey: (step: DeployKeyStepProps) => void;
 }
 
-const canContain = ({ capabilities }: ServerSummary) => capabilities.includes('container');
-const NO_CONTAINERS = 'Needs Docker. No server here has it.';
-const builders = [
-  { value: 'auto', label: 'Auto-detect' },
-  { value: 'native', label: 'Language buildpack' },
-  { value: 'dockerfile', label: 'Dockerfile' },
-] as const;
-
 export function NewAppForm({ servers, onKey }: NewAppFormProps) {
-  const { organization, paths } = useMe();
+  const { paths } = useMe();
   const trpc = useTRPC();
-  const client = useTRPCClient();
-  const router = useRouter();
-  const toast = useToast();
-  // Drops the typed password from the cache as soon as it was sent.
-  const { mutateAsync: setPassword } = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
-  const { mutateAsync: makeKey } = useFreshMutation(trpc.credential.rotateKey.mutationOptions());
-  const create = useMutation({
-    mutationFn: (wanted: NewApp) => makeApp(client, { setPassword, makeKey }, wanted),
-    gcTime: 0,
-  });
+  const create = useCreateApp(onKey);
+  const { failure } = create;
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
-  const [begins, setBegins] = useState(true);
   const [kind, setKind] = useState<SourceKind>('https');
+  const [hasSwitchedKind, setHasSwitchedKind] = useState(false);
   const [serverId, setServerId] = useState(() => (servers.find((each) => each.state === 'online') ?? servers[0])?.id);
   const [address, setAddress] = useState('');
+  /** Address when its field lost focus; null if it is not valid. */
+  const [checkedAddress, setCheckedAddress] = useState<string | null>(null);
   const [picked, setPicked] = useState<PickedSource | null>(null);
+  const [lacksFolder, setLacksFolder] = useState(false);
   const [name, setName] = useState<string | null>(null);
   const [host, setHost] = useState<string | null>(null);
-  const [whole, setWhole] = useState<string | null>(null);
-  const [missing, setMissing] = useState(false);
-  const [progress, setProgress] = useState<UploadProgress | null>(null);
-  const branches = useQuery({
-    ...trpc.source.branches.queryOptions({ repositoryUrl: whole ?? '' }),
-    enabled: whole !== null && kind === 'https',
-    retry: false,
-  });
   const [rootFolder, setRootFolder] = useState('');
-  const [builder, setBuilder] = useState<(typeof builders)[number]['value']>('auto');
+  const [builder, setBuilder] = useState<Builder>('auto');
   /** Field values that the plan is fetched for; they update when a field loses focus. */
-  const [settled, setSettled] = useState({ branch: '', rootFolder: '' });
-  const plan = usePlan({ repositoryUrl: kind === 'https' ? whole : null, serverId, builder, ...settled });
+  const [planned, setPlanned] = useState({ branch: '', rootFolder: '' });
+  const repositoryUrl = kind === 'https' ? checkedAddress : null;
+  const plan = usePlan({ repositoryUrl, serverId, builder, ...planned });
   const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
-  const failure = create.error === null ? null : readFailure(create.error);
   const server = servers.find(({ id }) => id === serverId);
   const suggested =
     kind === 'folder' ? (picked?.name ?? '') : kind === 'image' ? suggestImageName(address) : suggestName(address);
@@ -86,53 +68,47 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   // A host under .localhost resolves to this machine only.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
   const isGit = kind === 'https' || kind === 'ssh';
+  const isImage = kind === 'image';
   const isPlanned = kind === 'https' && plan.isAsked;
+  const hasContainers = servers.some(canContain);
+
+  const switchKind = (next: SourceKind) => {
+    setHasSwitchedKind(true);
+    setKind(next);
+    setAddress('');
+    setCheckedAddress(null);
+    setLacksFolder(false);
+    // Switch to a server that can run containers when the selected one can't.
+    if (next === 'image' && server !== undefined && !canContain(server)) setServerId(servers.find(canContain)?.id);
+  };
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    setMissing(kind === 'folder' && (picked === null || (picked.kind === 'folder' && picked.files.length === 0)));
+    setLacksFolder(kind === 'folder' && (picked === null || (picked.kind === 'folder' && picked.files.length === 0)));
     if (serverId === undefined || (kind === 'folder' && picked === null)) return;
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '').trim();
     const [branch, username, password] = [text('branch'), text('username'), String(form.get('password') ?? '')];
     const environment = environments.find(({ id }) => id === text('environmentId'));
-    const upload = (source: PickedSource) => (appId: string) =>
-      uploadFolder(source, { organization: organization.slug, appId }, setProgress);
-    create.mutate(
-      {
-        app: {
-          name: shownName,
-          ...(isGit ? { repositoryUrl: address.trim(), branch } : {}),
-          ...(environment === undefined ? {} : { environmentId: environment.id }),
-          serverId,
-          rootFolder,
-          ...(isPlanned ? { command: commandOf(plan.draft.start) } : {}),
-          ...(shownHost === '' ? {} : { host: shownHost }),
-        },
-        settings:
-          kind === 'image'
-            ? { builder: 'image', image: address.trim() }
-            : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
-        secrets: isPlanned ? secretsOf(plan.draft, detected) : [],
-        access:
-          username === '' && password === '' ? null : { ...credentialTarget(kind, address.trim()), username, password },
-        serverIds: form.getAll('further').map(String),
-        first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? upload(picked) : 'deploy',
+    create.run({
+      app: {
+        name: shownName,
+        ...(isGit ? { repositoryUrl: address.trim(), branch } : {}),
+        ...(environment === undefined ? {} : { environmentId: environment.id }),
+        serverId,
+        rootFolder,
+        ...(isPlanned ? { command: commandOf(plan.draft.start) } : {}),
+        ...(shownHost === '' ? {} : { host: shownHost }),
       },
-      {
-        onSettled: () => setProgress(null),
-        onSuccess: ({ appId, slug, deploymentId, publicKey, left }) => {
-          if (publicKey !== null) {
-            return onKey({ appId, slug, publicKey, repositoryUrl: fromScpForm(address.trim()) });
-          }
-          if (left !== null) {
-            const detail = `${readFailure(left).message} Finish it in its settings, then press Deploy.`;
-            toast({ tone: 'warn', title: 'App created, but not deployed', detail });
-          }
-          router.push(deploymentId === null ? paths.app(slug) : paths.deployment(deploymentId));
-        },
-      },
-    );
+      settings: isImage
+        ? { builder: 'image', image: address.trim() }
+        : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
+      secrets: isPlanned ? secretsOf(plan.draft, detected) : [],
+      access:
+        username === '' && password === '' ? null : { ...credentialTarget(kind, address.trim()), username, password },
+      serverIds: form.getAll('additionalServerIds').map(String),
+      first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? create.uploadOf(picked) : 'deploy',
+    });
   };
 
   return (
@@ -140,28 +116,19 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
       <form onSubmit={submit} noValidate className="flex flex-col gap-5 p-5">
         <SourceChoice
           value={kind}
-          refused={servers.some(canContain) ? {} : { image: NO_CONTAINERS }}
-          onValue={(next) => {
-            setBegins(false);
-            setKind(next);
-            setAddress('');
-            setWhole(null);
-            setMissing(false);
-            // Switch to a server that can run containers when the selected one can't.
-            if (next === 'image' && server !== undefined && !canContain(server))
-              setServerId(servers.find(canContain)?.id);
-          }}
+          refused={hasContainers ? {} : { image: 'Needs Docker. No server here has it.' }}
+          onValue={switchKind}
         />
         <SourceFields
           key={kind}
           kind={kind}
           failure={failure}
-          begins={begins}
+          autoFocus={!hasSwitchedKind}
           address={address}
           onAddress={setAddress}
-          onLeave={setWhole}
+          onLeave={setCheckedAddress}
           picked={picked}
-          pickError={missing ? 'Choose the folder of the app, or a .tar.gz of it.' : undefined}
+          pickError={lacksFolder ? 'Choose the folder of the app, or a .tar.gz of it.' : undefined}
           onPick={setPicked}
         />
         <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
@@ -170,53 +137,21 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               <Input {...control} required value={shownName} onChange={(event) => setName(event.target.value)} />
             )}
           </Field>
-          <Field
-            label="Server"
-            hint={
-              kind === 'image' && server !== undefined && !canContain(server) ? 'Its agent runs no containers.' : null
-            }
+          <ServerField
+            servers={servers}
+            value={server}
+            needsContainers={isImage}
             error={failure?.fields.serverId}
-          >
-            {(control) => (
-              <Select
-                {...control}
-                value={serverId}
-                onChange={(event) => setServerId(servers.find((each) => each.id === event.target.value)?.id)}
-              >
-                {servers.map((each) => (
-                  <option key={each.id} value={each.id} disabled={kind === 'image' && !canContain(each)}>
-                    {sayServer(each)}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
+            onValue={setServerId}
+          />
           {isGit ? (
-            <Field
-              label="Branch"
-              hint={kind === 'https' ? branchHint(branches) : DEFAULT_BRANCH}
+            <BranchField
+              repositoryUrl={repositoryUrl}
               error={failure?.fields.branch}
-            >
-              {(control) => (
-                <>
-                  <Input
-                    {...control}
-                    mono
-                    name="branch"
-                    onBlur={(event) => setSettled({ ...settled, branch: event.target.value.trim() })}
-                    list={`${control.id}-branches`}
-                    placeholder={branches.data?.defaultBranch ?? ''}
-                  />
-                  <datalist id={`${control.id}-branches`}>
-                    {branches.data?.branches.map((branch) => (
-                      <option key={branch} value={branch} />
-                    ))}
-                  </datalist>
-                </>
-              )}
-            </Field>
+              onLeave={(branch) => setPlanned({ ...planned, branch })}
+            />
           ) : null}
-          {kind === 'image' ? null : (
+          {isImage ? null : (
             <Field
               label="Root folder"
               hint={kind === 'folder' ? 'Default: whole folder' : 'Default: repository root'}
@@ -229,7 +164,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
                   placeholder="apps/shop"
                   value={rootFolder}
                   onChange={(event) => setRootFolder(event.target.value)}
-                  onBlur={() => setSettled({ ...settled, rootFolder: rootFolder.trim() })}
+                  onBlur={() => setPlanned({ ...planned, rootFolder: rootFolder.trim() })}
                 />
               )}
             </Field>
@@ -245,52 +180,15 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
                 {...control}
                 mono
                 value={shownHost}
-                placeholder="none yet"
+                placeholder="None"
                 onChange={(event) => setHost(event.target.value.trim())}
               />
             )}
           </Field>
           {environments.length > 1 ? (
-            <Field label="Environment" hint="More can be added later." error={failure?.fields.environmentId}>
-              {(control) => (
-                <Select {...control} name="environmentId">
-                  {environments.map(({ id, name: environmentName, projectName }) => (
-                    <option key={id} value={id}>
-                      {environments.some((other) => other.projectName !== projectName)
-                        ? `${projectName} / ${environmentName}`
-                        : environmentName}
-                    </option>
-                  ))}
-                </Select>
-              )}
-            </Field>
+            <EnvironmentField environments={environments} error={failure?.fields.environmentId} />
           ) : null}
-          {kind === 'image' ? null : (
-            <Field
-              label="Builder"
-              hint={
-                servers.some(canContain)
-                  ? 'A Dockerfile takes precedence if there is one.'
-                  : `A Dockerfile ${NO_CONTAINERS.replace('Needs', 'needs')}`
-              }
-            >
-              {(control) => (
-                <Select
-                  {...control}
-                  value={builder}
-                  onChange={(event) =>
-                    setBuilder(builders.find(({ value }) => value === event.target.value)?.value ?? 'auto')
-                  }
-                >
-                  {builders.map(({ value, label }) => (
-                    <option key={value} value={value} disabled={value === 'dockerfile' && !servers.some(canContain)}>
-                      {label}
-                    </option>
-                  ))}
-                </Select>
-              )}
-            </Field>
-          )}
+          {isImage ? null : <BuilderField value={builder} hasContainers={hasContainers} onValue={setBuilder} />}
         </div>
         {isPlanned ? (
           <PlanCard
@@ -300,25 +198,18 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             onRetry={plan.detectAgain}
             onRootFolder={(folder) => {
               setRootFolder(folder);
-              setSettled({ ...settled, rootFolder: folder });
+              setPlanned({ ...planned, rootFolder: folder });
             }}
           />
         ) : null}
-        <FurtherServers servers={servers.filter(({ id }) => id !== serverId)} needContainers={kind === 'image'} />
+        <AdditionalServers servers={servers.filter(({ id }) => id !== serverId)} needsContainers={isImage} />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
-        {progress === null ? null : (
-          <Meter
-            label={progress.step === 'packing' ? 'Packing the folder' : 'Uploading'}
-            share={progress.share}
-            warnAbove={1}
-            text={progress.step === 'packing' ? '' : `${Math.floor(progress.share * 100)} %`}
-          />
-        )}
+        <UploadMeter progress={create.progress} />
         <div className="flex items-center justify-end gap-2">
           <HoverLink href={paths.apps} className={buttonClass('ghost')}>
             Cancel
           </HoverLink>
-          <Button type="submit" variant="accent" pending={create.isPending}>
+          <Button type="submit" variant="accent" pending={create.pending}>
             {kind === 'ssh' ? 'Create deploy key' : kind === 'folder' ? 'Upload and deploy' : 'Deploy'}
           </Button>
         </div>
@@ -327,58 +218,8 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   );
 }
 
-interface FurtherServersProps {
-  readonly servers: readonly ServerSummary[];
-  readonly needContainers: boolean;
-}
-
-function FurtherServers({ servers, needContainers }: FurtherServersProps) {
-  if (servers.length === 0) return null;
-  return (
-    <details className="rounded-control border border-line">
-      <summary className="cursor-pointer select-none rounded-control px-3 py-2 hover:bg-hover">
-        Multiple servers
-      </summary>
-      <fieldset className="grid grid-cols-1 gap-2 border-line border-t p-3 sm:grid-cols-2">
-        <legend className="sr-only">Also run it on</legend>
-        {servers.map((server) => (
-          <Checkbox
-            key={server.id}
-            name="further"
-            value={server.id}
-            disabled={needContainers && !canContain(server)}
-            label={sayServer(server)}
-          />
-        ))}
-      </fieldset>
-    </details>
-  );
-}
-
 /** Returns the kind of the source's credentials and the host that was typed. */
 function credentialTarget(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
   const credential = kind === 'image' ? 'registry' : 'https';
   return { kind: credential, host: sourceHost(credential, { repositoryUrl: address, image: address }) };
-}
-
-const DEFAULT_BRANCH = "Default: the repository's default branch";
-
-interface BranchQuery {
-  readonly data: SourceBranches | undefined;
-  readonly error: unknown;
-  readonly isFetching: boolean;
-}
-
-/** Suggestions only: the server may still clone a URL that the branch query cannot reach. */
-function branchHint({ data, error, isFetching }: BranchQuery): string {
-  if (isFetching) return 'Loading branches…';
-  if (error !== null) {
-    const { fields, message } = readFailure(error);
-    return `${fields.repositoryUrl ?? message} ${DEFAULT_BRANCH}`;
-  }
-  if (data === undefined) return DEFAULT_BRANCH;
-  const { branches, defaultBranch } = data;
-  if (branches.length === 0) return 'This repository has no branch yet.';
-  const first = defaultBranch === null ? DEFAULT_BRANCH : `Default: ${defaultBranch}.`;
-  return `${first} ${branches.length === 1 ? 'One branch' : `${branches.length} branches`} to choose from.`;
 }

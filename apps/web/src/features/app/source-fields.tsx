@@ -11,7 +11,7 @@ export interface SourceFieldsProps {
   readonly kind: SourceKind;
   readonly failure: Failure | null;
   /** True until the first choice of a source: only then may a field take focus. */
-  readonly begins: boolean;
+  readonly autoFocus: boolean;
   /** URL of a repository, or an image reference. */
   readonly address: string;
   readonly onAddress: (address: string) => void;
@@ -22,7 +22,7 @@ export interface SourceFieldsProps {
   readonly onPick: (picked: PickedSource) => void;
 }
 
-export function SourceFields({ kind, failure, begins, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
+export function SourceFields({ kind, failure, autoFocus, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
   if (kind === 'folder') {
     return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
   }
@@ -68,7 +68,7 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
           <Input
             {...control}
             mono
-            autoFocus={begins}
+            autoFocus={autoFocus}
             required
             spellCheck={false}
             type={isSsh ? 'text' : 'url'}

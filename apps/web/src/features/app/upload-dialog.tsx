@@ -3,7 +3,6 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Meter } from '@fairlead/ui/meter';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
@@ -11,7 +10,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { FolderField } from './folder-field.tsx';
+import { FolderField, UploadMeter } from './folder-field.tsx';
 import { type PickedSource, type UploadProgress, uploadFolder } from './upload-folder.ts';
 
 export function UploadDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
@@ -20,12 +19,12 @@ export function UploadDialog({ app, onClose }: { readonly app: AppDetail; readon
   const router = useRouter();
   const [picked, setPicked] = useState<PickedSource | null>(null);
   const [progress, setProgress] = useState<UploadProgress | null>(null);
-  const place = { appId: app.id, environmentId: app.environmentId };
+  const placement = { appId: app.id, environmentId: app.environmentId };
   const upload = useMutation({
     mutationFn: async (source: PickedSource) => {
-      const target = { organization: organization.slug, ...place };
+      const target = { organization: organization.slug, ...placement };
       const uploadDigest = await uploadFolder(source, target, setProgress);
-      return client.deployment.create.mutate({ ...place, uploadDigest });
+      return client.deployment.create.mutate({ ...placement, uploadDigest });
     },
     onSettled: () => setProgress(null),
     onSuccess: ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
@@ -54,14 +53,7 @@ export function UploadDialog({ app, onClose }: { readonly app: AppDetail; readon
     >
       <div className="flex flex-col gap-4">
         <FolderField value={picked} onValue={setPicked} />
-        {progress === null ? null : (
-          <Meter
-            label={progress.step === 'packing' ? 'Packing the folder' : 'Uploading'}
-            share={progress.share}
-            warnAbove={1}
-            text={progress.step === 'packing' ? '' : `${Math.floor(progress.share * 100)} %`}
-          />
-        )}
+        <UploadMeter progress={progress} />
         {upload.error === null ? null : <ErrorNote>{readFailure(upload.error).message}</ErrorNote>}
       </div>
     </Dialog>
