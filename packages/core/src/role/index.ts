@@ -1,8 +1,5 @@
-export { createGrant } from './create-grant.ts';
 export { createRole } from './create-role.ts';
-export { deleteGrant } from './delete-grant.ts';
 export { deleteRole } from './delete-role.ts';
-export { listGrants } from './list-grants.ts';
 export { listRoles } from './list-roles.ts';
 export { loadRights, loadRoleRights } from './load-rights.ts';
 export { isReached, type Reach, reachOf, whereReached, wholeReach } from './reach.ts';
@@ -11,13 +8,12 @@ export {
   limitRights,
   may,
   mayAnywhere,
-  ownerRights,
   type Rights,
   rightsOf,
   type Scope,
   wholeOrganization,
 } from './rights.ts';
 export { permissionsOfRole, requireAnotherOwner, requireMayEnd, requireMayGive } from './role-assignment.ts';
-export { can, permissionsOf } from './rules.ts';
+export { can, ownerRights, permissionsOf } from './rules.ts';
 export * from './schema.ts';
 export { updateRole } from './update-role.ts';

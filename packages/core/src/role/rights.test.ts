@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { limitRights, may, mayAnywhere, ownerRights, rightsOf, wholeOrganization } from './rights.ts';
-import { permissionsOf } from './rules.ts';
+import { limitRights, may, mayAnywhere, rightsOf, wholeOrganization } from './rights.ts';
+import { ownerRights, permissionsOf } from './rules.ts';
 
 const shop = { projectId: 'prj_shop', environmentId: null };
 const production = { projectId: 'prj_shop', environmentId: 'env_production' };

@@ -1,5 +1,4 @@
-// Rights of a member: permissions with their scope. Pure: independent of storage and callers.
-import { permissionsOf } from './rules.ts';
+// Rights of a member: permissions with their scope. Pure, and without zod, because browsers load it on every page.
 import type { MemberRole, Permission } from './schema.ts';
 
 /** Scope of an action. Both null: the organization as a whole. An environment always names its project too. */
@@ -74,9 +73,6 @@ export function limitRights(rights: Rights, to: ReadonlySet<Permission>): Rights
     environments: each(rights.environments),
   };
 }
-
-/** All that an owner may do; for work that tests and first starts do in an owner's name. */
-export const ownerRights: Rights = rightsOf('owner', [{ ...wholeOrganization, permissions: permissionsOf('owner') }]);
 
 function entryOf(places: Map<string, Set<Permission>>, id: string): Set<Permission> {
   const known = places.get(id) ?? new Set<Permission>();

@@ -1,4 +1,5 @@
 // Permissions of the built-in roles. Pure: independent of people and requests.
+import { type Rights, rightsOf, wholeOrganization } from './rights.ts';
 import { ownerPermissions, type Permission, permissionSchema, type Role } from './schema.ts';
 
 const reading: readonly Permission[] = [
@@ -44,3 +45,6 @@ export function can(role: Role, permission: Permission): boolean {
 export function permissionsOf(role: Role): Permission[] {
   return everything.filter((permission) => can(role, permission));
 }
+
+/** All that an owner may do; for work that tests and first starts do in an owner's name. */
+export const ownerRights: Rights = rightsOf('owner', [{ ...wholeOrganization, permissions: permissionsOf('owner') }]);

@@ -1,5 +1,6 @@
 'use client';
 // Current user, organization and permissions. Hiding a button is a courtesy; the API decides.
+import { may, rightsOf, wholeOrganization } from '@fairlead/core/role/rights';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import type { Me } from '../../api/types.ts';
 import { type Paths, pathsOf } from './paths.ts';
@@ -31,22 +32,18 @@ export interface MeProviderProps {
 }
 
 export function MeProvider({ me, organization, children }: MeProviderProps) {
-  const view = useMemo<MeView>(
-    () => ({
+  const view = useMemo<MeView>(() => {
+    const { role, permissions, granted } = organization;
+    const rights = rightsOf(role, [{ ...wholeOrganization, permissions }, ...granted]);
+    return {
       user: me.user,
       organization,
       organizations: me.organizations,
       paths: pathsOf(organization.slug),
-      can: (permission, scope = {}) =>
-        organization.permissions.includes(permission) ||
-        organization.granted.some(
-          ({ permissions, projectId, environmentId }) =>
-            permissions.includes(permission) &&
-            (environmentId === null ? projectId === scope.projectId : environmentId === scope.environmentId),
-        ),
-    }),
-    [me, organization],
-  );
+      can: (permission, { projectId = null, environmentId = null } = {}) =>
+        may(rights, permission, { projectId, environmentId }),
+    };
+  }, [me, organization]);
   return <MeContext value={view}>{children}</MeContext>;
 }
 
