@@ -14,8 +14,9 @@ import type {
   SecretGroupId,
   SecretId,
 } from '@fairlead/contract/ids';
+import type { GrantScope } from '@fairlead/core/grant';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
-import type { GrantScope, Permission, Scope } from '@fairlead/core/role';
+import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
 
 export interface ScopeOf<Input> {

@@ -7,7 +7,7 @@ import {
   grantRefSchema,
   listGrants,
   listGrantsInputSchema,
-} from '@fairlead/core/role';
+} from '@fairlead/core/grant';
 import { memberProcedure, router } from '../procedures.ts';
 import { isRights } from '../protection.ts';
 import { byGrant, byGrantScope } from '../scopes.ts';

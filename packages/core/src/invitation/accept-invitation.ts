@@ -10,7 +10,7 @@ import {
   notifyChange,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { mayStillGive, memberRoleSchema, permissionsOfRole, roleSchema } from '../role/index.ts';
+import { mayStillAssign, memberRoleSchema, permissionsOfRole, roleSchema } from '../role/index.ts';
 import { claimsMax } from './rules.ts';
 import type { InvitationPreview, Joined } from './schema.ts';
 
@@ -91,7 +91,7 @@ export async function acceptInvitation(
   // A custom role may have been deleted since; it is locked until this commits.
   await permissionsOfRole(core, role);
   const { invitedBy } = invitation;
-  if (invitedBy !== null && !(await mayStillGive(core, { userId: invitedBy, role }))) {
+  if (invitedBy !== null && !(await mayStillAssign(core, { userId: invitedBy, role }))) {
     throw new AppError('invitation.token_invalid');
   }
   try {

@@ -5,7 +5,7 @@ import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, mintToken, notifyChange } from '../kernel/index.ts';
 import { lockMembership } from '../member/index.ts';
-import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';
+import { memberRoleSchema, type Rights, requireMayAssign } from '../role/index.ts';
 import { invitationLifetimeMs, invitationsPerHourMax, renewalGapMs, renewalsMax } from './rules.ts';
 import type { CreateInvitationInput, InvitationInput } from './schema.ts';
 
@@ -24,7 +24,7 @@ export async function createInvitation(ctx: Ctx, input: CreateInvitationInput, b
   const now = ctx.clock.now();
   const email = input.email ?? null;
   await lockMembership(ctx);
-  await requireMayGive(ctx, by, { from: null, to: input.role });
+  await requireMayAssign(ctx, by, { from: null, to: input.role });
   const recent = await tx.invitation.count({
     where: { organizationId, createdAt: { gt: new Date(now.getTime() - hourMs) } },
   });
@@ -61,7 +61,7 @@ export async function rotateInvitation(ctx: Ctx, input: InvitationInput, by: Rig
   const now = ctx.clock.now();
   await lockMembership(ctx);
   const old = await requirePending(ctx, invitationId);
-  await requireMayGive(ctx, by, { from: null, to: memberRoleSchema.parse(old.role) });
+  await requireMayAssign(ctx, by, { from: null, to: memberRoleSchema.parse(old.role) });
   if (old.renewals >= renewalsMax) throw new AppError('invitation.too_many');
   if (now.getTime() - old.renewedAt.getTime() < renewalGapMs) throw new AppError('invitation.too_soon');
   const { token, hash } = mintToken('invite');

@@ -1,14 +1,7 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  createGrant,
-  createRole,
-  deleteGrant,
-  permissionsOf,
-  rightsOf,
-  updateRole,
-  wholeOrganization,
-} from '../role/index.ts';
+import { createGrant, deleteGrant } from '../grant/index.ts';
+import { createRole, permissionsOf, rightsOf, updateRole, wholeOrganization } from '../role/index.ts';
 import {
   auditOf,
   rolesOf,

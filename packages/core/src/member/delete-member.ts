@@ -1,7 +1,7 @@
 // Ends a membership: a member leaves, or another member with the right removes them.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
-import { type Rights, requireAnotherOwner, requireMayEnd } from '../role/index.ts';
+import { type Rights, requireAnotherOwner, requireMayRemove } from '../role/index.ts';
 import { lockMembership } from './membership-lock.ts';
 import type { DeleteMemberInput, MemberIdentity } from './schema.ts';
 import { endMembership, requireMemberRow } from './store.ts';
@@ -11,7 +11,7 @@ export async function deleteMember(ctx: Ctx, input: DeleteMemberInput, by: Right
   await lockMembership(ctx);
   const member = await requireMemberRow(ctx, { id: input.memberId });
   if (member.userId === actorUserId(ctx.actor)) throw new AppError('member.yourself');
-  await requireMayEnd(ctx, by, member);
+  await requireMayRemove(ctx, by, member);
   if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await endMembership(ctx, member);
   await recordAudit(ctx, {

@@ -1,7 +1,8 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createGrant, deleteGrant } from '../grant/index.ts';
 import { createInvitation, listInvitations } from '../invitation/index.ts';
-import { createGrant, deleteGrant, permissionsOf, rightsOf, wholeOrganization } from '../role/index.ts';
+import { permissionsOf, rightsOf, wholeOrganization } from '../role/index.ts';
 import { auditOf, rolesOf, type TestPerson, type TestWorld, testPerson, testWorld } from '../testing/index.ts';
 import { deleteMember, leaveOrganization, listMembers, transferOrganization, updateMember } from './index.ts';
 

@@ -1,7 +1,7 @@
 // Updates a member's role.
 import { recordAudit } from '../audit/index.ts';
 import { type Ctx, notifyChange } from '../kernel/index.ts';
-import { type Rights, requireAnotherOwner, requireMayGive, revokeBrokenPromises } from '../role/index.ts';
+import { type Rights, requireAnotherOwner, requireMayAssign, revokeStaleInvitations } from '../role/index.ts';
 import { lockMembership } from './membership-lock.ts';
 import type { MemberIdentity, UpdateMemberInput } from './schema.ts';
 import { requireMemberRow } from './store.ts';
@@ -10,12 +10,12 @@ import { requireMemberRow } from './store.ts';
 export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Rights): Promise<MemberIdentity> {
   await lockMembership(ctx);
   const member = await requireMemberRow(ctx, { id: input.memberId });
-  await requireMayGive(ctx, by, { from: member.role, to: input.role });
+  await requireMayAssign(ctx, by, { from: member.role, to: input.role });
   if (member.role === input.role) return { memberId: input.memberId };
   if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await ctx.tx.member.update({ where: { id: member.id }, data: { role: input.role } });
   // Their invitations were within their old role.
-  await revokeBrokenPromises(ctx);
+  await revokeStaleInvitations(ctx);
   await recordAudit(ctx, {
     action: 'member.update',
     target: { kind: 'member', id: member.id, label: member.label },

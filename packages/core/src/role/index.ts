@@ -3,7 +3,7 @@ export { deleteRole } from './delete-role.ts';
 export { listRoles } from './list-roles.ts';
 export { loadRights, loadRoleRights } from './load-rights.ts';
 export { isReached, type Reach, reachOf, whereReached, wholeReach } from './reach.ts';
-export { mayStillGive, revokeBrokenPromises } from './revoke-stale-invitations.ts';
+export { mayStillAssign, revokeStaleInvitations } from './revoke-stale-invitations.ts';
 export {
   limitRights,
   may,
@@ -13,7 +13,7 @@ export {
   type Scope,
   wholeOrganization,
 } from './rights.ts';
-export { permissionsOfRole, requireAnotherOwner, requireMayEnd, requireMayGive } from './role-assignment.ts';
+export { permissionsOfRole, requireAnotherOwner, requireMayAssign, requireMayRemove } from './role-assignment.ts';
 export { can, ownerRights, permissionsOf } from './rules.ts';
 export * from './schema.ts';
 export { updateRole } from './update-role.ts';

@@ -26,7 +26,7 @@ export function requireHolds(by: Rights, permissions: readonly Permission[], sco
  * May `by` turn a member's role from one into another? Null: the member comes or goes. Throws role.owner_only,
  * role.beyond_own or role.not_found.
  */
-export async function requireMayGive(
+export async function requireMayAssign(
   ctx: OrganizationCtx,
   by: Rights,
   change: { readonly from: MemberRole | null; readonly to: MemberRole | null },
@@ -39,20 +39,20 @@ export async function requireMayGive(
   }
 }
 
-/** Checks that `by` may end all that a member holds: their role and their grants. Throws as requireMayGive does. */
-export async function requireMayEnd(
+/** Checks that `by` may end all that a member holds: their role and their grants. Throws as requireMayAssign does. */
+export async function requireMayRemove(
   ctx: OrganizationCtx,
   by: Rights,
   member: { readonly id: string; readonly role: MemberRole },
 ): Promise<void> {
-  await requireMayGive(ctx, by, { from: member.role, to: null });
+  await requireMayAssign(ctx, by, { from: member.role, to: null });
   const grants = await ctx.tx.roleGrant.findMany({
     where: { memberId: member.id, organizationId: ctx.organizationId },
     select: { role: true, projectId: true, environmentId: true, environment: { select: { projectId: true } } },
   });
   for (const { role, projectId, environmentId, environment } of grants) {
     const scope = { projectId: projectId ?? environment?.projectId ?? null, environmentId };
-    await requireMayGive(ctx, by, { from: memberRoleSchema.parse(role), to: null }, scope);
+    await requireMayAssign(ctx, by, { from: memberRoleSchema.parse(role), to: null }, scope);
   }
 }
 

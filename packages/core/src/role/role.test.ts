@@ -2,23 +2,20 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createGrant, deleteGrant, type GrantScope, listGrants } from '../grant/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { findActiveMember } from '../member/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import {
-  createGrant,
   createRole,
-  deleteGrant,
   deleteRole,
-  type GrantScope,
-  listGrants,
   listRoles,
   may,
   ownerRights,
   type Permission,
   permissionsOf,
   requireAnotherOwner,
-  requireMayGive,
+  requireMayAssign,
   rightsOf,
   updateRole,
   wholeOrganization,
@@ -143,8 +140,8 @@ test('rights in an environment are enough to give them there, and nowhere else',
 });
 
 test('only an owner makes an owner or ends one', async () => {
-  const check = (change: Parameters<typeof requireMayGive>[2], by = admin) =>
-    world.tenant((ctx) => requireMayGive(ctx, by, change));
+  const check = (change: Parameters<typeof requireMayAssign>[2], by = admin) =>
+    world.tenant((ctx) => requireMayAssign(ctx, by, change));
   await expect(check({ from: 'viewer', to: 'owner' })).rejects.toMatchObject({ code: 'role.owner_only' });
   await expect(check({ from: 'owner', to: null })).rejects.toMatchObject({ code: 'role.owner_only' });
   await check({ from: 'viewer', to: 'admin' });

@@ -1,11 +1,5 @@
 // Names of roles and permissions in the API. Their permissions are in rules.ts.
-import {
-  customRoleIdSchema,
-  environmentIdSchema,
-  grantIdSchema,
-  memberIdSchema,
-  projectIdSchema,
-} from '@fairlead/contract/ids';
+import { customRoleIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 

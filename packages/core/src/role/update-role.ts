@@ -2,7 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';
-import { revokeBrokenPromises } from './revoke-stale-invitations.ts';
+import { revokeStaleInvitations } from './revoke-stale-invitations.ts';
 import type { Rights } from './rights.ts';
 import { requireHolds } from './role-assignment.ts';
 import type { RoleRef, UpdateRoleInput } from './schema.ts';
@@ -26,7 +26,7 @@ export async function updateRole(ctx: Ctx, input: UpdateRoleInput, by: Rights): 
     if (isUniqueViolation(error)) throw new AppError('role.name_taken', { name: after.name }, { cause: error });
     throw error;
   }
-  await revokeBrokenPromises(ctx);
+  await revokeStaleInvitations(ctx);
   await recordAudit(ctx, {
     action: 'role.update',
     target: { kind: 'role', id: roleId, label: after.name },

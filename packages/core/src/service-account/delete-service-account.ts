@@ -1,7 +1,7 @@
 // Deletes a service account and its tokens.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';
+import { memberRoleSchema, type Rights, requireMayAssign } from '../role/index.ts';
 import type { DeleteServiceAccountInput, ServiceAccountRef } from './schema.ts';
 import { requireServiceAccount } from './store.ts';
 
@@ -13,7 +13,7 @@ export async function deleteServiceAccount(
 ): Promise<ServiceAccountRef> {
   const { serviceAccountId } = input;
   const { name, role } = await requireServiceAccount(ctx, serviceAccountId);
-  await requireMayGive(ctx, own, { from: memberRoleSchema.parse(role), to: null });
+  await requireMayAssign(ctx, own, { from: memberRoleSchema.parse(role), to: null });
   if (name !== input.confirmName.trim()) throw new AppError('service_account.confirm_mismatch', { serviceAccountId });
   await ctx.tx.serviceAccount.delete({ where: { id: serviceAccountId } });
   await recordAudit(ctx, {

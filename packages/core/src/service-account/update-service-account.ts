@@ -1,7 +1,7 @@
 // Updates a service account's role. Its tokens follow at once: they never have more permissions than it.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';
+import { memberRoleSchema, type Rights, requireMayAssign } from '../role/index.ts';
 import type { ServiceAccountRef, UpdateServiceAccountInput } from './schema.ts';
 import { requireServiceAccount } from './store.ts';
 
@@ -12,7 +12,7 @@ export async function updateServiceAccount(
 ): Promise<ServiceAccountRef> {
   const { serviceAccountId, role } = input;
   const account = await requireServiceAccount(ctx, serviceAccountId);
-  await requireMayGive(ctx, own, { from: memberRoleSchema.parse(account.role), to: role });
+  await requireMayAssign(ctx, own, { from: memberRoleSchema.parse(account.role), to: role });
   await ctx.tx.serviceAccount.update({ where: { id: serviceAccountId }, data: { role } });
   await recordAudit(ctx, {
     action: 'service_account.update',
