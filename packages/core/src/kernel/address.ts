@@ -1,5 +1,11 @@
-// IP address arithmetic: ranges and their members. It never resolves a name.
+// IP addresses and their ranges, and host names. It never resolves a name.
 import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+
+/** An address or a network. */
+export const ipRangeSchema = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: 'Enter an address or a network such as 203.0.113.0/24.',
+});
 
 /** Ranges are addresses or networks such as 10.0.0.0/8. What is no address lies in none. */
 export function isInRanges(address: string, ranges: readonly string[]): boolean {
@@ -24,4 +30,9 @@ export function plainAddress(text: string): string | null {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** Tells if the host is this one or a name below it; nothing lies at or below an empty name. */
+export function isAtOrBelow(host: string, above: string): boolean {
+  return above !== '' && (host === above || host.endsWith(`.${above}`));
 }

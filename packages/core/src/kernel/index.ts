@@ -1,5 +1,5 @@
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
-export { isInRanges, plainAddress } from './address.ts';
+export { isAtOrBelow, isInRanges, plainAddress } from './address.ts';
 export {
   type Actor,
   actorUserId,
@@ -12,7 +12,6 @@ export {
   systemClock,
 } from './context.ts';
 export { isExcluded, isUniqueViolation } from './errors.ts';
-export { isAtOrBelow } from './host.ts';
 export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';
 export { commonEnv, parseEnv } from './parse-env.ts';

@@ -1,6 +1,7 @@
 // Schemas of API tokens in the API, with the accepted scopes and ranges.
 import { environmentIdSchema, projectIdSchema, serviceAccountIdSchema, tokenIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { ipRangeSchema } from '../kernel/address.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { permissionSchema } from '../role/schema.ts';
 
@@ -24,10 +25,6 @@ const personOnly = [
 
 export const tokenPermissionSchema = permissionSchema.exclude([...personOnly]);
 export type TokenPermission = z.infer<typeof tokenPermissionSchema>;
-
-export const ipRangeSchema = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: 'Enter an address or a network such as 203.0.113.0/24.',
-});
 
 const lifetimeDaysMax = 366;
 

@@ -1,8 +1,8 @@
 // Schemas of the proxy's settings for a domain, an app and a whole server.
 // Invariant: values are in the agent's bounds, because it refuses its whole state for one value that is not.
 import { z } from 'zod';
+import { ipRangeSchema } from '../kernel/address.ts';
 import { healthPathSchema } from '../kernel/process.ts';
-import { ipRangeSchema } from '../token/schema.ts';
 
 const entriesMax = 100;
 const count = z.number().int().min(0).max(1_000_000);
