@@ -1,5 +1,5 @@
 // Updates the settings of a server's whole proxy. They take effect at once.
-import { type AuditFields, recordAudit } from '../audit/index.ts';
+import { type AuditFields, changedFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { isPlainProxy, type ProxySettings, proxySettingsSchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
@@ -18,18 +18,13 @@ export async function updateProxy(ctx: Ctx, { serverId, proxy: after }: UpdatePr
   await recordAudit(ctx, {
     action: 'server.update_proxy',
     target: { kind: 'server', id: serverId, label: server.name },
-    ...changesOf(before, after),
+    ...changedFields(auditFields(before), auditFields(after)),
   });
   await notifyChange(ctx, { kind: 'server', id: serverId });
   return after;
 }
 
-/** Only what differs. */
-function changesOf(before: ProxySettings, after: ProxySettings): { before: AuditFields; after: AuditFields } {
-  const names = (Object.keys(after) as (keyof ProxySettings)[]).filter(
-    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
-  );
-  const side = (settings: ProxySettings) =>
-    Object.fromEntries(names.map((name) => [name, JSON.stringify(settings[name])]));
-  return { before: side(before), after: side(after) };
+/** Returns the settings as text, because some are lists and objects. */
+function auditFields(settings: ProxySettings): AuditFields {
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, JSON.stringify(value)]));
 }
