@@ -2,14 +2,14 @@
 // Checks no session and no permission; the API's procedures do.
 import { refusePage } from '@fairlead/api/rate-limit';
 import { type NextRequest, NextResponse } from 'next/server';
-import { isCountedByProxy } from './server/counted.ts';
 import { webEnv } from './server/env-of-process.ts';
-import { refuseForeign, withSecurityHeaders } from './server/guard.ts';
+import { refuseCrossSite, withSecurityHeaders } from './server/guard.ts';
 import { rateLimit } from './server/rate-limit.ts';
+import { isCountedByProxy } from './server/rate-limited-paths.ts';
 import { contentSecurityPolicy } from './server/security-headers.ts';
 
 export async function proxy(request: NextRequest): Promise<Response> {
-  const foreign = refuseForeign(request);
+  const foreign = refuseCrossSite(request);
   if (foreign !== null) return foreign;
   const limit = rateLimit();
   if (limit !== null && isCountedByProxy(request.nextUrl.pathname)) {

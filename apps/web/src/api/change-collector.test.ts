@@ -5,31 +5,31 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('the first change is reported at once, a burst after it in one batch', () => {
-  const told: string[][] = [];
-  const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
+  const reported: string[][] = [];
+  const collector = createChangeCollector(400, (kinds) => reported.push([...kinds]));
   collector.add('app');
   collector.add('app');
   collector.add('deployment');
-  expect(told).toEqual([['app']]);
+  expect(reported).toEqual([['app']]);
   vi.advanceTimersByTime(400);
-  expect(told).toEqual([['app'], ['app', 'deployment']]);
+  expect(reported).toEqual([['app'], ['app', 'deployment']]);
 });
 
 test('after silence the next change is reported at once again', () => {
-  const told: string[][] = [];
-  const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
+  const reported: string[][] = [];
+  const collector = createChangeCollector(400, (kinds) => reported.push([...kinds]));
   collector.add('app');
   vi.advanceTimersByTime(1000);
   collector.add('server');
-  expect(told).toEqual([['app'], ['server']]);
+  expect(reported).toEqual([['app'], ['server']]);
 });
 
 test('nothing is reported after the end', () => {
-  const told: string[][] = [];
-  const collector = createChangeCollector(400, (kinds) => told.push([...kinds]));
+  const reported: string[][] = [];
+  const collector = createChangeCollector(400, (kinds) => reported.push([...kinds]));
   collector.add('app');
   collector.add('app');
   collector.stop();
   vi.advanceTimersByTime(1000);
-  expect(told).toEqual([['app']]);
+  expect(reported).toEqual([['app']]);
 });

@@ -6,7 +6,10 @@ export interface ChangeCollector {
   stop(): void;
 }
 
-export function createChangeCollector(everyMs: number, tell: (kinds: ReadonlySet<string>) => void): ChangeCollector {
+export function createChangeCollector(
+  everyMs: number,
+  onChanges: (kinds: ReadonlySet<string>) => void,
+): ChangeCollector {
   let waiting = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -16,7 +19,7 @@ export function createChangeCollector(everyMs: number, tell: (kinds: ReadonlySet
     const kinds = waiting;
     waiting = new Set();
     timer = setTimeout(flush, everyMs);
-    tell(kinds);
+    onChanges(kinds);
   };
 
   return {

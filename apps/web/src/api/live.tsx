@@ -28,7 +28,7 @@ interface LiveBus {
 
 const LiveContext = createContext<LiveBus>({ listen: () => () => undefined });
 
-/** Minimum time between refetches in milliseconds: lists can change many times a second during a roll-out. */
+/** Minimum time between refetches in milliseconds: lists can change many times a second during a rollout. */
 const REREAD_EVERY_MS = 400;
 
 export interface LivePageProps {

@@ -1,13 +1,13 @@
 // Cross-site check and security headers for every request of this process. Upload routes call it themselves: proxy.ts
 // would make Next buffer their bodies and cut them off at 10 MB.
 import { ownOrigins, webEnv } from './env-of-process.ts';
-import { isForPrograms, mayChange } from './origin.ts';
+import { isTokenApi, isTrustedChange } from './origin.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** Returns null when the request is allowed. */
-export function refuseForeign({ method, headers, url }: Request): Response | null {
+export function refuseCrossSite({ method, headers, url }: Request): Response | null {
   const change = { method, origin: headers.get('origin'), site: headers.get('sec-fetch-site') };
-  if (isForPrograms(new URL(url).pathname) || mayChange(change, ownOrigins())) return null;
+  if (isTokenApi(new URL(url).pathname) || isTrustedChange(change, ownOrigins())) return null;
   return withSecurityHeaders(
     Response.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
   );

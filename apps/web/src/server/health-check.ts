@@ -6,18 +6,22 @@ export interface HealthCheck {
 
 export interface HealthCheckOptions {
   /** Rejects when the database does not answer. */
-  readonly ask: () => Promise<unknown>;
+  readonly query: () => Promise<unknown>;
   readonly onFailure: (error: unknown) => void;
   readonly now?: () => number;
 }
 
 const resultLifeMs = 1000;
 
-export function createHealthCheck({ ask, onFailure, now = () => performance.now() }: HealthCheckOptions): HealthCheck {
+export function createHealthCheck({
+  query,
+  onFailure,
+  now = () => performance.now(),
+}: HealthCheckOptions): HealthCheck {
   let last: { readonly at: number; readonly isHealthy: boolean } | undefined;
   let asking: Promise<boolean> | undefined;
   const askOnce = async (): Promise<boolean> => {
-    const isHealthy = await ask().then(
+    const isHealthy = await query().then(
       () => true,
       (error: unknown) => {
         onFailure(error);

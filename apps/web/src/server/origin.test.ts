@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isForPrograms, mayChange } from './origin.ts';
+import { isTokenApi, isTrustedChange } from './origin.ts';
 import { contentSecurityPolicy } from './security-headers.ts';
 
 const trusted = ['https://fairlead.example.com'];
@@ -18,7 +18,7 @@ test.each([
   ['POST', null, null, false],
   ['DELETE', 'https://evil.example', null, false],
 ])('%s from %s (%s) may change: %s', (method, origin, site, allowed) =>
-  expect(mayChange({ method, origin, site }, trusted)).toBe(allowed),
+  expect(isTrustedChange({ method, origin, site }, trusted)).toBe(allowed),
 );
 
 test('scripts run by nonce, nobody may frame a page, and only development evaluates strings', () => {
@@ -30,8 +30,8 @@ test('scripts run by nonce, nobody may frame a page, and only development evalua
 });
 
 test('only the API for programs, which accepts no cookie, is open to requests without an origin', () => {
-  expect(isForPrograms('/api/v1/app/list')).toBe(true);
+  expect(isTokenApi('/api/v1/app/list')).toBe(true);
   for (const path of ['/api/trpc/app.create', '/api/auth/sign-in/email', '/api/v1', '/api/v10/x', '/x/api/v1/']) {
-    expect(isForPrograms(path), path).toBe(false);
+    expect(isTokenApi(path), path).toBe(false);
   }
 });

@@ -13,7 +13,7 @@ export interface ChangeRequest {
  * True if the origin is trusted. Browsers send an origin with every POST, so a request without one comes from no page
  * of ours and may not use a cookie. Matches exactly: no prefixes, no wildcards.
  */
-export function mayChange(request: ChangeRequest, trusted: readonly string[]): boolean {
+export function isTrustedChange(request: ChangeRequest, trusted: readonly string[]): boolean {
   const { method, origin, site } = request;
   if (READING.has(method)) return true;
   if (site !== null && site !== 'same-origin') return false;
@@ -21,6 +21,6 @@ export function mayChange(request: ChangeRequest, trusted: readonly string[]): b
 }
 
 /** True for the HTTP API: it accepts no cookie, so a cross-site page gains nothing, and programs send no origin. */
-export function isForPrograms(pathname: string): boolean {
+export function isTokenApi(pathname: string): boolean {
   return pathname.startsWith('/api/v1/');
 }

@@ -32,7 +32,7 @@ export async function pageApi(organization: string | null) {
       try {
         return await query;
       } catch (error) {
-        return await answer(error);
+        return await respondToError(error);
       }
     },
     /** Loads data for signed-in readers; returns null for everybody else. */
@@ -66,7 +66,7 @@ export function Hydrated({
   return <HydrationBoundary state={dehydrate(queryClientOf(organization))}>{children}</HydrationBoundary>;
 }
 
-async function answer(error: unknown): Promise<never> {
+async function respondToError(error: unknown): Promise<never> {
   if (error instanceof TRPCError && error.code === 'NOT_FOUND') notFound();
   if (error instanceof TRPCError && error.code === 'UNAUTHORIZED') redirect(await signInPath());
   throw error;

@@ -89,7 +89,7 @@ async function createParts(): Promise<WebParts> {
     rateLimit: startRateLimit(database, secret, createSignedCookies({ secret, baseUrl: env.FAIRLEAD_PUBLIC_URL })),
     streams: createOpenStreams({ database, log }),
     health: createHealthCheck({
-      ask: () => database.system('answer a health check', (tx) => tx.$queryRaw`SELECT 1`),
+      query: () => database.system('answer a health check', (tx) => tx.$queryRaw`SELECT 1`),
       onFailure: (error) => log.warn({ err: error }, 'the health check found no database'),
     }),
     config: {

@@ -21,11 +21,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const items = useMemo(() => navItemsOf(paths), [paths]);
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
   // A dialog is loaded on first use and stays mounted from then on.
-  const [asked, setAsked] = useState({ palette: false, help: false });
+  const [loaded, setLoaded] = useState({ palette: false, help: false });
   const state = useRef(idle);
 
   const show = useCallback((what: 'palette' | 'help') => {
-    setAsked((before) => ({ ...before, [what]: true }));
+    setLoaded((before) => ({ ...before, [what]: true }));
     setOpen(what);
   }, []);
 
@@ -75,8 +75,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         {children}
       </main>
       <BottomBar items={items} pathname={pathname} />
-      {asked.palette ? <Palette open={open === 'palette'} items={items} onClose={() => setOpen(null)} /> : null}
-      {asked.help ? <ShortcutHelp open={open === 'help'} items={items} onClose={() => setOpen(null)} /> : null}
+      {loaded.palette ? <Palette open={open === 'palette'} items={items} onClose={() => setOpen(null)} /> : null}
+      {loaded.help ? <ShortcutHelp open={open === 'help'} items={items} onClose={() => setOpen(null)} /> : null}
     </div>
   );
 }

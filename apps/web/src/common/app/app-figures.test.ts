@@ -1,7 +1,7 @@
 import { newId } from '@fairlead/contract/ids';
 import type { AppSample } from '@fairlead/contract/live';
 import { expect, test } from 'vitest';
-import { addUp } from './app-figures.ts';
+import { sumSamples } from './app-figures.ts';
 
 const sample: AppSample = {
   type: 'app.sample',
@@ -24,8 +24,8 @@ const sample: AppSample = {
 const other: AppSample = { ...sample, serverId: newId('srv'), unixMs: 99_400, requestsPerSecond: 30, p99Ms: 90 };
 
 test('the figures of an app add up all its servers, with quantiles only for a single one', () => {
-  expect(addUp([sample])).toMatchObject({ requestsPerSecond: 10, latency: { p99Ms: 3 } });
-  expect(addUp([sample, other])).toEqual({
+  expect(sumSamples([sample])).toMatchObject({ requestsPerSecond: 10, latency: { p99Ms: 3 } });
+  expect(sumSamples([sample, other])).toEqual({
     requestsPerSecond: 40,
     errorsPerSecond: 2,
     cpuMillis: 400,
@@ -35,7 +35,7 @@ test('the figures of an app add up all its servers, with quantiles only for a si
 });
 
 test('a server that stopped sending no longer counts', () => {
-  expect(addUp([sample, { ...other, unixMs: 60_000 }])).toMatchObject({
+  expect(sumSamples([sample, { ...other, unixMs: 60_000 }])).toMatchObject({
     requestsPerSecond: 10,
     latency: { p99Ms: 3 },
   });

@@ -10,11 +10,11 @@ export type AppFigures = Pick<AppSample, 'requestsPerSecond' | 'errorsPerSecond'
 const SILENT_MS = 10_000;
 
 /** Sums the samples of one app in one environment, one sample for each server. */
-export function addUp(samples: readonly AppSample[]): AppFigures {
+export function sumSamples(samples: readonly AppSample[]): AppFigures {
   const newest = Math.max(...samples.map(({ unixMs }) => unixMs));
-  const heard = samples.filter(({ unixMs }) => unixMs > newest - SILENT_MS);
-  const sum = (pick: (sample: AppSample) => number) => heard.reduce((total, sample) => total + pick(sample), 0);
-  const [first, ...others] = heard;
+  const fresh = samples.filter(({ unixMs }) => unixMs > newest - SILENT_MS);
+  const sum = (pick: (sample: AppSample) => number) => fresh.reduce((total, sample) => total + pick(sample), 0);
+  const [first, ...others] = fresh;
   return {
     requestsPerSecond: sum((sample) => sample.requestsPerSecond),
     errorsPerSecond: sum((sample) => sample.errorsPerSecond),

@@ -35,7 +35,7 @@ export function placeOf(app: AppDetail): AppPlace | null {
 }
 
 /** Returns the hint for an app without a deployment. */
-export function howToBegin({ repositoryUrl, image, branch }: AppDetail): string {
+export function firstDeployHint({ repositoryUrl, image, branch }: AppDetail): string {
   if (image !== null) return `Press Deploy to pull ${image}.`;
   return repositoryUrl === ''
     ? 'Press Upload to send a folder from this computer.'

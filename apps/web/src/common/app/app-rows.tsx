@@ -10,7 +10,7 @@ import { LookText } from '../deployment/state-view.tsx';
 import { appLook } from '../deployment/states.ts';
 import { useMe } from '../organization/me.tsx';
 import { HoverLink } from '../page/hover-link.tsx';
-import { placeKey, useLiveAppFigures } from './use-live-figures.ts';
+import { placementKey, useLiveAppFigures } from './use-live-figures.ts';
 
 /** Refetch interval in milliseconds of a list with an app on several servers. */
 const REREAD_EVERY_MS = 10_000;
@@ -19,7 +19,7 @@ const REREAD_EVERY_MS = 10_000;
  * Returns the refetch interval of the query behind the rows. The stream has each server's own samples, from which no
  * overall quantile follows.
  */
-export function rereadEvery(apps: readonly AppSummary[] | undefined): number | false {
+export function refetchInterval(apps: readonly AppSummary[] | undefined): number | false {
   return apps?.some(({ serverCount }) => serverCount > 1) === true ? REREAD_EVERY_MS : false;
 }
 
@@ -38,7 +38,7 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
       </TableHead>
       <tbody>
         {apps.map((app) => {
-          const now = live.get(placeKey(app.id, app.environmentId));
+          const now = live.get(placementKey(app.id, app.environmentId));
           // With several servers, p99 comes from the query, which merges their histograms.
           const p99Ms = (app.serverCount === 1 && now?.latency ? now.latency : app).p99Ms;
           return (
@@ -68,7 +68,7 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
                 )}
               </Cell>
               <Cell className="max-md:hidden">
-                <Sparkline values={app.sparkline} label={sayTraffic(app)} width={112} height={26} />
+                <Sparkline values={app.sparkline} label={trafficText(app)} width={112} height={26} />
               </Cell>
               <Cell numeric>{formatCount(now?.requestsPerSecond ?? app.requestsPerSecond)}</Cell>
               <Cell numeric className="min-w-20">
@@ -86,7 +86,7 @@ function serversOf({ serverName, serverCount }: AppSummary): string {
   return serverCount === 1 ? serverName : `${serverName} and ${serverCount - 1} more`;
 }
 
-function sayTraffic(app: AppSummary): string {
+function trafficText(app: AppSummary): string {
   const peak = Math.max(0, ...app.sparkline);
   return peak === 0 ? 'No requests in the last 30 minutes' : `At most ${formatCount(peak)} requests/s`;
 }

@@ -3,7 +3,7 @@
 import type { LiveEvent, ServerSample } from '@fairlead/contract/live';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveEvents } from '../../api/live.tsx';
-import { type AppFigures, addUp } from './app-figures.ts';
+import { type AppFigures, sumSamples } from './app-figures.ts';
 
 /** Minimum time between renders in milliseconds: hundreds of apps send a sample each second. */
 const DRAW_EVERY_MS = 250;
@@ -12,17 +12,17 @@ const DRAW_EVERY_MS = 250;
 export function useLiveAppFigures(): ReadonlyMap<string, AppFigures> {
   const samples = useLatest((event) =>
     event.type === 'app.sample'
-      ? { id: `${placeKey(event.appId, event.environmentId)} ${event.serverId}`, sample: event }
+      ? { id: `${placementKey(event.appId, event.environmentId)} ${event.serverId}`, sample: event }
       : null,
   );
   return useMemo(() => {
-    const places = Map.groupBy(samples.values(), (sample) => placeKey(sample.appId, sample.environmentId));
-    return new Map([...places].map(([place, group]) => [place, addUp(group)]));
+    const places = Map.groupBy(samples.values(), (sample) => placementKey(sample.appId, sample.environmentId));
+    return new Map([...places].map(([place, group]) => [place, sumSamples(group)]));
   }, [samples]);
 }
 
 /** Returns the key of an app in one of its environments. */
-export function placeKey(appId: string, environmentId: string): string {
+export function placementKey(appId: string, environmentId: string): string {
   return `${appId} ${environmentId}`;
 }
 

@@ -12,7 +12,7 @@ export function isRange(text: string): text is Range {
   return ranges.some((range) => range.value === text);
 }
 
-export function lengthOf(range: Range): number {
+export function rangeLengthMs(range: Range): number {
   return ranges.find((each) => each.value === range)?.lengthMs ?? 900_000;
 }
 
@@ -21,6 +21,6 @@ export function takesLiveSamples(range: Range): boolean {
   return range === '15m' || range === '1h';
 }
 
-export function rereadEveryMs(range: Range): number {
+export function refetchIntervalMs(range: Range): number {
   return takesLiveSamples(range) ? 30_000 : 120_000;
 }

@@ -5,7 +5,7 @@ import type { TimeRow } from '@fairlead/ui/charts/prepare/time-series';
 import { useMemo, useState } from 'react';
 import { useLiveEvents } from '../../api/live.tsx';
 import type { Range } from '../../api/types.ts';
-import { lengthOf } from './ranges.ts';
+import { rangeLengthMs } from './ranges.ts';
 import { appendLiveRows } from './series.ts';
 
 /** Live rows are kept for longer than the time between two refetches. */
@@ -25,7 +25,7 @@ export function useChartRows<Point>({ range, metric, live, toRows, toLiveRow }: 
   const liveRows = useLiveRows(toLiveRow);
   const { stepMs } = metric;
   const to = Math.max(metric.to.getTime(), live ? (liveRows.at(-1)?.at ?? 0) : 0);
-  const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);
+  const span = useMemo(() => ({ from: to - rangeLengthMs(range), to }), [to, range]);
   const rows = useMemo(() => {
     const fetched = toRows(metric.points);
     return live ? appendLiveRows(fetched, liveRows, stepMs, span.from) : fetched;

@@ -36,7 +36,7 @@ export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | '
   return deploymentLook[deployment.state];
 }
 
-export function isUnderWay(state: DeploymentState): boolean {
+export function isInProgress(state: DeploymentState): boolean {
   return state === 'queued' || state === 'building' || state === 'releasing' || state === 'rolling_out';
 }
 

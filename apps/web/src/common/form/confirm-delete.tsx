@@ -12,13 +12,13 @@ export interface ConfirmDeleteProps {
   /** Title and action of an irreversible change other than a deletion. */
   readonly title?: string;
   readonly action?: string;
-  readonly lost: ReactNode;
+  readonly consequences: ReactNode;
   readonly pending: boolean;
   readonly error: unknown;
   readonly onConfirm: (typedName: string) => void;
 }
 
-export function ConfirmDelete({ what, name, lost, onConfirm, ...dialog }: ConfirmDeleteProps) {
+export function ConfirmDelete({ what, name, consequences, onConfirm, ...dialog }: ConfirmDeleteProps) {
   const [typed, setTyped] = useState('');
   return (
     <ConfirmDialog
@@ -28,7 +28,7 @@ export function ConfirmDelete({ what, name, lost, onConfirm, ...dialog }: Confir
       disabled={typed !== name}
       onConfirm={() => onConfirm(typed)}
     >
-      <div>{lost}</div>
+      <div>{consequences}</div>
       <TypedNameField name={name} value={typed} onValue={setTyped} />
     </ConfirmDialog>
   );

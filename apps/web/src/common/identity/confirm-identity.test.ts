@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiRouter } from '@fairlead/api';
 import { expect, test } from 'vitest';
-import { proofNeeded, wasCancelled, withProof } from './confirm-identity.tsx';
+import { proofError, wasCancelled, withProof } from './confirm-identity.tsx';
 
 const source = join(import.meta.dirname, '../..');
 
@@ -31,7 +31,7 @@ test('every page calls a procedure that needs a fresh session by the hook that a
 });
 
 test('a closed dialog marks the refusal as cancelled; a proof that the API does not accept stays a failure', async () => {
-  const refusal = proofNeeded('session.not_fresh');
+  const refusal = proofError('session.not_fresh');
   const work = () => Promise.reject(refusal);
   await expect(withProof(work, () => Promise.resolve(true))).rejects.toBe(refusal);
   expect(wasCancelled(refusal)).toBe(false);

@@ -12,14 +12,14 @@ import { createContext, type FormEvent, type ReactNode, useCallback, useContext,
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 
-/** Proof that the API may ask for before it runs a call. */
+/** Proof that the API may require before it runs a call. */
 type Proof = 'session.not_fresh' | 'session.second_factor_required';
 
-interface Prover {
+interface IdentityConfirmation {
   /** Runs work that may need a proof. Rejects with the API's refusal when the person closes the dialog. */
-  readonly freshly: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly runFresh: <T>(work: () => Promise<T>) => Promise<T>;
   /** Shows a dialog; false when the person closed it. */
-  readonly ask: (proof: Proof) => Promise<boolean>;
+  readonly confirm: (proof: Proof) => Promise<boolean>;
 }
 
 const SENTENCE: Readonly<Record<Proof, string>> = {
@@ -32,73 +32,73 @@ function isProof(code: string | null): code is Proof {
 }
 
 /** Returns identity's refusal outside the API's procedures in the API's shape; null when it asks for no proof. */
-export function proofNeeded(code: string): Error | null {
+export function proofError(code: string): Error | null {
   return isProof(code) ? Object.assign(new Error(SENTENCE[code]), { data: { errorCode: code } }) : null;
 }
 
 const cancelled = new WeakSet<object>();
 
-/** Reports whether the person closed the dialog that this refusal asked for. Pages then show no failure. */
+/** Reports whether the person closed the dialog that this refusal opened. Pages then show no failure. */
 export function wasCancelled(error: unknown): boolean {
   return typeof error === 'object' && error !== null && cancelled.has(error);
 }
 
 /** Runs work, asks for the proof that its refusal names, and runs it again. */
-export async function withProof<T>(work: () => Promise<T>, ask: Prover['ask']): Promise<T> {
-  const asked = new Set<Proof>();
+export async function withProof<T>(work: () => Promise<T>, confirm: IdentityConfirmation['confirm']): Promise<T> {
+  const confirmed = new Set<Proof>();
   for (;;) {
     try {
       return await work();
     } catch (error) {
       const { code } = readFailure(error);
       // Shows each dialog once: if the API does not accept the answer, asking again would not help.
-      if (!isProof(code) || asked.has(code)) throw error;
-      if (!(await ask(code))) {
+      if (!isProof(code) || confirmed.has(code)) throw error;
+      if (!(await confirm(code))) {
         if (typeof error === 'object' && error !== null) cancelled.add(error);
         throw error;
       }
-      asked.add(code);
+      confirmed.add(code);
     }
   }
 }
 
-const ProverContext = createContext<Prover | null>(null);
+const IdentityConfirmationContext = createContext<IdentityConfirmation | null>(null);
 
-export function useProver(): Prover {
-  const prover = useContext(ProverContext);
-  if (prover === null) throw new Error('useProver needs a ConfirmIdentityProvider above it');
-  return prover;
+export function useIdentityConfirmation(): IdentityConfirmation {
+  const confirmation = useContext(IdentityConfirmationContext);
+  if (confirmation === null) throw new Error('useIdentityConfirmation needs a ConfirmIdentityProvider above it');
+  return confirmation;
 }
 
-/** Mutation for a procedure that may ask for a fresh session. Use it for every procedure that declares `fresh`. */
+/** Mutation for a procedure that may require a fresh session. Use it for every procedure that declares `fresh`. */
 export function useFreshMutation<Output, Failure, Input, Context>(
   options: UseMutationOptions<Output, Failure, Input, Context>,
 ): UseMutationResult<Output, Failure, Input, Context> {
-  const { freshly } = useProver();
+  const { runFresh } = useIdentityConfirmation();
   const { mutationFn } = options;
   if (mutationFn === undefined) throw new TypeError('a mutation needs its function');
-  return useMutation({ ...options, mutationFn: (input, context) => freshly(() => mutationFn(input, context)) });
+  return useMutation({ ...options, mutationFn: (input, context) => runFresh(() => mutationFn(input, context)) });
 }
 
-interface Question {
+interface PendingProof {
   readonly proof: Proof;
   readonly answer: (isConfirmed: boolean) => void;
 }
 
 /** Requires an ApiProvider above it. */
 export function ConfirmIdentityProvider({ children }: { readonly children: ReactNode }) {
-  const [question, setQuestion] = useState<Question | null>(null);
-  const ask = useCallback(async (proof: Proof): Promise<boolean> => {
-    const isConfirmed = await new Promise<boolean>((answer) => setQuestion({ proof, answer }));
-    setQuestion(null);
+  const [pending, setPending] = useState<PendingProof | null>(null);
+  const confirm = useCallback(async (proof: Proof): Promise<boolean> => {
+    const isConfirmed = await new Promise<boolean>((answer) => setPending({ proof, answer }));
+    setPending(null);
     return isConfirmed;
   }, []);
-  const freshly = useCallback(<T,>(work: () => Promise<T>): Promise<T> => withProof(work, ask), [ask]);
+  const runFresh = useCallback(<T,>(work: () => Promise<T>): Promise<T> => withProof(work, confirm), [confirm]);
   return (
-    <ProverContext value={{ freshly, ask }}>
+    <IdentityConfirmationContext value={{ runFresh, confirm }}>
       {children}
-      <ConfirmDialog question={question} />
-    </ProverContext>
+      <ConfirmIdentityDialog pending={pending} />
+    </IdentityConfirmationContext>
   );
 }
 
@@ -117,17 +117,17 @@ const DIALOG = {
   },
 } as const;
 
-function ConfirmDialog({ question }: { readonly question: Question | null }) {
-  const words = question === null ? null : DIALOG[question.proof];
+function ConfirmIdentityDialog({ pending }: { readonly pending: PendingProof | null }) {
+  const text = pending === null ? null : DIALOG[pending.proof];
   return (
     <Dialog
-      open={question !== null}
-      onClose={() => question?.answer(false)}
-      title={words?.title ?? ''}
-      detail={words?.detail}
+      open={pending !== null}
+      onClose={() => pending?.answer(false)}
+      title={text?.title ?? ''}
+      detail={text?.detail}
     >
-      {question === null ? null : (
-        <ConfirmForm key={question.proof} proof={question.proof} onConfirmed={() => question.answer(true)} />
+      {pending === null ? null : (
+        <ConfirmForm key={pending.proof} proof={pending.proof} onConfirmed={() => pending.answer(true)} />
       )}
     </Dialog>
   );

@@ -11,12 +11,12 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { proofNeeded } from '../../common/identity/confirm-identity.tsx';
+import { proofError } from '../../common/identity/confirm-identity.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
 import { type AccountCall, useAccountCall } from './use-account-call.ts';
 
 type Passkey = Outputs['account']['get']['passkeys'][number];
-type Asked =
+type PasskeyDialogState =
   | { readonly kind: 'add' }
   | { readonly kind: 'codes'; readonly codes: readonly string[] }
   | { readonly kind: 'rename' | 'remove'; readonly passkey: Passkey };
@@ -24,7 +24,7 @@ type Asked =
 const never = () => () => undefined;
 
 export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [dialog, setDialog] = useState<PasskeyDialogState | null>(null);
   const canAdd = useSyncExternalStore(never, hasPasskeys, () => false);
   return (
     <Card>
@@ -32,7 +32,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
         title="Passkeys"
         action={
           canAdd ? (
-            <Button size="small" onClick={() => setAsked({ kind: 'add' })}>
+            <Button size="small" onClick={() => setDialog({ kind: 'add' })}>
               Add passkey
             </Button>
           ) : null
@@ -59,7 +59,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
                 <Button
                   size="small"
                   aria-label={`Rename ${passkey.name}`}
-                  onClick={() => setAsked({ kind: 'rename', passkey })}
+                  onClick={() => setDialog({ kind: 'rename', passkey })}
                 >
                   Rename
                 </Button>
@@ -67,7 +67,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
                   size="small"
                   variant="danger-outline"
                   aria-label={`Remove ${passkey.name}`}
-                  onClick={() => setAsked({ kind: 'remove', passkey })}
+                  onClick={() => setDialog({ kind: 'remove', passkey })}
                 >
                   Remove
                 </Button>
@@ -76,7 +76,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
           ))}
         </ul>
       )}
-      <PasskeyDialog asked={asked} onAsk={setAsked} />
+      <PasskeyDialog dialog={dialog} onDialog={setDialog} />
     </Card>
   );
 }
@@ -89,24 +89,24 @@ const TITLE = {
 };
 
 interface PasskeyDialogProps {
-  readonly asked: Asked | null;
-  readonly onAsk: (asked: Asked | null) => void;
+  readonly dialog: PasskeyDialogState | null;
+  readonly onDialog: (dialog: PasskeyDialogState | null) => void;
 }
 
-function PasskeyDialog({ asked, onAsk }: PasskeyDialogProps) {
-  const close = () => onAsk(null);
-  const added = (codes: readonly string[]) => (codes.length === 0 ? close() : onAsk({ kind: 'codes', codes }));
+function PasskeyDialog({ dialog, onDialog }: PasskeyDialogProps) {
+  const close = () => onDialog(null);
+  const added = (codes: readonly string[]) => (codes.length === 0 ? close() : onDialog({ kind: 'codes', codes }));
   return (
     <Dialog
-      open={asked !== null}
+      open={dialog !== null}
       onClose={close}
-      title={asked === null ? '' : TITLE[asked.kind]}
-      held={asked?.kind === 'codes'}
+      title={dialog === null ? '' : TITLE[dialog.kind]}
+      held={dialog?.kind === 'codes'}
     >
-      {asked?.kind === 'remove' ? <RemoveForm passkey={asked.passkey} onDone={close} /> : null}
-      {asked?.kind === 'rename' ? <RenameForm passkey={asked.passkey} onDone={close} /> : null}
-      {asked?.kind === 'add' ? <AddForm onAdded={added} /> : null}
-      {asked?.kind === 'codes' ? <RecoveryCodes codes={asked.codes} onDone={close} /> : null}
+      {dialog?.kind === 'remove' ? <RemoveForm passkey={dialog.passkey} onDone={close} /> : null}
+      {dialog?.kind === 'rename' ? <RenameForm passkey={dialog.passkey} onDone={close} /> : null}
+      {dialog?.kind === 'add' ? <AddForm onAdded={added} /> : null}
+      {dialog?.kind === 'codes' ? <RecoveryCodes codes={dialog.codes} onDone={close} /> : null}
     </Dialog>
   );
 }
@@ -129,7 +129,7 @@ function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly strin
     const result = await authClient.addPasskey(name);
     if (result.ok) return result.recoveryCodes;
     if (result.errorCode === null) return null;
-    throw proofNeeded(result.errorCode) ?? new PasskeyRefused(result.errorCode);
+    throw proofError(result.errorCode) ?? new PasskeyRefused(result.errorCode);
   };
   const submit = async (name: string) => {
     setClosed(false);

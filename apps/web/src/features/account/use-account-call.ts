@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Failure, readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useProver, wasCancelled } from '../../common/identity/confirm-identity.tsx';
+import { useIdentityConfirmation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 
 export interface AccountCall {
   readonly pending: boolean;
@@ -17,7 +17,7 @@ export interface AccountCall {
 }
 
 export function useAccountCall(): AccountCall {
-  const { freshly } = useProver();
+  const { runFresh } = useIdentityConfirmation();
   const toast = useToast();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
@@ -31,7 +31,7 @@ export function useAccountCall(): AccountCall {
       setPending(true);
       setFailure(null);
       try {
-        const result = await freshly(work);
+        const result = await runFresh(work);
         if (done !== undefined) toast({ title: done });
         await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
         return result;

@@ -25,7 +25,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
   const { can, paths } = useMe();
   const trpc = useTRPC();
   // A policy cannot be restored, because its passwords cannot be read: ask first.
-  const [asked, setAsked] = useState<AppDetail['domains'][number] | null>(null);
+  const [detaching, setDetaching] = useState<AppDetail['domains'][number] | null>(null);
   const queryClient = useQueryClient();
   const toast = useToast();
   const { app } = usePlacedApp(slug, initial);
@@ -35,17 +35,17 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
     useMutation(trpc.domain.detach.mutationOptions()),
     "The domain wasn't detached",
     ({ domainId }) => {
-      const gone = app.domains.find((domain) => domain.id === domainId);
+      const detached = app.domains.find((domain) => domain.id === domainId);
       const undo = () => {
-        if (gone === undefined) return;
-        const { host, pathPrefix } = gone;
+        if (detached === undefined) return;
+        const { host, pathPrefix } = detached;
         attach.mutate({ appId: app.id, environmentId: app.environmentId, host, pathPrefix });
       };
       toast({
-        title: `${gone === undefined ? 'The domain' : domainLabel(gone)} no longer leads to ${app.name}`,
-        ...(asked === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
+        title: `${detached === undefined ? 'The domain' : domainLabel(detached)} no longer leads to ${app.name}`,
+        ...(detaching === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
       });
-      setAsked(null);
+      setDetaching(null);
       void reread();
     },
   );
@@ -72,16 +72,16 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
               <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
               <HoverLink
                 href={paths.domain(domain.id)}
-                aria-label={`${policyWord(domain)}: ${domainLabel(domain)}`}
+                aria-label={`${policyLabel(domain)}: ${domainLabel(domain)}`}
                 className="ml-auto whitespace-nowrap rounded-mark text-ink-soft text-sm hover:text-ink hover:underline"
               >
-                {policyWord(domain)}
+                {policyLabel(domain)}
               </HoverLink>
               {can('domain.write') ? (
                 <IconButton
                   label={`Detach ${domainLabel(domain)}`}
                   size="small"
-                  onClick={() => (domain.hasPolicy ? setAsked(domain) : detach.run({ domainId: domain.id }))}
+                  onClick={() => (domain.hasPolicy ? setDetaching(domain) : detach.run({ domainId: domain.id }))}
                 >
                   <CrossIcon />
                 </IconButton>
@@ -92,12 +92,12 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
       )}
       {can('domain.write') ? <AttachForm app={app} attach={attach} /> : null}
       <ConfirmDialog
-        open={asked !== null}
-        title={`Detach ${asked === null ? '' : domainLabel(asked)}`}
+        open={detaching !== null}
+        title={`Detach ${detaching === null ? '' : domainLabel(detaching)}`}
         action="Detach"
         pending={detach.pending}
-        onConfirm={() => (asked === null ? undefined : detach.run({ domainId: asked.id }))}
-        onClose={() => setAsked(null)}
+        onConfirm={() => (detaching === null ? undefined : detach.run({ domainId: detaching.id }))}
+        onClose={() => setDetaching(null)}
       >
         <p>
           Its policy goes with it: passwords, addresses, limits, headers and pages. Attached again, it would be open to
@@ -159,6 +159,6 @@ function routeOf(typed: string): { host: string; pathPrefix: string } {
   return { host, pathPrefix: `/${path.join('/')}` };
 }
 
-function policyWord({ hasPolicy }: { readonly hasPolicy: boolean }): string {
+function policyLabel({ hasPolicy }: { readonly hasPolicy: boolean }): string {
   return hasPolicy ? 'Has a policy' : 'Policy';
 }

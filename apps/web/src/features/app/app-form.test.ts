@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyPlaceOf, suggestHost, suggestImageName, suggestName } from './app-form.ts';
+import { deployKeyPage, suggestHost, suggestImageName, suggestName } from './app-form.ts';
 
 test.each([
   ['https://github.com/acme/shop.git', 'shop'],
@@ -23,10 +23,10 @@ test.each([
 ])('%s is found under %j', (name, host) => expect(suggestHost(name)).toBe(host));
 
 test('a deploy key is added on the host of the repository', () => {
-  expect(keyPlaceOf('ssh://git@github.com/acme/shop.git')).toEqual({
+  expect(deployKeyPage('ssh://git@github.com/acme/shop.git')).toEqual({
     name: 'GitHub',
     url: 'https://github.com/acme/shop/settings/keys/new',
   });
-  expect(keyPlaceOf('ssh://git@gitlab.com/acme/group/shop')).toMatchObject({ name: 'GitLab' });
-  expect(keyPlaceOf('ssh://git@git.example.com:2222/shop.git')).toEqual({ name: 'git.example.com', url: null });
+  expect(deployKeyPage('ssh://git@gitlab.com/acme/group/shop')).toMatchObject({ name: 'GitLab' });
+  expect(deployKeyPage('ssh://git@git.example.com:2222/shop.git')).toEqual({ name: 'git.example.com', url: null });
 });

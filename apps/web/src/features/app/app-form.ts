@@ -30,7 +30,7 @@ export function suggestHost(name: string): string {
   return label === '' ? '' : `${label}.localhost`;
 }
 
-export interface KeyPlace {
+export interface DeployKeyPage {
   /** Display name of the host. */
   readonly name: string;
   /** URL of the page that adds a deploy key; null if unknown. */
@@ -38,7 +38,7 @@ export interface KeyPlace {
 }
 
 /** Returns the host's page for adding the public key. */
-export function keyPlaceOf(repositoryUrl: string): KeyPlace {
+export function deployKeyPage(repositoryUrl: string): DeployKeyPage {
   const [, host = '', path = ''] = /^ssh:\/\/[^@/]*@([^:/]+)(?::\d+)?\/(.+?)(?:\.git)?\/?$/.exec(repositoryUrl) ?? [];
   switch (host) {
     case 'github.com':

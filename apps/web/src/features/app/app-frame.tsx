@@ -16,7 +16,7 @@ import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
 import { WaitingNote } from '../../common/app/waiting-note.tsx';
 import { LookPill } from '../../common/deployment/state-view.tsx';
-import { appLook, isUnderWay } from '../../common/deployment/states.ts';
+import { appLook, isInProgress } from '../../common/deployment/states.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -47,7 +47,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { app, asked, place } = usePlacedApp(slug, initial);
   const { lastDeployment } = app;
   const isProtected = place?.protected === true;
-  const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
+  const inProgress = lastDeployment !== null && isInProgress(lastDeployment.state) ? lastDeployment : null;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
       <MeScope scope={app}>
@@ -72,7 +72,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
           )}
-          <WaitingNote waiting={app.waiting} href={underWay === null ? null : paths.deployment(underWay.id)} />
+          <WaitingNote waiting={app.waiting} href={inProgress === null ? null : paths.deployment(inProgress.id)} />
           {isProtected && !can('deployment.approve', app) ? (
             <p className="mb-6 text-ink-soft text-sm">
               {place.environmentName} is protected.{' '}

@@ -8,7 +8,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, SquareStack } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
-import { AppRows, rereadEvery } from '../../common/app/app-rows.tsx';
+import { AppRows, refetchInterval } from '../../common/app/app-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 // Lists all apps, with a search in the URL.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
@@ -25,7 +25,7 @@ export function AppListPage() {
   const apps = useInfiniteQuery({
     ...trpc.app.list.infiniteQueryOptions({ search: search.value }, { getNextPageParam: (page) => page.nextCursor }),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => rereadEvery(query.state.data?.pages.flatMap((page) => page.items)),
+    refetchInterval: (query) => refetchInterval(query.state.data?.pages.flatMap((page) => page.items)),
   });
   return (
     <OrganizationLive>

@@ -9,8 +9,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { howToBegin, placeOf, usePlacedApp } from '../../common/app/app-place.ts';
-import { isRange, ranges, rereadEveryMs } from '../../common/chart/ranges.ts';
+import { firstDeployHint, placeOf, usePlacedApp } from '../../common/app/app-place.ts';
+import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -31,15 +31,15 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const filter = useUrlFilter('range');
   const range = isRange(filter.value) ? filter.value : '15m';
   const { app, asked } = usePlacedApp(slug, initial);
-  const place = { appId: app.id, environmentId: app.environmentId };
+  const placement = { appId: app.id, environmentId: app.environmentId };
   const servers = app.serverCount;
   const metric = useQuery({
-    ...trpc.metric.app.queryOptions({ ...place, range }),
+    ...trpc.metric.app.queryOptions({ ...placement, range }),
     // With several servers each refetch merges the figures; with one server they are streamed.
-    refetchInterval: servers > 1 ? Math.min(rereadEveryMs(range), 10_000) : rereadEveryMs(range),
+    refetchInterval: servers > 1 ? Math.min(refetchIntervalMs(range), 10_000) : refetchIntervalMs(range),
     placeholderData: keepPreviousData,
   });
-  const deployments = useQuery(trpc.deployment.list.queryOptions({ ...place, limit: 5 }));
+  const deployments = useQuery(trpc.deployment.list.queryOptions({ ...placement, limit: 5 }));
 
   return (
     <div className="flex flex-col gap-6">
@@ -47,7 +47,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
       <Card>
         <CardHeader
           title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
-          detail={metric.data === undefined ? null : sayTotals(metric.data.totals)}
+          detail={metric.data === undefined ? null : totalsText(metric.data.totals)}
           action={
             <Segmented
               label="Period"
@@ -79,7 +79,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           <QueryView query={deployments} skeleton={<SkeletonRows rows={5} />}>
             {(page) =>
               page.items.length === 0 ? (
-                <EmptyState title="Not deployed yet">{howToBegin(app)}</EmptyState>
+                <EmptyState title="Not deployed yet">{firstDeployHint(app)}</EmptyState>
               ) : (
                 <DeploymentRows deployments={page.items} withApp={false} />
               )
@@ -92,7 +92,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   );
 }
 
-function sayTotals({ requests, errors, p99Ms }: AppMetric['totals']): string {
+function totalsText({ requests, errors, p99Ms }: AppMetric['totals']): string {
   return `${plural(requests, 'request')}, ${plural(errors, 'error')}, p99 ${formatMs(p99Ms)}`;
 }
 

@@ -16,7 +16,7 @@ import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { LeaveCard } from './leave-card.tsx';
+import { RemoveFromEnvironmentCard } from './remove-from-environment-card.tsx';
 
 export interface AppSettingsPageProps {
   readonly slug: string;
@@ -37,7 +37,7 @@ export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProp
         readOnly={!can('app.write', { projectId: app.projectId })}
       />
       {children}
-      {!app.isHome && can('app.delete', app) ? <LeaveCard key={app.environmentId} app={app} /> : null}
+      {!app.isHome && can('app.delete', app) ? <RemoveFromEnvironmentCard key={app.environmentId} app={app} /> : null}
       {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );
@@ -171,7 +171,7 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
         onClose={() => setOpen(false)}
         what="app"
         name={app.name}
-        lost="The app stops immediately, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
+        consequences="The app stops immediately, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
         pending={remove.isPending}
         error={remove.error}
         onConfirm={(confirmName) =>

@@ -10,7 +10,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { keyPlaceOf } from './app-form.ts';
+import { deployKeyPage } from './app-form.ts';
 
 export interface DeployKeyStepProps {
   readonly appId: string;
@@ -27,7 +27,7 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
     "The app wasn't deployed",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
-  const place = keyPlaceOf(repositoryUrl);
+  const keyPage = deployKeyPage(repositoryUrl);
   return (
     <Card className="p-5">
       <h2 className="font-semibold text-lg">Add the deploy key</h2>
@@ -44,15 +44,15 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
       <ol className="mt-4 flex list-decimal flex-col gap-1.5 pl-5 marker:text-ink-faint">
         <li>Copy the line above.</li>
         <li>
-          Add it to {place.name} as a deploy key of this repository, with read access.{' '}
-          {place.url === null ? null : (
+          Add it to {keyPage.name} as a deploy key of this repository, with read access.{' '}
+          {keyPage.url === null ? null : (
             <a
-              href={place.url}
+              href={keyPage.url}
               target="_blank"
               rel="noreferrer"
               className="inline-flex items-center gap-1 rounded-mark underline"
             >
-              Open {place.name}
+              Open {keyPage.name}
               <ExternalLink size={13} aria-hidden="true" />
               <span className="sr-only">(opens in a new tab)</span>
             </a>

@@ -8,9 +8,12 @@ import { useState } from 'react';
 import type { AppDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 
-const AddPlaceDialog = dynamic(() => import('./add-place-dialog.tsx').then((module) => module.AddPlaceDialog), {
-  ssr: false,
-});
+const AddEnvironmentDialog = dynamic(
+  () => import('./add-environment-dialog.tsx').then((module) => module.AddEnvironmentDialog),
+  {
+    ssr: false,
+  },
+);
 
 export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
   const { can } = useMe();
@@ -61,7 +64,7 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
           </>
         ) : null}
       </Menu>
-      {adding ? <AddPlaceDialog app={app} onClose={() => setAdding(false)} /> : null}
+      {adding ? <AddEnvironmentDialog app={app} onClose={() => setAdding(false)} /> : null}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { placeKey, useLiveAppFigures } from '../../common/app/use-live-figures.ts';
+import { placementKey, useLiveAppFigures } from '../../common/app/use-live-figures.ts';
 
 export interface FiguresProps {
   readonly app: AppDetail;
@@ -13,7 +13,7 @@ export interface FiguresProps {
 }
 
 export function Figures({ app, points }: FiguresProps) {
-  const live = useLiveAppFigures().get(placeKey(app.id, app.environmentId));
+  const live = useLiveAppFigures().get(placementKey(app.id, app.environmentId));
   const measured = points.findLast((point) => point.memoryBytes !== null);
   const sample = live ?? measured;
   // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.

@@ -5,8 +5,9 @@ import { Field, Input } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { Spinner } from '@fairlead/ui/spinner';
 import { StateMark } from '@fairlead/ui/state-pill';
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { readFailure } from '../../api/failure.ts';
+import { TextWithCode } from '../../common/page/text-with-code.tsx';
 import { type BuildPlan, detectedOf, type Inspection, type PlanDraft, settableOf, titleOf } from './plan-draft.ts';
 
 export interface PlanCardProps {
@@ -43,14 +44,14 @@ export function PlanCard({ serverName, inspection, error, isFetching, draft, onD
       <div className="flex flex-col gap-4 border-line border-t p-3">
         <div aria-live="polite" aria-busy={isFetching}>
           {isFetching ? (
-            <Reading serverName={serverName} />
+            <PlanLoading serverName={serverName} />
           ) : plan !== null ? (
-            <Findings plan={plan.plan} />
+            <DetectedPlan plan={plan.plan} />
           ) : (
-            <NoPlan failure={failureOf(inspection, error)} onRootFolder={act.onRootFolder} />
+            <PlanFailureNote failure={failureOf(inspection, error)} onRootFolder={act.onRootFolder} />
           )}
         </div>
-        {isFetching || (plan === null && !mayHelp(inspection, draft)) ? null : (
+        {isFetching || (plan === null && !canOverride(inspection, draft)) ? null : (
           <Commands plan={plan?.plan ?? null} draft={draft} onDraft={onDraft} />
         )}
         {plan === null || settableOf(plan.plan).length === 0 ? null : (
@@ -61,7 +62,7 @@ export function PlanCard({ serverName, inspection, error, isFetching, draft, onD
   );
 }
 
-function Reading({ serverName }: { readonly serverName: string }) {
+function PlanLoading({ serverName }: { readonly serverName: string }) {
   return (
     <div className="flex flex-col gap-3">
       <p className="flex items-center gap-2 text-ink-soft">
@@ -73,7 +74,7 @@ function Reading({ serverName }: { readonly serverName: string }) {
   );
 }
 
-function Findings({ plan }: { readonly plan: BuildPlan }) {
+function DetectedPlan({ plan }: { readonly plan: BuildPlan }) {
   const versions = plan.tools.filter(({ range }) => range !== '');
   return (
     <div className="flex flex-col gap-2">
@@ -81,7 +82,7 @@ function Findings({ plan }: { readonly plan: BuildPlan }) {
       <ul className="flex flex-col gap-1 text-ink-soft text-sm">
         {plan.sentences.map((sentence) => (
           <li key={sentence} className="text-pretty break-words">
-            <WithCode text={sentence} />
+            <TextWithCode text={sentence} />
           </li>
         ))}
       </ul>
@@ -107,12 +108,12 @@ interface PlanFailure {
   readonly appFolders: readonly string[];
 }
 
-const NOT_HERE = 'You can create the app without a plan: its first deployment detects one.';
+const DETECTED_LATER = 'You can create the app without a plan: its first deployment detects one.';
 
 function failureOf(inspection: Inspection | undefined, error: unknown): PlanFailure {
   if (inspection?.kind !== 'failed') {
     const { fields, message } = readFailure(error);
-    return { sentence: fields.repositoryUrl ?? message, hint: NOT_HERE, appFolders: [] };
+    return { sentence: fields.repositoryUrl ?? message, hint: DETECTED_LATER, appFolders: [] };
   }
   const { code, sentence, appFolders } = inspection;
   // The fields are on this page, and the app has no settings yet.
@@ -121,7 +122,7 @@ function failureOf(inspection: Inspection | undefined, error: unknown): PlanFail
 }
 
 /** True if command fields may lead to a plan, or some were typed. */
-function mayHelp(inspection: Inspection | undefined, { install, build, start, output }: PlanDraft): boolean {
+function canOverride(inspection: Inspection | undefined, { install, build, start, output }: PlanDraft): boolean {
   const isUnclear = inspection?.kind === 'failed' && inspection.code === 'build.not_detected';
   const isTyped = [install, build, start, output].some((line) => line !== '');
   return isTyped || (isUnclear && inspection.appFolders.length === 0);
@@ -133,17 +134,17 @@ const nextSteps: Readonly<Record<string, string>> = {
   'build.ref_not_found': 'Choose another branch above.',
   'build.root_folder_missing': 'Change the root folder above.',
   'build.not_detected': 'Change the root folder above, or set the commands here, then press Detect again.',
-  'inspect.timeout': NOT_HERE,
-  'inspect.too_large': NOT_HERE,
-  'inspect.busy': NOT_HERE,
+  'inspect.timeout': DETECTED_LATER,
+  'inspect.too_large': DETECTED_LATER,
+  'inspect.busy': DETECTED_LATER,
 };
 
-interface NoPlanProps {
+interface PlanFailureNoteProps {
   readonly failure: PlanFailure;
   readonly onRootFolder: (folder: string) => void;
 }
 
-function NoPlan({ failure: { sentence, hint, appFolders }, onRootFolder }: NoPlanProps) {
+function PlanFailureNote({ failure: { sentence, hint, appFolders }, onRootFolder }: PlanFailureNoteProps) {
   return (
     <div className="flex flex-col gap-3">
       <div className="flex gap-3 rounded-control bg-warn-wash px-3 py-2">
@@ -152,7 +153,7 @@ function NoPlan({ failure: { sentence, hint, appFolders }, onRootFolder }: NoPla
         </span>
         <div className="flex min-w-0 flex-col gap-1 break-words">
           <p className="text-pretty">
-            <WithCode text={sentence} />
+            <TextWithCode text={sentence} />
           </p>
           {hint === null || appFolders.length > 0 ? null : <p className="text-ink-soft text-sm">{hint}</p>}
         </div>
@@ -245,12 +246,4 @@ function Variables({ names, draft, onDraft }: DraftProps & { readonly names: rea
       ))}
     </fieldset>
   );
-}
-
-/** Formats text between backticks in the agent's messages as code. */
-function WithCode({ text }: { readonly text: string }) {
-  return text.split('`').map((part, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one sentence never move
-    <Fragment key={at}>{at % 2 === 0 ? part : <code className="font-mono text-[0.92em]">{part}</code>}</Fragment>
-  ));
 }

@@ -6,7 +6,7 @@ import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Range, RouteMetric } from '../../api/types.ts';
-import { rereadEveryMs } from '../../common/chart/ranges.ts';
+import { refetchIntervalMs } from '../../common/chart/ranges.ts';
 
 export interface RoutesProps {
   readonly app: AppDetail;
@@ -17,7 +17,7 @@ export function Routes({ app, range }: RoutesProps) {
   const trpc = useTRPC();
   const query = useQuery({
     ...trpc.metric.routes.queryOptions({ appId: app.id, environmentId: app.environmentId, range }),
-    refetchInterval: rereadEveryMs(range),
+    refetchInterval: refetchIntervalMs(range),
     placeholderData: keepPreviousData,
   });
   const routes = query.data?.routes ?? [];

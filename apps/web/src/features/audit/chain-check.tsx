@@ -18,7 +18,7 @@ export function ChainCheck() {
     <Card className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-3">
       <div aria-live="polite" className="min-w-0 flex-1 basis-72">
         {check.error === null ? (
-          <Answer verdict={check.data} />
+          <VerificationResult verdict={check.data} />
         ) : (
           <p className="text-bad-text">{readFailure(check.error).message}</p>
         )}
@@ -37,7 +37,7 @@ const REASON: Record<NonNullable<Verdict['broken']>['reason'], string> = {
   rewritten: 'is not the one that was there before',
 };
 
-function Answer({ verdict }: { readonly verdict: Verdict | undefined }) {
+function VerificationResult({ verdict }: { readonly verdict: Verdict | undefined }) {
   if (verdict === undefined) {
     return (
       <p className="text-ink-soft">Each event is chained to the one before it by a hash, so a change is detected.</p>

@@ -38,8 +38,8 @@ export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialo
   const queryClient = useQueryClient();
   // Drops the value from the browser's caches as soon as it was sent.
   const save = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
-  const begin = passwordHost(kind, app, storedHost);
-  const [host, setHost] = useState(begin.host);
+  const passwordTarget = passwordHost(kind, app, storedHost);
+  const [host, setHost] = useState(passwordTarget.host);
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const failure = save.error === null ? null : readFailure(save.error);
@@ -77,10 +77,10 @@ export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialo
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        {begin.warning === null ? null : (
+        {passwordTarget.warning === null ? null : (
           <p className="flex items-baseline gap-2.5 rounded-card bg-warn-wash px-4 py-3">
             <StateMark tone="warn" />
-            <span className="min-w-0 text-pretty">{begin.warning}</span>
+            <span className="min-w-0 text-pretty">{passwordTarget.warning}</span>
           </p>
         )}
         <Field label="Host" hint="Fairlead sends the password to this host only." error={failure?.fields.host}>

@@ -32,7 +32,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
     },
   );
   const { id: deploymentId, releaseId, canRetry, canRedeploy } = deployment;
-  const targets = useTargets(deployment);
+  const targets = usePromotionTargets(deployment);
   const items: ReactNode[] = [];
   if (canRedeploy && canRetry) {
     items.push(
@@ -144,7 +144,7 @@ export function useDeploymentCalls() {
 }
 
 /** Returns the other environments of the app where the reader may deploy. */
-function useTargets(deployment: DeploymentDetail) {
+function usePromotionTargets(deployment: DeploymentDetail) {
   const { can } = useMe();
   const places =
     useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId })).data

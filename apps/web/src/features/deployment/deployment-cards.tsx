@@ -7,6 +7,7 @@ import { LookText } from '../../common/deployment/state-view.tsx';
 import { type StateLook, stepTitle } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
+import { TextWithCode } from '../../common/page/text-with-code.tsx';
 
 type Rollout = DeploymentDetail['servers'][number];
 
@@ -61,7 +62,7 @@ export function DeploymentServers({ servers }: { readonly servers: readonly Roll
             </div>
             {server.failureMessage === null ? null : (
               <p className="wrap-anywhere mt-0.5 text-pretty text-ink-soft text-sm">
-                <Words sentence={server.failureMessage} />
+                <TextWithCode text={server.failureMessage} />
               </p>
             )}
           </li>
@@ -116,24 +117,10 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
       <ol className="flex flex-col gap-1.5 border-line border-t px-4 py-3">
         {plan.map((sentence) => (
           <li key={sentence} className="wrap-anywhere text-pretty text-ink-soft text-sm">
-            <Words sentence={sentence} />
+            <TextWithCode text={sentence} />
           </li>
         ))}
       </ol>
     </Card>
-  );
-}
-
-/** Formats text between backticks in the agent's messages. */
-export function Words({ sentence }: { readonly sentence: string }) {
-  return sentence.split('`').map((part, index) =>
-    index % 2 === 0 ? (
-      part
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the same command may be named twice
-      <code key={index} className="font-mono">
-        {part}
-      </code>
-    ),
   );
 }

@@ -8,7 +8,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { howToBegin, usePlacedApp } from '../../common/app/app-place.ts';
+import { firstDeployHint, usePlacedApp } from '../../common/app/app-place.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { deploymentLook, deploymentStates, isDeploymentState } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
@@ -32,7 +32,9 @@ export function DeploymentListPage() {
 
 export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { app } = usePlacedApp(slug, initial);
-  return <DeploymentList placement={{ appId: app.id, environmentId: app.environmentId }} emptyHint={howToBegin(app)} />;
+  return (
+    <DeploymentList placement={{ appId: app.id, environmentId: app.environmentId }} emptyHint={firstDeployHint(app)} />
+  );
 }
 
 interface DeploymentListProps {

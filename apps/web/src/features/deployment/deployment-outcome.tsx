@@ -8,8 +8,8 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
+import { TextWithCode } from '../../common/page/text-with-code.tsx';
 import { useDeploymentCalls } from './deployment-actions.tsx';
-import { Words } from './deployment-cards.tsx';
 import { nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 export interface DeploymentOutcomeProps {
@@ -32,7 +32,7 @@ export function DeploymentOutcome({ deployment, onShowLine }: DeploymentOutcomeP
         <div className="min-w-0">
           <h2 className="font-semibold text-bad-text">The deployment failed</h2>
           <p className="wrap-anywhere mt-0.5 text-pretty text-ink">
-            <Words sentence={deployment.failureMessage ?? 'Its log says why.'} /> What served before still serves.
+            <TextWithCode text={deployment.failureMessage ?? 'Its log says why.'} /> What served before still serves.
           </p>
           <NextStepButton deployment={deployment} onShowLine={onShowLine} />
         </div>

@@ -13,7 +13,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { WaitingNote } from '../../common/app/waiting-note.tsx';
 import { LookPill } from '../../common/deployment/state-view.tsx';
-import { awaitingApproval, isUnderWay, lookOfDeployment, titleOfStep } from '../../common/deployment/states.ts';
+import { awaitingApproval, isInProgress, lookOfDeployment, titleOfStep } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ApprovalNote } from './approval-note.tsx';
@@ -65,7 +65,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
 
 /** Renders below the live stream's provider, which the log subscribes to. */
 function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail }) {
-  const log = useDeploymentLog(deployment.id, isUnderWay(deployment.state));
+  const log = useDeploymentLog(deployment.id, isInProgress(deployment.state));
   const panel = useRef<HTMLDivElement>(null);
   const line = useMemo(() => failingLine(log.lines, deployment.failureMessage), [log.lines, deployment.failureMessage]);
   const showLine = () => {
@@ -103,7 +103,7 @@ interface DeploymentLogPanelProps {
 }
 
 function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
-  const underWay = isUnderWay(deployment.state);
+  const inProgress = isInProgress(deployment.state);
   // After a failure, successful steps are folded: the reader looks for the error.
   const folded = useMemo(
     () =>
@@ -129,10 +129,10 @@ function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
   return (
     <LogView
       lines={log.lines}
-      live={underWay}
+      live={inProgress}
       groupTitle={titleOfStep}
       initiallyFolded={folded}
-      emptyText={underWay ? 'Waiting for the first log line…' : 'This deployment wrote no log.'}
+      emptyText={inProgress ? 'Waiting for the first log line…' : 'This deployment wrote no log.'}
       fileName={`${deployment.appSlug}-${deployment.number}.log`}
       className="h-[28rem] lg:h-[calc(100dvh-12rem)] lg:min-h-[28rem]"
     />

@@ -6,7 +6,7 @@ import { useMemo, useState } from 'react';
 import { useLiveEvents } from '../../api/live.tsx';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { type LiveBatch, liveTail, storedLines } from './log-book.ts';
+import { type LiveBatch, liveTail, storedLines } from './merge-log-lines.ts';
 
 const PAGE_LINES = 5000;
 /** Poll interval of the store in milliseconds while it is behind the stream. */
@@ -21,7 +21,7 @@ export interface DeploymentLog {
   readonly refetch: () => unknown;
 }
 
-export function useDeploymentLog(deploymentId: string, underWay: boolean): DeploymentLog {
+export function useDeploymentLog(deploymentId: string, inProgress: boolean): DeploymentLog {
   const trpc = useTRPC();
   const client = useTRPCClient();
   const [batches, setBatches] = useState<readonly LiveBatch[]>([]);
@@ -47,7 +47,7 @@ export function useDeploymentLog(deploymentId: string, underWay: boolean): Deplo
     refetchInterval: (query) => {
       const data = query.state.data;
       if (data === undefined || data.complete) return false;
-      return !underWay || liveTail(batches, data.nextLine).hole ? CATCH_UP_MS : false;
+      return !inProgress || liveTail(batches, data.nextLine).hasGap ? CATCH_UP_MS : false;
     },
   });
 

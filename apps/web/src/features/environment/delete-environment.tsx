@@ -26,7 +26,7 @@ export function DeleteEnvironment({ environment }: { readonly environment: Envir
         onClose={() => setOpen(false)}
         what="environment"
         name={name}
-        lost="What apps left in it is deleted: deployments, logs, releases, settings and secrets; so are roles and tokens that are for it alone. Volumes stay on their servers until somebody deletes them. This can't be undone."
+        consequences="What apps left in it is deleted: deployments, logs, releases, settings and secrets; so are roles and tokens that are for it alone. Volumes stay on their servers until somebody deletes them. This can't be undone."
         pending={end.isPending}
         error={end.error}
         onConfirm={(confirmName) =>

@@ -12,7 +12,7 @@ import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { Me, Outputs } from '../../api/types.ts';
 import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { signIn, signOut } from '../../common/identity/session-calls.ts';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import { forgetInvitationToken, keepInvitationToken, useInvitationToken } from './use-invitation-token.ts';
 
 type Preview = Outputs['invitation']['read'];
@@ -74,7 +74,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
   );
 }
 
-function enter(organizationSlug: string): void {
+function openOrganization(organizationSlug: string): void {
   forgetInvitationToken();
   // A full page load discards the state from before the membership.
   window.location.assign(`/${organizationSlug}`);
@@ -103,7 +103,9 @@ function JoinAs({ token, preview, user }: PartProps & { readonly user: User }) {
           variant="accent"
           size="large"
           pending={accept.isPending || accept.isSuccess}
-          onClick={() => accept.mutate({ token }, { onSuccess: ({ organizationSlug }) => enter(organizationSlug) })}
+          onClick={() =>
+            accept.mutate({ token }, { onSuccess: ({ organizationSlug }) => openOrganization(organizationSlug) })
+          }
         >
           Join as {user.name}
         </Button>
@@ -119,7 +121,7 @@ function JoinAs({ token, preview, user }: PartProps & { readonly user: User }) {
 function NewAccount({ token, preview }: PartProps) {
   const trpc = useTRPC();
   const claim = useMutation(trpc.invitation.claim.mutationOptions());
-  const [entering, setEntering] = useState(false);
+  const [opening, setOpening] = useState(false);
   const failure = claim.error === null ? null : readFailure(claim.error);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -132,9 +134,9 @@ function NewAccount({ token, preview }: PartProps) {
       { token, name: text('name').trim(), email, password },
       {
         onSuccess: async ({ organizationSlug }) => {
-          setEntering(true);
+          setOpening(true);
           // The account exists either way: if this sign-in fails, the person uses the sign-in page.
-          if ((await signIn(email, password)) === 'ok') enter(organizationSlug);
+          if ((await signIn(email, password)) === 'ok') openOrganization(organizationSlug);
           else {
             forgetInvitationToken();
             window.location.assign(`/sign-in?next=${encodeURIComponent(`/${organizationSlug}`)}`);
@@ -174,7 +176,7 @@ function NewAccount({ token, preview }: PartProps) {
           {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
         </Field>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
-        <Button type="submit" variant="accent" size="large" pending={claim.isPending || entering}>
+        <Button type="submit" variant="accent" size="large" pending={claim.isPending || opening}>
           Create account and join
         </Button>
       </form>

@@ -23,7 +23,7 @@ const spans = [
   { value: 'all', label: 'All retained', lengthMs: null },
 ] as const;
 
-export interface LogWords {
+export interface LogFilterValues {
   readonly text: string;
   readonly regex: boolean;
   readonly level: Level | null;
@@ -45,7 +45,7 @@ function useFields() {
   };
 }
 
-export function useLogWords(): LogWords {
+export function useLogFilters(): LogFilterValues {
   const text = useUrlFilter('text');
   const { regex, level, process, instance, server, span } = useFields();
   return {

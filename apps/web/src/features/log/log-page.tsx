@@ -17,7 +17,7 @@ import type { AppDetail, LogFilter, LogLine } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
 import { useUrlFilter } from '../../common/page/use-url-state.ts';
 import { AppLogLines } from './app-log-lines.tsx';
-import { LogFilters, type LogWords, useLogWords } from './log-filters.tsx';
+import { LogFilters, type LogFilterValues, useLogFilters } from './log-filters.tsx';
 import { appendTail, joinPages, olderThan } from './log-lines.ts';
 
 const MODES = [
@@ -30,10 +30,10 @@ const TAIL_FIRST_LINES = 200;
 export function LogPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { app, place } = usePlacedApp(slug, initial);
   const mode = useUrlFilter('mode');
-  const words = useLogWords();
+  const filters = useLogFilters();
   const live = mode.value !== 'search';
-  const filter = filterOf(app.id, app.environmentId, words);
-  const key = JSON.stringify([filter, words.lengthMs]);
+  const filter = filterOf(app.id, app.environmentId, filters);
+  const key = JSON.stringify([filter, filters.lengthMs]);
   return (
     <section aria-label="Logs" className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center gap-2">
@@ -48,20 +48,20 @@ export function LogPage({ slug, initial }: { readonly slug: string; readonly ini
         </div>
       </div>
       {place === null ? (
-        <Frame status={null}>
+        <LogFrame status={null}>
           <EmptyState title="Not running yet">Log lines appear here when a deployment has started the app.</EmptyState>
-        </Frame>
+        </LogFrame>
       ) : live ? (
         <LiveTail key={key} app={app} filter={filter} />
       ) : (
-        <Search key={key} app={app} filter={filter} lengthMs={words.lengthMs} />
+        <Search key={key} app={app} filter={filter} lengthMs={filters.lengthMs} />
       )}
     </section>
   );
 }
 
-function filterOf(appId: string, environmentId: string, words: LogWords): LogFilter {
-  const { text, regex, level, process, instanceId, serverId } = words;
+function filterOf(appId: string, environmentId: string, filters: LogFilterValues): LogFilter {
+  const { text, regex, level, process, instanceId, serverId } = filters;
   return {
     appId,
     environmentId,
@@ -103,13 +103,13 @@ function LiveTail({ app, filter }: ViewProps) {
   );
   if (tail.status === 'error') {
     return (
-      <Frame status={null}>
-        <Failed error={tail.error} onRetry={tail.reset} />
-      </Frame>
+      <LogFrame status={null}>
+        <LogError error={tail.error} onRetry={tail.reset} />
+      </LogFrame>
     );
   }
   return (
-    <Frame
+    <LogFrame
       status={
         tail.status === 'pending' ? (
           <StateText tone="live">Live</StateText>
@@ -118,7 +118,7 @@ function LiveTail({ app, filter }: ViewProps) {
         )
       }
     >
-      <Silent app={app} failures={[...failures].map(([serverId, sentence]) => ({ serverId, sentence }))} />
+      <MissingServers app={app} failures={[...failures].map(([serverId, sentence]) => ({ serverId, sentence }))} />
       <AppLogLines
         lines={lines}
         follows
@@ -132,7 +132,7 @@ function LiveTail({ app, filter }: ViewProps) {
           </p>
         }
       />
-    </Frame>
+    </LogFrame>
   );
 }
 
@@ -160,15 +160,15 @@ function Search({ app, filter, lengthMs }: ViewProps & { readonly lengthMs: numb
     return found.error === null ? (
       <Skeleton className="h-[28rem] lg:h-[calc(100dvh-19rem)]" />
     ) : (
-      <Frame status={null}>
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      </Frame>
+      <LogFrame status={null}>
+        <LogError error={found.error} onRetry={() => void found.refetch()} />
+      </LogFrame>
     );
   }
   const lines = joinPages(found.data.pages);
   const failures = found.data.pages[0]?.failures ?? [];
   return (
-    <Frame
+    <LogFrame
       status={
         <>
           <span className="text-ink-faint text-sm" aria-live="polite">
@@ -187,7 +187,7 @@ function Search({ app, filter, lengthMs }: ViewProps & { readonly lengthMs: numb
         </>
       }
     >
-      <Silent app={app} failures={failures} />
+      <MissingServers app={app} failures={failures} />
       <AppLogLines
         lines={lines}
         follows={false}
@@ -207,11 +207,11 @@ function Search({ app, filter, lengthMs }: ViewProps & { readonly lengthMs: numb
           </EmptyState>
         }
       />
-    </Frame>
+    </LogFrame>
   );
 }
 
-function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+function LogError({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   const failure = readFailure(error);
   return (
     <ErrorState
@@ -223,13 +223,13 @@ function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry:
   );
 }
 
-interface SilentProps {
+interface MissingServersProps {
   readonly app: AppDetail;
   readonly failures: readonly { readonly serverId: string; readonly sentence: string }[];
 }
 
 /** Lists servers that did not answer: their lines are missing. */
-function Silent({ app, failures }: SilentProps) {
+function MissingServers({ app, failures }: MissingServersProps) {
   if (failures.length === 0) return null;
   const names = new Map(
     app.places.flatMap(({ servers }) => servers.map((each) => [each.serverId as string, each.serverName])),
@@ -248,7 +248,7 @@ function Silent({ app, failures }: SilentProps) {
   );
 }
 
-function Frame({ status, children }: { readonly status: ReactNode; readonly children: ReactNode }) {
+function LogFrame({ status, children }: { readonly status: ReactNode; readonly children: ReactNode }) {
   return (
     <div className="flex h-[28rem] flex-col overflow-hidden rounded-card border border-line bg-surface lg:h-[calc(100dvh-19rem)] lg:min-h-[28rem]">
       {status === null ? null : (

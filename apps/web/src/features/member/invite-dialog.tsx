@@ -42,14 +42,14 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const { giveable } = useRoles();
+  const { assignableRoles } = useRoles();
   const mailAvailable = useQuery(trpc.invitation.list.queryOptions()).data?.mailAvailable ?? false;
   const create = useFreshMutation(trpc.invitation.create.mutationOptions());
   const [chosen, setChosen] = useState<Way | null>(null);
   const [role, setRole] = useState<MemberRole>('developer');
   const way = chosen ?? (mailAvailable ? 'mail' : 'link');
   const failure = create.error === null ? null : readFailure(create.error);
-  const given = giveable.find((choice) => choice.role === role) ?? giveable[0];
+  const given = assignableRoles.find((choice) => choice.role === role) ?? assignableRoles[0];
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -98,14 +98,14 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
           You get a link to share. The first person to open it joins, so send it to one person only.
         </p>
       )}
-      <Field label="Role" hint={given?.may ?? undefined}>
+      <Field label="Role" hint={given?.summary ?? undefined}>
         {(control) => (
           <Select
             {...control}
             value={given?.role ?? ''}
             onChange={(event) => setRole(event.target.value as MemberRole)}
           >
-            {giveable.map((choice) => (
+            {assignableRoles.map((choice) => (
               <option key={choice.role} value={choice.role}>
                 {choice.label}
               </option>

@@ -49,8 +49,8 @@ export function MemberRows({ members }: { readonly members: readonly Member[] })
                 <span className="block truncate text-sm text-ink-faint">{member.email}</span>
               </Cell>
               <Cell className="whitespace-nowrap">
-                {roles.words(member.role).label}
-                <span className="block text-sm text-ink-faint max-md:hidden">{roles.words(member.role).may}</span>
+                {roles.labelOf(member.role).label}
+                <span className="block text-sm text-ink-faint max-md:hidden">{roles.labelOf(member.role).summary}</span>
               </Cell>
               <Cell numeric className="max-sm:hidden">
                 <RelativeTime at={member.createdAt} className="font-sans text-ink-soft" />
@@ -87,7 +87,7 @@ function MemberMenu({ member, roles, onRemove }: MemberMenuProps) {
   const give = (role: MemberRole) => {
     change.run({ memberId: member.id, role });
     toast({
-      title: `${member.name} becomes ${roles.words(role).label.toLowerCase()}`,
+      title: `${member.name} becomes ${roles.labelOf(role).label.toLowerCase()}`,
       action: { label: 'Undo', onSelect: () => change.run({ memberId: member.id, role: before }) },
     });
   };
@@ -104,7 +104,7 @@ function MemberMenu({ member, roles, onRemove }: MemberMenuProps) {
       )}
     >
       <MenuLabel>Role</MenuLabel>
-      {roles.giveable.map(({ role, label }) => (
+      {roles.assignableRoles.map(({ role, label }) => (
         <MenuItem
           key={role}
           checked={role === member.role}

@@ -65,7 +65,7 @@ interface InvitationRowsProps {
 }
 
 function InvitationRows({ invitations, onLink }: InvitationRowsProps) {
-  const { words } = useRoles();
+  const { labelOf } = useRoles();
   return (
     <Table>
       <TableHead>
@@ -89,7 +89,7 @@ function InvitationRows({ invitations, onLink }: InvitationRowsProps) {
                 <InvitationState invitation={invitation} />
               </span>
             </Cell>
-            <Cell className="whitespace-nowrap">{words(invitation.role).label}</Cell>
+            <Cell className="whitespace-nowrap">{labelOf(invitation.role).label}</Cell>
             <Cell className="whitespace-nowrap max-sm:hidden">
               <InvitationState invitation={invitation} />
             </Cell>

@@ -78,7 +78,7 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
       what="organization"
       name={organization.name}
-      lost={
+      consequences={
         <p>
           In seven days its apps stop on every server, and its apps, deployments, logs, domains, servers, members and
           audit log are deleted. Until then everything keeps running, and a member who may delete it can cancel the

@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { Setting } from '../../common/form/setting.tsx';
 
 export function KeyCard() {
-  const [asked, setAsked] = useState(false);
+  const [open, setOpen] = useState(false);
   return (
     <Card>
       <CardHeader title="Encryption" />
@@ -18,9 +18,9 @@ export function KeyCard() {
         title="Data key"
         detail="Encrypts every secret of the organization, and is itself encrypted by the control plane's master key."
       >
-        <Button onClick={() => setAsked(true)}>Rotate key</Button>
+        <Button onClick={() => setOpen(true)}>Rotate key</Button>
       </Setting>
-      {asked ? <RotateKeyDialog onClose={() => setAsked(false)} /> : null}
+      {open ? <RotateKeyDialog onClose={() => setOpen(false)} /> : null}
     </Card>
   );
 }

@@ -27,10 +27,10 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const heir = others.find(({ id }) => id === form.get('memberId'));
-    if (heir === undefined) return;
+    const newOwner = others.find(({ id }) => id === form.get('memberId'));
+    if (newOwner === undefined) return;
     transfer.mutate(
-      { memberId: heir.id, confirmName: typed },
+      { memberId: newOwner.id, confirmName: typed },
       {
         onSuccess: () => {
           router.refresh();

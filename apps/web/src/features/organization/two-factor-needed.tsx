@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useProver } from '../../common/identity/confirm-identity.tsx';
+import { useIdentityConfirmation } from '../../common/identity/confirm-identity.tsx';
 import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { accountPath } from '../../common/organization/paths.ts';
@@ -13,11 +13,11 @@ import { accountPath } from '../../common/organization/paths.ts';
 export function TwoFactorNeeded() {
   const { organization, organizations } = useMe();
   const router = useRouter();
-  const { ask } = useProver();
+  const { confirm } = useIdentityConfirmation();
   const { data: account, isPending } = useQuery(useTRPC().account.get.queryOptions());
   const hasFactor = account !== undefined && (account.hasSecondFactor || account.passkeys.length > 0);
-  const confirm = async () => {
-    if (await ask('session.second_factor_required')) router.refresh();
+  const confirmFactor = async () => {
+    if (await confirm('session.second_factor_required')) router.refresh();
   };
   const others = organizations.filter(({ id }) => id !== organization.id);
   return (
@@ -31,7 +31,7 @@ export function TwoFactorNeeded() {
             variant="accent"
             size="large"
             icon={<KeyRound size={16} aria-hidden="true" />}
-            onClick={() => void confirm()}
+            onClick={() => void confirmFactor()}
           >
             Confirm second factor
           </Button>

@@ -9,7 +9,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
-import { AppRows, rereadEvery } from '../../common/app/app-rows.tsx';
+import { AppRows, refetchInterval } from '../../common/app/app-rows.tsx';
 import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -26,7 +26,7 @@ export function OverviewPage() {
   const trpc = useTRPC();
   const overview = useQuery({
     ...trpc.overview.get.queryOptions(),
-    refetchInterval: (query) => rereadEvery(query.state.data?.apps),
+    refetchInterval: (query) => refetchInterval(query.state.data?.apps),
   });
   return (
     <OrganizationLive>

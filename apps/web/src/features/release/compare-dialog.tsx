@@ -8,7 +8,7 @@ import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs, Release } from '../../api/types.ts';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { nameOfField } from './setting-names.ts';
+import { fieldLabel } from './field-labels.ts';
 
 type Difference = Outputs['release']['diff']['settings'][number];
 
@@ -76,10 +76,10 @@ function Differences({
               key={name}
               className="grid gap-x-4 gap-y-1 border-line border-t px-3 py-2 first:border-t-0 sm:grid-cols-[10rem_minmax(0,1fr)]"
             >
-              <dt className="text-ink-soft text-sm">{nameOfField(name)}</dt>
+              <dt className="text-ink-soft text-sm">{fieldLabel(name)}</dt>
               <dd className="flex min-w-0 flex-col gap-0.5 font-mono text-sm">
-                <Side sign="−" text={before} className="text-bad-text" said="now" />
-                <Side sign="+" text={after} className="text-ok-text" said="then" />
+                <ChangedValue sign="−" text={before} className="text-bad-text" label="now" />
+                <ChangedValue sign="+" text={after} className="text-ok-text" label="then" />
               </dd>
             </div>
           ))}
@@ -89,22 +89,22 @@ function Differences({
   );
 }
 
-function Side({
+function ChangedValue({
   sign,
   text,
   className,
-  said,
+  label,
 }: {
   readonly sign: string;
   readonly text: string | null;
   readonly className: string;
-  readonly said: string;
+  readonly label: string;
 }) {
   if (text === null) return null;
   return (
     <span className={`flex min-w-0 gap-2 ${className}`}>
       <span aria-hidden="true">{sign}</span>
-      <span className="sr-only">{said}: </span>
+      <span className="sr-only">{label}: </span>
       <span className="wrap-anywhere min-w-0 whitespace-pre-wrap">{text === '' ? '(empty)' : text}</span>
     </span>
   );

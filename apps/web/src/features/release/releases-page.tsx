@@ -15,7 +15,7 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
-import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app/app-place.ts';
+import { type AppPlace, firstDeployHint, usePlacedApp } from '../../common/app/app-place.ts';
 import { CommitLine } from '../../common/deployment/commit-line.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
@@ -49,7 +49,7 @@ export function ReleasesPage({ slug, initial }: { readonly slug: string; readonl
             if (items.length === 0) {
               return (
                 <EmptyState icon={<Package size={20} />} title="No release yet">
-                  Each build that succeeds becomes one. {howToBegin(app)}
+                  Each build that succeeds becomes one. {firstDeployHint(app)}
                 </EmptyState>
               );
             }

@@ -10,7 +10,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs, Outputs } from '../../api/types.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import type { Roles } from './role-matrix.tsx';
 
 type Member = Outputs['member']['list']['items'][number];
@@ -27,20 +27,20 @@ interface Props {
 export function GrantDialog({ open, onClose, roles, members }: Props) {
   return (
     <Dialog open={open} onClose={onClose} title="Grant a role" detail="In addition to the member's role.">
-      <GiveRole onClose={onClose} roles={roles} members={members} />
+      <GrantForm onClose={onClose} roles={roles} members={members} />
     </Dialog>
   );
 }
 
-function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
+function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
   const give = useFreshMutation(trpc.grant.create.mutationOptions());
   const [memberId, setMemberId] = useState<string>(members[0]?.id ?? '');
   const [role, setRole] = useState('developer');
-  const [place, setPlace] = useState(0);
-  const places = placesOf(environments);
+  const [scopeIndex, setScopeIndex] = useState(0);
+  const scopes = scopesOf(environments);
   const options = [
     ...roles.builtIn
       .filter((each) => each.role !== 'owner')
@@ -50,7 +50,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const member = members.find(({ id }) => id === memberId);
-    const where = places[place];
+    const where = scopes[scopeIndex];
     if (member === undefined || where === undefined) return;
     give.mutate(
       { memberId: member.id, role: role as Grant['role'], scope: where.scope },
@@ -88,8 +88,8 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
       </Field>
       <Field label="Where" hint="A grant on a project applies to all its environments.">
         {(control) => (
-          <Select {...control} value={place} onChange={(event) => setPlace(Number(event.target.value))}>
-            {places.map(({ name }, index) => (
+          <Select {...control} value={scopeIndex} onChange={(event) => setScopeIndex(Number(event.target.value))}>
+            {scopes.map(({ name }, index) => (
               <option key={name} value={index}>
                 {name}
               </option>
@@ -109,7 +109,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
 }
 
 /** Narrowest scope first, because it is the recommended one. */
-function placesOf(environments: readonly Environment[]): { readonly name: string; readonly scope: Grant['scope'] }[] {
+function scopesOf(environments: readonly Environment[]): { readonly name: string; readonly scope: Grant['scope'] }[] {
   const projects = new Map(environments.map(({ projectId, projectName }) => [projectId, projectName] as const));
   return [
     ...environments.map(({ id, name, projectName }) => ({

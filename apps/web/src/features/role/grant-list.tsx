@@ -12,7 +12,7 @@ import type { Outputs } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { GrantDialog } from './grant-dialog.tsx';
 import type { Roles } from './role-matrix.tsx';
@@ -24,7 +24,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   const trpc = useTRPC();
   const grants = useQuery(trpc.grant.list.queryOptions({}));
   const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
-  const [giving, setGiving] = useState(false);
+  const [granting, setGranting] = useState(false);
   const nameOf = (memberId: string) => members.find(({ id }) => id === memberId)?.name ?? 'A member';
   return (
     <Card>
@@ -33,7 +33,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
         detail="In the organization, a project or an environment"
         action={
           can('member.write') ? (
-            <Button size="small" onClick={() => setGiving(true)}>
+            <Button size="small" onClick={() => setGranting(true)}>
               Grant a role
             </Button>
           ) : null
@@ -61,7 +61,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
                     <Cell>{grant.scopeName ?? 'The organization'}</Cell>
                     <Cell className="text-right">
                       {can('member.write') ? (
-                        <TakeBack
+                        <RevokeGrant
                           grant={grant}
                           what={`${roleLabel(grant.role, roles.custom).label} of ${nameOf(grant.memberId)}`}
                         />
@@ -74,13 +74,13 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
           )
         }
       </QueryView>
-      <GrantDialog open={giving} onClose={() => setGiving(false)} roles={roles} members={members} />
+      <GrantDialog open={granting} onClose={() => setGranting(false)} roles={roles} members={members} />
     </Card>
   );
 }
 
 /** Revokes at once with an undo, because the grant can be given again. */
-function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: string }) {
+function RevokeGrant({ grant, what }: { readonly grant: Grant; readonly what: string }) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();

@@ -10,7 +10,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import type { Roles } from './role-matrix.tsx';
 
 interface Props {

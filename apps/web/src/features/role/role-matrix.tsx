@@ -15,8 +15,8 @@ import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { type Permission, useMe } from '../../common/organization/me.tsx';
-import { PERMISSION_GROUPS, permissionLabel, roleLabel } from '../../common/organization/role-words.ts';
-import { changeOf, describeChange } from './changes.ts';
+import { PERMISSION_GROUPS, permissionLabel, roleLabel } from '../../common/organization/role-labels.ts';
+import { comparePermissions, describeChange } from './permission-changes.ts';
 
 export type Roles = Outputs['role']['list'];
 type CustomRole = Roles['custom'][number];
@@ -25,7 +25,7 @@ const OWNERS_ONLY: ReadonlySet<Permission> = new Set(['organization.delete', 'or
 
 export function RoleMatrix({ roles }: { readonly roles: Roles }) {
   const { can } = useMe();
-  const mayChange = can('role.write');
+  const isTrustedChange = can('role.write');
   const [drafts, setDrafts] = useState<ReadonlyMap<string, ReadonlySet<Permission>>>(new Map());
   const ticked = (role: CustomRole) => drafts.get(role.id) ?? new Set(role.permissions);
   const toggle = (role: CustomRole, permission: Permission) => {
@@ -38,23 +38,23 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
   return (
     <Card>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the boxes inside take the keys, this only moves the focus */}
-      <div onKeyDown={walkBoxes}>
+      <div onKeyDown={moveFocus}>
         <Table scrollLabel="Roles and their permissions">
           <TableHead>
             <HeadCell className="sticky left-0 z-10 bg-surface">Permission</HeadCell>
             {roles.builtIn.map(({ role, holders }) => (
               <HeadCell key={role} className="py-2 text-center">
                 {roleLabel(role, []).label}
-                <Holders count={holders} />
+                <HolderCount count={holders} />
               </HeadCell>
             ))}
             {roles.custom.map((role) => (
               <HeadCell key={role.id} className="py-2 text-center text-ink">
                 <span className="inline-flex items-center gap-1">
                   {role.name}
-                  {mayChange ? <DeleteRole role={role} /> : null}
+                  {isTrustedChange ? <DeleteRole role={role} /> : null}
                 </span>
-                <Holders count={role.holders} />
+                <HolderCount count={role.holders} />
               </HeadCell>
             ))}
           </TableHead>
@@ -77,13 +77,13 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
                     </th>
                     {roles.builtIn.map((role) => (
                       <td key={role.role} className="px-3 text-center">
-                        <Tick on={role.permissions.includes(permission)} />
+                        <PermissionMark on={role.permissions.includes(permission)} />
                       </td>
                     ))}
                     {roles.custom.map((role) => (
                       <td key={role.id} className="px-3 text-center">
                         {OWNERS_ONLY.has(permission) ? (
-                          <Tick on={false} />
+                          <PermissionMark on={false} />
                         ) : (
                           <input
                             type="checkbox"
@@ -92,7 +92,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
                             title={can(permission) ? undefined : "You don't have this permission"}
                             className="size-4 align-middle accent-accent disabled:opacity-50"
                             checked={ticked(role).has(permission)}
-                            disabled={!mayChange || !can(permission)}
+                            disabled={!isTrustedChange || !can(permission)}
                             onChange={() => toggle(role, permission)}
                           />
                         )}
@@ -117,13 +117,13 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
   );
 }
 
-function Holders({ count }: { readonly count: number }) {
+function HolderCount({ count }: { readonly count: number }) {
   return (
     <span className="block text-xs font-normal text-ink-faint">{count === 1 ? '1 member' : `${count} members`}</span>
   );
 }
 
-function Tick({ on }: { readonly on: boolean }) {
+function PermissionMark({ on }: { readonly on: boolean }) {
   return (
     <span className="inline-flex">
       {on ? <StateMark tone="ok" shape="tick" /> : <StateMark tone="idle" shape="dash" />}
@@ -152,7 +152,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
       toast({ title: `${role.name} is changed`, detail: 'Applies immediately to everyone with this role.' });
     },
   );
-  const change = changeOf(role.permissions, ticked);
+  const change = comparePermissions(role.permissions, ticked);
   if (change === null) return null;
   return (
     <section
@@ -218,7 +218,7 @@ const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> 
   ArrowRight: [0, 1],
 };
 
-function walkBoxes(event: KeyboardEvent<HTMLElement>): void {
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key];
   const box = event.target;
   if (step === undefined || !(box instanceof HTMLInputElement) || !('box' in box.dataset)) return;

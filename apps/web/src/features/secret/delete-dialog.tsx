@@ -6,11 +6,11 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretView } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
-import { useReread } from './use-secret-calls.ts';
+import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
   const toast = useToast();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const trpc = useTRPC();
   const remove = useMutation(trpc.secret.delete.mutationOptions());
   const restore = useMutation(trpc.secret.restore.mutationOptions());

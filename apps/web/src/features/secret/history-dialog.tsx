@@ -11,12 +11,12 @@ import type { SecretView } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { useReread } from './use-secret-calls.ts';
+import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function HistoryDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
   const { can } = useMe();
   const trpc = useTRPC();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const history = useQuery(trpc.secret.versions.queryOptions({ secretId: secret.id }));
   const restore = useAction(useMutation(trpc.secret.restore.mutationOptions()), "The version wasn't restored", reread);
   return (

@@ -12,11 +12,11 @@ import { SecretDialog } from './secret-dialog.tsx';
 const OFFERED = 12;
 
 export interface MissingNamesProps {
-  readonly place: SecretOwner;
+  readonly owner: SecretOwner;
   readonly view: AppSecrets;
 }
 
-export function MissingNames({ place, view }: MissingNamesProps) {
+export function MissingNames({ owner, view }: MissingNamesProps) {
   const { can } = useMe();
   const [adding, setAdding] = useState<string | null>(null);
   const { missingNames, expectedNames } = view;
@@ -52,7 +52,7 @@ export function MissingNames({ place, view }: MissingNamesProps) {
         {rest > 0 ? <li className="self-center text-ink-soft text-sm">and {rest} more</li> : null}
       </ul>
       {adding === null ? null : (
-        <SecretDialog owner={place} secret={null} name={adding} onClose={() => setAdding(null)} />
+        <SecretDialog owner={owner} secret={null} name={adding} onClose={() => setAdding(null)} />
       )}
     </section>
   );

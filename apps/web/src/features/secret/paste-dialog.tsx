@@ -10,7 +10,7 @@ import { useToast } from '@fairlead/ui/toast';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import type { SecretOwner } from '../../api/types.ts';
-import { useReread, useUpdateSecrets } from './use-secret-calls.ts';
+import { useRefetchSecrets, useUpdateSecrets } from './use-secret-calls.ts';
 
 export interface PasteDialogProps {
   readonly owner: SecretOwner;
@@ -33,7 +33,7 @@ function summaryOf(added: number, changed: number, unchanged: number): string {
 
 export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
   const toast = useToast();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const update = useUpdateSecrets();
   const [text, setText] = useState('');
   const [sealed, setSealed] = useState(true);

@@ -8,7 +8,7 @@ import { Checkbox, Field, Input, Select, Textarea } from '@fairlead/ui/input';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import type { SecretOwner, SecretView } from '../../api/types.ts';
-import { useReread, useUpdateSecrets } from './use-secret-calls.ts';
+import { useRefetchSecrets, useUpdateSecrets } from './use-secret-calls.ts';
 
 export interface SecretDialogProps {
   readonly owner: SecretOwner;
@@ -21,7 +21,7 @@ export interface SecretDialogProps {
 
 export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? '', onClose }: SecretDialogProps) {
   const formId = useId();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const update = useUpdateSecrets();
   const [name, setName] = useState(knownName);
   const [value, setValue] = useState('');

@@ -19,18 +19,18 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { MissingNames } from './missing-names.tsx';
 import { SecretRows } from './secret-rows.tsx';
-import { useReread } from './use-secret-calls.ts';
+import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function SecretsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { app } = usePlacedApp(slug, initial);
-  const place = { appId: app.id, environmentId: app.environmentId };
-  const secrets = useQuery(useTRPC().secret.list.queryOptions(place));
+  const placement = { appId: app.id, environmentId: app.environmentId };
+  const secrets = useQuery(useTRPC().secret.list.queryOptions(placement));
   return (
     <QueryView query={secrets} skeleton={<Skeleton className="h-72" />}>
       {(view) => (
         <div className="flex flex-col gap-6">
-          <Pending place={place} view={view} />
-          <MissingNames place={place} view={view} />
+          <Pending placement={placement} view={view} />
+          <MissingNames owner={placement} view={view} />
           <Card>
             <CardHeader title="Secrets" detail="Encrypted at rest, and separately for each server" />
             {view.secrets.length === 0 ? (
@@ -38,9 +38,9 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
                 Keys and passwords that the app needs and that don't belong in its repository.
               </EmptyState>
             ) : null}
-            <SecretRows key={place.environmentId} owner={place} secrets={view.secrets} />
+            <SecretRows key={placement.environmentId} owner={placement} secrets={view.secrets} />
           </Card>
-          <Groups place={place} view={view} />
+          <Groups placement={placement} view={view} />
         </div>
       )}
     </QueryView>
@@ -50,12 +50,12 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
 const changeWord = { added: 'new', changed: 'changed', removed: 'deleted' } as const;
 
 interface PartProps {
-  readonly place: Pick<AppDetail, 'environmentId'> & { readonly appId: AppDetail['id'] };
+  readonly placement: Pick<AppDetail, 'environmentId'> & { readonly appId: AppDetail['id'] };
   readonly view: AppSecrets;
 }
 
 /** Pending changes and the two ways to apply them. */
-function Pending({ place, view }: PartProps) {
+function Pending({ placement, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
@@ -92,7 +92,7 @@ function Pending({ place, view }: PartProps) {
               variant="accent"
               pending={apply.pending}
               disabled={view.problems.length > 0}
-              onClick={() => apply.run(place)}
+              onClick={() => apply.run(placement)}
             >
               Apply now
             </Button>
@@ -103,10 +103,10 @@ function Pending({ place, view }: PartProps) {
   );
 }
 
-function Groups({ place: { appId }, view }: PartProps) {
+function Groups({ placement: { appId }, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const attach = useAction(useMutation(trpc.secret.attachGroup.mutationOptions()), "It wasn't attached", reread);
   const detach = useAction(useMutation(trpc.secret.detachGroup.mutationOptions()), "It wasn't detached", reread);
   return (

@@ -16,7 +16,7 @@ import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { SecretRows } from './secret-rows.tsx';
-import { useReread } from './use-secret-calls.ts';
+import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function SharedSecretsPage() {
   const { paths, can } = useMe();
@@ -52,7 +52,7 @@ export function SharedSecretsPage() {
 function Group({ group }: { readonly group: SecretGroup }) {
   const { can } = useMe();
   const trpc = useTRPC();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const remove = useAction(useMutation(trpc.secret.deleteGroup.mutationOptions()), "The group wasn't deleted", reread);
   const apps = group.apps.map(({ name }) => name).join(', ');
   return (
@@ -79,7 +79,7 @@ function Group({ group }: { readonly group: SecretGroup }) {
 
 function NewGroup() {
   const trpc = useTRPC();
-  const reread = useReread();
+  const reread = useRefetchSecrets();
   const [name, setName] = useState('');
   const create = useAction(useMutation(trpc.secret.createGroup.mutationOptions()), "The group wasn't created", () => {
     setName('');

@@ -5,7 +5,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
 /** Returns a function that refetches every list of secrets. */
-export function useReread(): () => void {
+export function useRefetchSecrets(): () => void {
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   return () => void queryClient.invalidateQueries(trpc.secret.pathFilter());

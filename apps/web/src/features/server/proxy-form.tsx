@@ -64,7 +64,7 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
           disabled={readOnly}
           className="grid min-w-0 grid-cols-1 border-line border-t lg:grid-cols-2 lg:divide-x lg:divide-line"
         >
-          <InFront draft={draft} />
+          <TrustedProxyFields draft={draft} />
           <AccessLog draft={draft} />
         </fieldset>
         {readOnly ? (
@@ -89,7 +89,7 @@ function trustsThisMachine(ranges: readonly string[]): boolean {
   return ranges.some((range) => /^(127\.|0\.0\.0\.0\/0|::1(\/|$)|::\/)/.test(range));
 }
 
-function InFront({ draft: { proxy, change, problem } }: { readonly draft: Draft }) {
+function TrustedProxyFields({ draft: { proxy, change, problem } }: { readonly draft: Draft }) {
   return (
     <div className="flex min-w-0 flex-col gap-5 p-4">
       <RangesField

@@ -16,7 +16,7 @@ type Upgrade = NonNullable<ServerDetail['upgrade']>;
 const steps: Readonly<Record<Upgrade['step'], string>> = {
   fetch: 'The server fetches it.',
   check: 'The new agent looks whether it can work on this server.',
-  wait: 'It waits for builds, roll-outs and benchmarks of this server to end.',
+  wait: 'It waits for builds, rollouts and benchmarks of this server to end.',
   start: 'It has taken over and proves itself; within two minutes it stays or the former one is back.',
 };
 

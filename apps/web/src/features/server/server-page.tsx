@@ -17,7 +17,7 @@ import { useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
-import { isRange, ranges, rereadEveryMs } from '../../common/chart/ranges.ts';
+import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { serverLook } from '../../common/deployment/states.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
@@ -43,7 +43,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
   const server = useQuery(trpc.server.get.queryOptions({ serverId: initial.id })).data ?? initial;
   const metric = useQuery({
     ...trpc.metric.server.queryOptions({ serverId: server.id, range }),
-    refetchInterval: rereadEveryMs(range),
+    refetchInterval: refetchIntervalMs(range),
     placeholderData: keepPreviousData,
   });
   return (
@@ -150,7 +150,7 @@ function ServerMenu({ server }: { readonly server: ServerDetail }) {
         onClose={() => setDeleting(false)}
         what="server"
         name={server.name}
-        lost="The control plane forgets the server, its key and its charts. The agent there keeps serving until you stop it."
+        consequences="The control plane forgets the server, its key and its charts. The agent there keeps serving until you stop it."
         pending={remove.isPending}
         error={remove.error}
         onConfirm={(confirmName) =>

@@ -8,7 +8,7 @@ import { Segmented } from '@fairlead/ui/tabs';
 import { Setting } from '../../common/form/setting.tsx';
 import { useSignOut } from '../../common/identity/use-sign-out.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { useTheme } from '../../common/theme/use-theme.ts';

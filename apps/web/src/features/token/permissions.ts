@@ -1,6 +1,6 @@
 // Permissions that a token may have, with their labels in display order. Pure.
 import type { Inputs } from '../../api/types.ts';
-import { PERMISSION_GROUPS } from '../../common/organization/role-words.ts';
+import { PERMISSION_GROUPS } from '../../common/organization/role-labels.ts';
 
 export type TokenPermission = Inputs['token']['create']['permissions'][number];
 

@@ -17,7 +17,7 @@ import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { roleLabel } from '../../common/organization/role-words.ts';
+import { roleLabel } from '../../common/organization/role-labels.ts';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { TokenRows } from './token-rows.tsx';
@@ -30,7 +30,7 @@ interface RoleChoice {
   readonly role: Role;
   readonly label: string;
   /** Short description; null for a custom role. */
-  readonly may: string | null;
+  readonly summary: string | null;
 }
 
 const BUILT_IN: readonly Role[] = ['viewer', 'developer', 'deployer', 'admin'];
@@ -38,7 +38,7 @@ const BUILT_IN: readonly Role[] = ['viewer', 'developer', 'deployer', 'admin'];
 export function ServiceAccountCards() {
   const { can } = useMe();
   const trpc = useTRPC();
-  const [making, setMaking] = useState(false);
+  const [adding, setAdding] = useState(false);
   const accounts = useQuery(trpc.serviceAccount.list.queryOptions());
   const custom = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data?.custom ?? [];
   const roles: RoleChoice[] = [...BUILT_IN, ...custom.map(({ id }) => id)].map((role) => ({
@@ -52,7 +52,7 @@ export function ServiceAccountCards() {
         <h2 className="font-semibold">Service accounts</h2>
         <span className="text-sm text-ink-faint">Machine users with their own role, for CI.</span>
         {can('member.write') ? (
-          <Button className="ml-auto" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
+          <Button className="ml-auto" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setAdding(true)}>
             Add service account
           </Button>
         ) : null}
@@ -70,11 +70,11 @@ export function ServiceAccountCards() {
           )
         }
       </QueryView>
-      {making ? (
+      {adding ? (
         <AddDialog
           roles={roles}
           onClose={() => {
-            setMaking(false);
+            setAdding(false);
             refresh();
           }}
         />
@@ -170,7 +170,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
         onClose={() => setOpen(null)}
         what="service account"
         name={account.name}
-        lost={<p>{lostWith(account.tokens.length)}</p>}
+        consequences={<p>{consequencesOf(account.tokens.length)}</p>}
         pending={remove.isPending}
         error={remove.error}
         onConfirm={(confirmName) => remove.mutate({ serviceAccountId, confirmName }, { onSuccess: close })}
@@ -179,7 +179,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
   );
 }
 
-function lostWith(tokens: number): string {
+function consequencesOf(tokens: number): string {
   if (tokens === 0) return 'It has no tokens, so nothing stops working.';
   return `${tokens === 1 ? 'Its token is' : `Its ${tokens} tokens are`} refused from then on, and so is whatever uses ${tokens === 1 ? 'it' : 'them'}.`;
 }
@@ -207,9 +207,9 @@ function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { reado
               value={role}
               onChange={(event) => setRole(roles.find((choice) => choice.role === event.target.value)?.role ?? role)}
             >
-              {roles.map(({ role: each, label, may }) => (
+              {roles.map(({ role: each, label, summary }) => (
                 <option key={each} value={each}>
-                  {may === null ? label : `${label}: ${may}`}
+                  {summary === null ? label : `${label}: ${summary}`}
                 </option>
               ))}
             </Select>

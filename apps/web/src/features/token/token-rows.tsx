@@ -6,7 +6,7 @@ import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useState } from 'react';
 import type { Outputs } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
-import { permissionLabel } from '../../common/organization/role-words.ts';
+import { permissionLabel } from '../../common/organization/role-labels.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
 
@@ -22,7 +22,7 @@ export interface TokenRowsProps {
 }
 
 export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps) {
-  const [asked, setAsked] = useState<Token | null>(null);
+  const [revoking, setRevoking] = useState<Token | null>(null);
   return (
     <>
       <Table>
@@ -47,10 +47,10 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
                 {ownerOf === undefined ? null : <Owner owner={ownerOf(token)} />}
               </Cell>
               <Cell className="max-w-80 max-md:hidden">
-                <span className="block truncate" title={mayOf(token)}>
-                  {mayOf(token)}
+                <span className="block truncate" title={permissionsText(token)}>
+                  {permissionsText(token)}
                 </span>
-                <span className="block text-sm text-ink-faint">{placeOf(token)}</span>
+                <span className="block text-sm text-ink-faint">{scopeText(token)}</span>
               </Cell>
               <Cell className="whitespace-nowrap text-ink-soft max-sm:hidden">
                 {token.lastUsedAt === null ? 'Never' : <RelativeTime at={token.lastUsedAt} />}
@@ -60,7 +60,7 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
               </Cell>
               <Cell>
                 {onRevoke === undefined ? null : (
-                  <Button size="small" variant="danger-outline" onClick={() => setAsked(token)}>
+                  <Button size="small" variant="danger-outline" onClick={() => setRevoking(token)}>
                     Revoke
                   </Button>
                 )}
@@ -69,19 +69,19 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
           ))}
         </tbody>
       </Table>
-      {asked === null || onRevoke === undefined ? null : (
+      {revoking === null || onRevoke === undefined ? null : (
         <ConfirmDialog
-          title={`Revoke ${asked.name}`}
-          action={`Revoke ${asked.name}`}
+          title={`Revoke ${revoking.name}`}
+          action={`Revoke ${revoking.name}`}
           pending={pending}
           onConfirm={() => {
-            onRevoke(asked.id);
-            setAsked(null);
+            onRevoke(revoking.id);
+            setRevoking(null);
           }}
-          onClose={() => setAsked(null)}
+          onClose={() => setRevoking(null)}
         >
           <p>
-            Whatever uses <span className="font-mono">flt_…{asked.hint}</span> is refused from now on. This can't be
+            Whatever uses <span className="font-mono">flt_…{revoking.hint}</span> is refused from now on. This can't be
             undone; a new token can take its place.
           </p>
         </ConfirmDialog>
@@ -99,11 +99,11 @@ function Owner({ owner }: { readonly owner: TokenOwner | null }) {
   );
 }
 
-function mayOf({ permissions }: Token): string {
+function permissionsText({ permissions }: Token): string {
   return permissions.map(permissionLabel).join(', ');
 }
 
-function placeOf({ projectId, environmentId }: Token): string {
+function scopeText({ projectId, environmentId }: Token): string {
   if (environmentId !== null) return 'in one environment';
   return projectId === null ? 'everywhere' : 'in one project';
 }

@@ -13,8 +13,8 @@ import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 
-/** `place` names the app and environment where the page does not show them. */
-export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly place?: string }) {
+/** `label` names the app and environment where the page does not show them. */
+export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly label?: string }) {
   const { can } = useMe();
   const trpc = useTRPC();
   const toast = useToast();
@@ -32,7 +32,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
       <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate">
           <span className="font-mono text-sm">{name}</span>
-          {place === undefined ? null : <span className="text-ink-soft"> of {place}</span>}
+          {label === undefined ? null : <span className="text-ink-soft"> of {label}</span>}
         </span>
         <span className="block text-ink-faint text-sm">
           {formatBytes(volume.usedBytes)}
@@ -78,7 +78,7 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
           onClose={() => setAsking(false)}
           what="volume"
           name={name}
-          lost={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then it can be taken back here.`}
+          consequences={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then it can be taken back here.`}
           pending={remove.isPending}
           error={remove.error}
           onConfirm={(confirmName) =>

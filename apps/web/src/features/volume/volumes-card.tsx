@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app/app-place.ts';
-import { LeftVolumesCard } from './left-volumes-card.tsx';
+import { UnusedVolumesCard } from './unused-volumes-card.tsx';
 import { VolumeRow } from './volume-row.tsx';
 
 export function VolumesCard({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
@@ -26,7 +26,7 @@ export function VolumesCard({ slug, initial }: { readonly slug: string; readonly
           </ul>
         </Card>
       )}
-      <LeftVolumesCard appId={app.id} />
+      <UnusedVolumesCard appId={app.id} />
     </>
   );
 }

@@ -37,15 +37,15 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
 
   async function find(target: AgentTarget): Promise<AgentBinary | null> {
     if (location === undefined) return null;
-    const place = await statOrNull(location);
-    if (place === null) return null;
-    if (place.isFile() && target !== `linux-${ownArch}`) return null;
-    const path = place.isFile() ? location : join(location, target);
-    const file = place.isFile() ? place : await statOrNull(path);
+    const stats = await statOrNull(location);
+    if (stats === null) return null;
+    if (stats.isFile() && target !== `linux-${ownArch}`) return null;
+    const path = stats.isFile() ? location : join(location, target);
+    const file = stats.isFile() ? stats : await statOrNull(path);
     if (file === null || !file.isFile()) return null;
     const before = known.get(path);
     if (before !== undefined && before.modifiedMs === file.mtimeMs && before.sizeBytes === file.size) return before;
-    const binary = { target, path, sizeBytes: file.size, ...(await look(path)), modifiedMs: file.mtimeMs };
+    const binary = { target, path, sizeBytes: file.size, ...(await readBinary(path)), modifiedMs: file.mtimeMs };
     known.set(path, binary);
     return binary;
   }
@@ -66,7 +66,7 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
 const versionMark = /fairlead-agent-version=([0-9A-Za-z.+-]{1,60});/;
 const markBytesMax = 100;
 
-async function look(path: string): Promise<Pick<AgentBinary, 'sha256' | 'version'>> {
+async function readBinary(path: string): Promise<Pick<AgentBinary, 'sha256' | 'version'>> {
   const hash = createHash('sha256');
   let version = '';
   let end = '';

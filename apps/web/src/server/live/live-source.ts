@@ -8,7 +8,7 @@ import type { Log } from '@fairlead/core/kernel';
 import type { Database } from '@fairlead/db';
 import { createEventQueue } from './event-queue.ts';
 import { followGateway, type GatewayStreamOptions, inspectByGateway, searchGateway } from './gateway-stream.ts';
-import { changesAfterGap, concerns } from './topics.ts';
+import { changesAfterGap, matchesTopics } from './topics.ts';
 
 export interface LiveSourceOptions extends GatewayStreamOptions {
   readonly database: Pick<Database, 'listen'>;
@@ -31,7 +31,7 @@ export function createLiveSource(options: LiveSourceOptions): LiveSource {
       };
       const onNotice = (payload: string) => {
         const notice = parseNotice(payload, options.log);
-        if (notice === null || notice.organizationId !== organizationId || !concerns(topics, notice)) return;
+        if (notice === null || notice.organizationId !== organizationId || !matchesTopics(topics, notice)) return;
         queue.push({ type: 'changed', kind: notice.kind, id: notice.id });
       };
 

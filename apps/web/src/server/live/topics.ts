@@ -5,7 +5,7 @@ import type { ChangeNotice } from '@fairlead/contract/notify';
 /**
  * True if a topic matches the change: an app includes its deployments and benchmarks, an organization everything in it.
  */
-export function concerns(topics: readonly LiveTopic[], notice: ChangeNotice): boolean {
+export function matchesTopics(topics: readonly LiveTopic[], notice: ChangeNotice): boolean {
   return topics.some((topic) => {
     if (topic.kind === 'organization') return topic.id === notice.organizationId;
     if (topic.kind === notice.kind && topic.id === notice.id) return true;

@@ -3,8 +3,8 @@ import { AppLivePage } from '../../../../features/app/app-live-page.tsx';
 import { appPage } from '../../../../server/app-page.tsx';
 
 export default appPage(async ({ api, search, slug, app, placement }) => {
-  const asked = search('range');
-  const range = isRange(asked) ? asked : '15m';
+  const requested = search('range');
+  const range = isRange(requested) ? requested : '15m';
   await api.load(
     api.queryClient.prefetchQuery(api.trpc.metric.app.queryOptions({ ...placement, range })),
     api.queryClient.prefetchQuery(api.trpc.metric.routes.queryOptions({ ...placement, range })),

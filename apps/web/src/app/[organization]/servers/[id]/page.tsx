@@ -17,8 +17,8 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
 
 export default organizationPage<{ readonly organization: string; readonly id: string }>(
   async ({ api, params, search }) => {
-    const asked = search('range');
-    const range = isRange(asked) ? asked : '15m';
+    const requested = search('range');
+    const range = isRange(requested) ? requested : '15m';
     const server = await api.require(
       api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: params.id })),
     );

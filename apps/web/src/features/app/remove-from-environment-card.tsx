@@ -12,14 +12,14 @@ import { placeOf } from '../../common/app/app-place.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 
-export function LeaveCard({ app }: { readonly app: AppDetail }) {
+export function RemoveFromEnvironmentCard({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
   const toast = useToast();
   const queryClient = useQueryClient();
   const [open, setOpen] = useState(false);
-  const leave = useMutation(trpc.app.detachEnvironment.mutationOptions());
+  const detach = useMutation(trpc.app.detachEnvironment.mutationOptions());
   const { id, name, slug, environmentId, environmentName } = app;
   return (
     <Card className="p-4">
@@ -38,11 +38,11 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
         name={name}
         title={`Remove ${name} from ${environmentName}`}
         action="Remove"
-        lost={<Lost app={app} />}
-        pending={leave.isPending}
-        error={leave.error}
+        consequences={<RemovalEffects app={app} />}
+        pending={detach.isPending}
+        error={detach.error}
         onConfirm={(confirmName) =>
-          leave.mutate(
+          detach.mutate(
             { appId: id, environmentId, confirmName },
             {
               onSuccess: () => {
@@ -59,7 +59,7 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
   );
 }
 
-function Lost({ app }: { readonly app: AppDetail }) {
+function RemovalEffects({ app }: { readonly app: AppDetail }) {
   const servers = placeOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
   const routes = app.domains.map(({ host, pathPrefix }) => (pathPrefix === '/' ? host : host + pathPrefix));
   return (

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { type LogBookLine, liveTail, storedLines } from './log-book.ts';
+import { type DeploymentLogLine, liveTail, storedLines } from './merge-log-lines.ts';
 
-const line = (text: string, stream: LogBookLine['stream'] = 'stdout'): LogBookLine => ({ stream, step: 'build', text });
+const line = (text: string, stream: DeploymentLogLine['stream'] = 'stdout'): DeploymentLogLine => ({
+  stream,
+  step: 'build',
+  text,
+});
 const texts = (lines: readonly { text: string }[]) => lines.map((each) => each.text);
 
 test('live lines continue the stored ones, in any order and even twice', () => {
@@ -11,12 +15,12 @@ test('live lines continue the stored ones, in any order and even twice', () => {
     { firstLine: 2, lines: [line('c'), line('d')] },
   ];
   expect(texts(liveTail(batches, 1).lines)).toEqual(['b', 'c', 'd']);
-  expect(liveTail(batches, 1).hole).toBe(false);
+  expect(liveTail(batches, 1).hasGap).toBe(false);
 });
 
 test('lines ahead of the store wait until the gap is read', () => {
   const batches = [{ firstLine: 5, lines: [line('f')] }];
-  expect(liveTail(batches, 3)).toEqual({ lines: [], hole: true });
+  expect(liveTail(batches, 3)).toEqual({ lines: [], hasGap: true });
   expect(texts(liveTail(batches, 5).lines)).toEqual(['f']);
 });
 
@@ -47,5 +51,5 @@ test('system and error lines are distinguished, and terminal codes are removed',
 
 test('an empty log shows nothing', () => {
   expect(storedLines([], 0)).toEqual([]);
-  expect(liveTail([], 0)).toEqual({ lines: [], hole: false });
+  expect(liveTail([], 0)).toEqual({ lines: [], hasGap: false });
 });

@@ -2,24 +2,24 @@
 import type { Permission } from './me.tsx';
 
 const BUILT_IN_ROLES = {
-  owner: { label: 'Owner', may: 'Full access' },
-  admin: { label: 'Admin', may: 'Full access, except deleting or transferring the organization' },
-  deployer: { label: 'Deployer', may: 'Deploy and approve deployments' },
-  developer: { label: 'Developer', may: 'Create, deploy and benchmark apps' },
-  viewer: { label: 'Viewer', may: 'Read-only' },
-  billing: { label: 'Billing', may: 'Read-only, plus billing' },
+  owner: { label: 'Owner', summary: 'Full access' },
+  admin: { label: 'Admin', summary: 'Full access, except deleting or transferring the organization' },
+  deployer: { label: 'Deployer', summary: 'Deploy and approve deployments' },
+  developer: { label: 'Developer', summary: 'Create, deploy and benchmark apps' },
+  viewer: { label: 'Viewer', summary: 'Read-only' },
+  billing: { label: 'Billing', summary: 'Read-only, plus billing' },
 } as const;
 
 interface RoleLabel {
   readonly label: string;
   /** Short description; null for a custom role. */
-  readonly may: string | null;
+  readonly summary: string | null;
 }
 
 /** Returns a role's label; `custom` names the organization's own roles by id. */
 export function roleLabel(role: string, custom: readonly { readonly id: string; readonly name: string }[]): RoleLabel {
   if (role in BUILT_IN_ROLES) return BUILT_IN_ROLES[role as keyof typeof BUILT_IN_ROLES];
-  return { label: custom.find(({ id }) => id === role)?.name ?? 'Custom role', may: null };
+  return { label: custom.find(({ id }) => id === role)?.name ?? 'Custom role', summary: null };
 }
 
 /** Permissions grouped by feature, in the order of the dashboard. */

@@ -9,7 +9,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { VolumeRow } from './volume-row.tsx';
 
 /** Without an app, lists the volumes of all apps, deleted ones included. */
-export function LeftVolumesCard({ appId }: { readonly appId?: AppDetail['id'] }) {
+export function UnusedVolumesCard({ appId }: { readonly appId?: AppDetail['id'] }) {
   const { can } = useMe();
   const all = useQuery({ ...useTRPC().volume.list.queryOptions({}), enabled: can('app.read', {}) }).data?.items ?? [];
   const left = all.filter((volume) => volume.isLeft && (appId === undefined || volume.appId === appId));
@@ -19,7 +19,7 @@ export function LeftVolumesCard({ appId }: { readonly appId?: AppDetail['id'] })
       <CardHeader title="Unused volumes" detail="Their app no longer runs there; they stay until you delete them" />
       <ul>
         {left.map((volume) => (
-          <VolumeRow key={volume.id} volume={volume} place={volume.label} />
+          <VolumeRow key={volume.id} volume={volume} label={volume.label} />
         ))}
       </ul>
     </Card>

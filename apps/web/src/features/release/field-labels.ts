@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Returns `memoryBytesMax` as “Memory bytes max”; a variable keeps its own name. */
-export function nameOfField(name: string): string {
+export function fieldLabel(name: string): string {
   const known = NAMES[name];
   if (known !== undefined) return known;
   if (name.startsWith('variables.')) return name.slice('variables.'.length);

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isCountedByProxy } from './counted.ts';
+import { isCountedByProxy } from './rate-limited-paths.ts';
 
 const app = join(import.meta.dirname, '../app');
 const routes = readdirSync(app, { recursive: true, encoding: 'utf8' })

@@ -17,7 +17,7 @@ import { makePlace, type NewPlace } from './make-place.ts';
 
 const NEW = 'new';
 
-export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
+export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
   const formId = useId();
   const { can, paths } = useMe();
   const trpc = useTRPC();

@@ -7,7 +7,7 @@ export interface RoleChange {
 }
 
 /** Returns null when nothing changed. */
-export function changeOf(before: readonly Permission[], after: ReadonlySet<Permission>): RoleChange | null {
+export function comparePermissions(before: readonly Permission[], after: ReadonlySet<Permission>): RoleChange | null {
   const lost = before.filter((permission) => !after.has(permission));
   const gained = [...after].filter((permission) => !before.includes(permission));
   return lost.length + gained.length === 0 ? null : { lost, gained };
