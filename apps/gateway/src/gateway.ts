@@ -103,7 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const logEndpoint = createLogEndpoint({
     isAllowed: streams.isAllowed,
-    findServers: control.findLogServers,
+    findServers: control.listLogServers,
     agentOf: registry.find,
     queries,
     log,

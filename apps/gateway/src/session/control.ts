@@ -1,5 +1,5 @@
-// The gateway's calls to the control plane on behalf of its agents, each one system-scoped transaction around a verb of
-// core. Invariant: makes no access decision of its own; core decides.
+// The gateway's calls to the control plane, each one transaction around a verb of core.
+// Invariant: it makes no decision about access; core does.
 import { randomBytes } from 'node:crypto';
 import type { Enrol, Hello, Push, Report } from '@fairlead/contract/agent';
 import type { AppLogQuery } from '@fairlead/contract/app-log';
@@ -8,10 +8,10 @@ import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
 import { hashTransferToken } from '@fairlead/core/artifact';
 import { type AppLinks, domainUrl } from '@fairlead/core/domain';
-import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
+import type { Clock, Log, OrganizationCtx, SystemCtx } from '@fairlead/core/kernel';
 import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
 import { requireTopics } from '@fairlead/core/live';
-import type { LogStore } from '@fairlead/core/log';
+import { type LogStore, listLogServers } from '@fairlead/core/log';
 import { createSecretSealer, type SecretKeys } from '@fairlead/core/secret';
 import {
   acceptEnrolment,
@@ -19,6 +19,7 @@ import {
   closeSession,
   findSessionServer,
   getDesiredVersions,
+  hasServer,
   openSession,
   renderDesiredState,
   touchSession,
@@ -62,7 +63,7 @@ export interface Control {
   recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<RecordedPushes>;
   readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
   /** Returns the queried servers on which the app is placed in that environment. */
-  findLogServers(query: AppLogQuery): Promise<ReadonlySet<string>>;
+  listLogServers(query: AppLogQuery): Promise<ReadonlySet<string>>;
   /** True if the server belongs to the organization. */
   hasServer(server: { readonly organizationId: OrganizationId; readonly serverId: ServerId }): Promise<boolean>;
   requireTopics(organizationId: OrganizationId, topics: readonly LiveTopic[]): Promise<void>;
@@ -88,6 +89,10 @@ export function createControl(options: ControlOptions): Control {
 
   function inSystem<T>(reason: string, work: (ctx: SystemCtx) => Promise<T>): Promise<T> {
     return database.system(reason, (tx) => work({ tx, clock, log }));
+  }
+
+  function inOrganization<T>(organizationId: OrganizationId, work: (ctx: OrganizationCtx) => Promise<T>): Promise<T> {
+    return database.tenant(organizationId, (tx) => work({ tx, organizationId, clock, log }));
   }
 
   async function readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>> {
@@ -148,20 +153,8 @@ export function createControl(options: ControlOptions): Control {
     recordPushes: ({ serverId }, pushes, clockOffsetMs) =>
       inSystem('gateway: pushes', (ctx) => recordPushes(ctx, { serverId, pushes, clockOffsetMs, store })),
     readVersions,
-    findLogServers: ({ organizationId, appId, environmentId, serverIds }) =>
-      database.tenant(organizationId, async (tx) => {
-        const rows = await tx.placement.findMany({
-          where: { organizationId, appId, environmentId, serverId: { in: serverIds } },
-          select: { serverId: true },
-        });
-        return new Set(rows.map(({ serverId }) => serverId));
-      }),
-    hasServer: ({ organizationId, serverId }) =>
-      database.tenant(
-        organizationId,
-        async (tx) => (await tx.server.count({ where: { organizationId, id: serverId } })) > 0,
-      ),
-    requireTopics: (organizationId, topics) =>
-      database.tenant(organizationId, (tx) => requireTopics({ tx, organizationId, clock, log }, { topics })),
+    listLogServers: (query) => inOrganization(query.organizationId, (ctx) => listLogServers(ctx, query)),
+    hasServer: (server) => inOrganization(server.organizationId, (ctx) => hasServer(ctx, server)),
+    requireTopics: (organizationId, topics) => inOrganization(organizationId, (ctx) => requireTopics(ctx, { topics })),
   };
 }

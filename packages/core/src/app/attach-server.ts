@@ -5,7 +5,7 @@ import { recordAudit } from '../audit/index.ts';
 import { findNewestConfig, requirePlace } from '../config/index.ts';
 import { lockApps, requireNothingUnderWay } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { bumpServer, hasServer } from '../server/index.ts';
 import { keepVolumes } from '../volume/index.ts';
 import type { AttachServerInput, DetachServerInput, PlacedServerRef } from './schema.ts';
 
@@ -18,7 +18,7 @@ export async function attachServer(ctx: Ctx, input: AttachServerInput): Promise<
   const { appId, serverId } = input;
   await lockApps(ctx, [appId]);
   const home = await requirePlace(ctx, { appId });
-  if ((await tx.server.count({ where: { id: serverId, organizationId } })) === 0) {
+  if (!(await hasServer(ctx, input))) {
     throw new AppError('server.not_found', { serverId });
   }
   const environmentId = input.environmentId ?? home.environmentId;

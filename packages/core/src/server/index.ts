@@ -19,7 +19,7 @@ export { enrolmentCommand, isConnected } from './rules.ts';
 export * from './schema.ts';
 export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signing-key.ts';
 export { startNewEpoch } from './start-new-epoch.ts';
-export { loadServers } from './store.ts';
+export { hasServer, loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
 export { updateProxy } from './update-proxy.ts';
 export { upgradeServer } from './upgrade-server.ts';

@@ -1,7 +1,7 @@
 // Reads servers with their latest samples, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import type { Ctx } from '../kernel/index.ts';
+import type { Ctx, OrganizationCtx } from '../kernel/index.ts';
 import { serverState } from './rules.ts';
 import { type AgentOffer, diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
 import { otherAgentFor, upgradeView } from './upgrade.ts';
@@ -106,4 +106,8 @@ async function loadLatest(ctx: Ctx, ids: readonly string[], now: Date): Promise<
 
 function bytes(value: bigint | undefined): number | null {
   return value === undefined ? null : Number(value);
+}
+
+export async function hasServer(ctx: OrganizationCtx, { serverId }: { readonly serverId: string }): Promise<boolean> {
+  return (await ctx.tx.server.count({ where: { organizationId: ctx.organizationId, id: serverId } })) > 0;
 }
