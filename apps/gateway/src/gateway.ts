@@ -18,7 +18,7 @@ import { createLiveStreams } from './live/stream.ts';
 import { createControl } from './session/control.ts';
 import { createSessionRegistry } from './session/registry.ts';
 import { startAgentSession } from './session/session.ts';
-import { openSigningKeys } from './signing/open-signing-key.ts';
+import { openSigningKeys } from './signing/open-signing-keys.ts';
 
 export interface GatewayOptions {
   readonly database: Database;
@@ -94,7 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const artifacts = createArtifactEndpoint({
     store: options.artifacts,
-    find: (asked) => database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, asked)),
+    find: (query) => database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, query)),
     record: ({ organizationId }, digest, sizeBytes) =>
       database.system('gateway: artifact', (tx) =>
         recordArtifact(forOrganization({ tx, clock, log }, organizationId), { digest, kind: 'build', sizeBytes }),

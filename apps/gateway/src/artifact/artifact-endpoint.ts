@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type ArtifactStore, artifactBytesMax, type Transfer, type TransferQuestion } from '@fairlead/core/artifact';
+import { type ArtifactStore, artifactBytesMax, type Transfer, type TransferQuery } from '@fairlead/core/artifact';
 import type { Log } from '@fairlead/core/kernel';
 import { refuse } from '../live/stream.ts';
 
@@ -14,7 +14,7 @@ const idleMs = 60_000;
 export interface ArtifactEndpointOptions {
   readonly store: ArtifactStore;
   /** Returns null when no open session has that token. */
-  readonly find: (asked: TransferQuestion) => Promise<Transfer | null>;
+  readonly find: (query: TransferQuery) => Promise<Transfer | null>;
   readonly record: (transfer: Transfer, digest: string, sizeBytes: number) => Promise<void>;
   readonly log: Log;
 }

@@ -78,8 +78,8 @@ export function createInspections(): Inspections {
       return true;
     },
     drop: (serverId) => {
-      for (const asked of [...open.values()])
-        if (asked.serverId === serverId) asked.end(failed('server.not_connected'));
+      for (const query of [...open.values()])
+        if (query.serverId === serverId) query.end(failed('server.not_connected'));
     },
   };
 }

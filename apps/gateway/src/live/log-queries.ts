@@ -81,10 +81,10 @@ export function createLogQueries(): LogQueries {
       return true;
     },
     drop: (serverId) => {
-      for (const [queryId, { serverId: asked, listener }] of open) {
-        if (asked !== serverId) continue;
+      for (const [queryId, query] of open) {
+        if (query.serverId !== serverId) continue;
         open.delete(queryId);
-        listener(ended(asked, errorTable['log.unavailable'].message));
+        query.listener(ended(query.serverId, errorTable['log.unavailable'].message));
       }
     },
   };

@@ -4,10 +4,10 @@ import type { Push, Report } from '@fairlead/contract/agent';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RecordedPushes } from '@fairlead/core/link';
 import type { LiveHub } from '../live/hub.ts';
-import { frameEvents, logEvent } from '../live/samples.ts';
+import { frameEvents, logEvent } from '../live/live-events.ts';
 import { createPushQueue } from '../push/push-queue.ts';
 import type { ConnectedServer, Control } from './control.ts';
-import { createLatestLane } from './latest-lane.ts';
+import { createLatestQueue } from './latest-queue.ts';
 import type { SessionAction } from './machine.ts';
 
 // Maximum age of a frame that is streamed live; older frames come from a spool, and charts read them from the store.
@@ -44,14 +44,14 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
   const { server, control, hub, clock, log, send, fail } = options;
   let clockOffsetMs = options.clockOffsetMs;
 
-  const syncs = createLatestLane<null>(async () => {
+  const syncs = createLatestQueue<null>(async () => {
     send({ case: 'state', value: await control.signedState(server) });
   }, fail);
-  const reports = createLatestLane<Report>(async (report) => {
+  const reports = createLatestQueue<Report>(async (report) => {
     await control.recordReport(server, report);
     send({ case: 'reportAck', value: { reportId: report.reportId } });
   }, fail);
-  const touches = createLatestLane<number>((offsetMs) => control.touch(server, offsetMs), fail);
+  const touches = createLatestQueue<number>((offsetMs) => control.touch(server, offsetMs), fail);
   const pushes = createPushQueue({
     store: async (batch) => {
       const recorded = await control.recordPushes(server, batch, clockOffsetMs);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Log } from '@fairlead/core/kernel';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openSigningKeys } from './open-signing-key.ts';
+import { openSigningKeys } from './open-signing-keys.ts';
 
 let db: TestDatabase;
 let dir: string;

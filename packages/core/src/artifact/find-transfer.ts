@@ -17,7 +17,7 @@ export function hashTransferToken(token: string): string {
   return createHash('sha256').update(`fairlead-transfer-v1\n${token}`).digest('hex');
 }
 
-export interface TransferQuestion {
+export interface TransferQuery {
   readonly token: string;
   readonly digest: string;
   /** Build that reports the artifact as its result; null for readers. */
@@ -25,8 +25,8 @@ export interface TransferQuestion {
 }
 
 /** Null when no open session has that token. */
-export async function findTransfer(ctx: SystemCtx, asked: TransferQuestion): Promise<Transfer | null> {
-  const { token, digest, deploymentId } = asked;
+export async function findTransfer(ctx: SystemCtx, query: TransferQuery): Promise<Transfer | null> {
+  const { token, digest, deploymentId } = query;
   const server = await ctx.tx.server.findFirst({
     where: { transferTokenHash: hashTransferToken(token), connectedGateway: { not: null } },
     select: { id: true, organizationId: true },

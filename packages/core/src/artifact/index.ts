@@ -4,7 +4,7 @@ export {
   recordArtifact,
   type StoredArtifact,
   type Transfer,
-  type TransferQuestion,
+  type TransferQuery,
 } from './find-transfer.ts';
 export { artifactGraceMs, findOrphans, pruneArtifacts } from './prune-artifacts.ts';
 export {

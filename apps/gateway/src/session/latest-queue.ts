@@ -1,12 +1,12 @@
 // Runs one task at a time and keeps only the latest pending one.
 
-export interface LatestLane<T> {
+export interface LatestQueue<T> {
   offer(item: T): void;
   /** Drops the pending task; resolves when no task runs any more. */
   stop(): Promise<void>;
 }
 
-export function createLatestLane<T>(work: (item: T) => Promise<void>, fail: (error: unknown) => void): LatestLane<T> {
+export function createLatestQueue<T>(work: (item: T) => Promise<void>, fail: (error: unknown) => void): LatestQueue<T> {
   let waiting: { readonly item: T } | null = null;
   let running: Promise<void> | null = null;
 
