@@ -6,8 +6,15 @@ import { BUILD_ATTACKS } from './build-attacks.ts';
 import { CONTAINER_ATTACKS } from './container-attacks.ts';
 import { HOSTS, SERVER } from './namespaces.ts';
 import { NETWORK_ATTACKS } from './network-attacks.ts';
+import { SERVER_ATTACKS } from './server-attacks.ts';
 
-export const ATTACKS: readonly Attack[] = [...APP_ATTACKS, ...NETWORK_ATTACKS, ...BUILD_ATTACKS, ...CONTAINER_ATTACKS];
+export const ATTACKS: readonly Attack[] = [
+  ...APP_ATTACKS,
+  ...SERVER_ATTACKS,
+  ...NETWORK_ATTACKS,
+  ...BUILD_ATTACKS,
+  ...CONTAINER_ATTACKS,
+];
 
 /** Attempts that must succeed in both modes. */
 export const ALLOWED: readonly Pick<Attack, 'id' | 'what' | 'technique' | 'args' | 'proof'>[] = [

@@ -7,9 +7,9 @@ import { nodeOf } from '../../tools/lib/install.mjs';
 import { AGENT_BINARY } from '../system/harness/assemble.ts';
 import { type Attack, type Mode, REASON, SENTENCES, type Sentence } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
-import type { ModeResult } from './drill.ts';
 import type { InsideOptions } from './inside.ts';
 import { HOSTS, openWorld } from './namespaces.ts';
+import type { ModeResult } from './server-drill.ts';
 
 export interface CheckOptions {
   readonly modes: readonly { readonly mode: Mode; readonly attacks: readonly Attack[] }[];

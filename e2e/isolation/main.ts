@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { DOCKER, IP, NFTABLES, PYTHON, REGISTRY, requirePrograms } from '../../tools/test/debian.ts';
 import type { Mode } from './attack.ts';
 import { attacksOf, checkIsolation, problemsOf, problemsOfSentences } from './check.ts';
-import type { ModeResult } from './drill.ts';
+import type { ModeResult } from './server-drill.ts';
 
 // `-- --mode weaker` runs one mode, `-- ID…` some attacks, `-- --short` the form of `npm test`. `succeeded` counts
 // attacks that reached their aim or could not run. A process without isolation repeats each attack as a control, and

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { System } from '../system/harness/system.ts';
 import { PORTS } from './attack.ts';
-import type { ServerUnderAttack } from './drill.ts';
 import type { Stand } from './fixtures.ts';
 import { DEVICE, SERVER } from './namespaces.ts';
+import type { ServerUnderAttack } from './server-drill.ts';
 
 export type Places = Readonly<Record<string, string | number>>;
 

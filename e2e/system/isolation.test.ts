@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Mode } from '../isolation/attack.ts';
 import { attacksOf, checkIsolation, problemsOf, problemsOfSentences } from '../isolation/check.ts';
-import type { ModeResult } from '../isolation/drill.ts';
+import type { ModeResult } from '../isolation/server-drill.ts';
 
 let results: Partial<Record<Mode, ModeResult>>;
 

@@ -27,9 +27,6 @@ import {
   upgradeServer,
 } from '@fairlead/core/server';
 import { registryHost } from '@fairlead/core/source';
-import { startEmbedded } from '@fairlead/db/embedded';
-import { type Backup, backUp } from '../../../tools/backup/backup.ts';
-import { restore } from '../../../tools/backup/restore.ts';
 import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
 import {
   answerPinned,
@@ -40,13 +37,13 @@ import {
 import { startTraffic, type Traffic } from '../../../tools/lib/traffic.ts';
 import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
-import { CONTROL_HOST, ControlPlane } from '../../../tools/start/control-plane.ts';
-import { layOut, openData } from '../../../tools/start/folders.ts';
+import { CONTROL_HOST, type ControlPlane } from '../../../tools/start/control-plane.ts';
 import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
-import { openProduct, type Product } from '../../../tools/start/product.ts';
+import type { Product } from '../../../tools/start/product.ts';
 import { AGENT, AGENT_BINARY, assemble, findServer, type Parts, quiet, type SystemOptions } from './assemble.ts';
 import { type Load, startLoad } from './load.ts';
 import type { Repositories, Repository } from './repository.ts';
+import { backUpParts, type KeyedBackup, restoreParts } from './restore-parts.ts';
 
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
 /** A first build may download its runtime and compile native modules. */
@@ -365,56 +362,18 @@ export class System {
   }
 
   /** Backs up as `npm run backup` does; returns the files and the recovery key. */
-  async backUp(to: string): Promise<Backup & { readonly recoveryKey: string }> {
-    let recoveryKey = '';
-    const backup = await backUp({
-      folders: this.#parts.folders,
-      databaseUrl: this.controlPlane.databaseUrl,
-      to,
-      now: new Date(),
-      onNewRecoveryKey: (identity) => {
-        recoveryKey = identity;
-      },
-    });
-    return { ...backup, recoveryKey };
+  backUp(to: string): Promise<KeyedBackup> {
+    return backUpParts(this.#parts, to);
   }
 
   /**
    * Replaces the control plane: deletes everything but the agent's own folder, and restores a new one from the backup
    * on the same ports.
    */
-  async replaceControlPlane(files: Backup & { readonly recoveryKey: string }): Promise<void> {
-    const { ports, supervisor, product, controlPlane } = this.#parts;
-    await product.close();
-    await controlPlane.stopServices();
-    await controlPlane.stopDatabase();
-    const lost = this.#parts.folders;
-    for (const folder of [lost.postgres, lost.secrets, lost.logStore]) rmSync(folder, { recursive: true });
-    const folders = { ...layOut(join(lost.data, '..', 'restored')), agent: lost.agent };
-    openData(folders);
-    const options = {
-      folders,
-      ports,
-      supervisor,
-      databaseUrl: undefined,
-      agentBinary: AGENT_BINARY,
-      webServer: undefined,
-    };
-    const database = await startEmbedded({ dataDir: folders.postgres, port: ports.database, log: () => undefined });
-    try {
-      await restore({ folders, databaseUrl: database.url, ...files, log: quiet });
-    } finally {
-      await database.stop();
-    }
-    const restored = await ControlPlane.open({ ...options, unsafeButFast: true });
-    this.#parts = {
-      ...this.#parts,
-      folders,
-      controlPlane: restored,
-      product: await openProduct({ databaseUrl: restored.databaseUrl, organizationName: 'Test', log: quiet }),
-    };
-    this.#logs = createFolderLogStore(folders.logStore);
-    await restored.start();
+  async replaceControlPlane(backup: KeyedBackup): Promise<void> {
+    this.#parts = await restoreParts(this.#parts, backup);
+    this.#logs = createFolderLogStore(this.#parts.folders.logStore);
+    await this.controlPlane.start();
   }
 
   logOf(service: string): string {
