@@ -21,7 +21,7 @@ export interface DrillResult {
 
 const SLUG = 'proven';
 /**
- * WebSockets that stay until their server closes them make a roll-out take half a drain, so not every round has them.
+ * WebSockets that stay until their server closes them make a rollout take half a drain, so not every round has them.
  */
 const HOLDING_EVERY = 4;
 const HELD = 3;

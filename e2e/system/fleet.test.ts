@@ -51,7 +51,7 @@ async function open(name: string): Promise<Site> {
 const isOnline = async (place: Site) => (await place.server.summary()).state === 'online';
 const serving = () => Promise.all([east, west].map(async ({ server }) => (await server.get(HOST)).body));
 
-/** Returns the outcome of the shared app's deployment: its state, its failure, and the roll-out on each server. */
+/** Returns the outcome of the shared app's deployment: its state, its failure, and the rollout on each server. */
 async function ended(deploymentId: DeploymentId) {
   const { state, failureMessage, servers } = await system.finished(deploymentId, LOSS_TIMEOUT_MS);
   return { state, failureMessage, servers: servers.map((each) => each.state) };
@@ -139,7 +139,7 @@ test('scaling, restart, rolling deployment and rollback under load change both s
     await both(2);
     expect((await instances()).flat().filter((pid) => before.includes(pid))).toEqual([]);
 
-    await verbs.updateConfig({ appId, settings: { rollout: { kind: 'batch', size: 1 } } });
+    await verbs.updateConfig({ appId, settings: { rollout: { kind: 'rolling', batchSize: 1 } } });
     const { items } = await verbs.listReleases({ appId, limit: 1 });
     expect(await deployShared('Third version', loadedFor('both 3', {}))).toMatchObject(live);
     expect(await serving()).toEqual(['both 3', 'both 3']);

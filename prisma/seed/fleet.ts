@@ -113,6 +113,7 @@ const noSeccomp = 'Apps can make every system call, because this kernel has no s
 /** Capabilities of an agent of this version. */
 const capabilities = [
   'app',
+  'autoscaling',
   'benchmark',
   'benchmark.http3',
   'build',
@@ -123,7 +124,6 @@ const capabilities = [
   'network',
   'rollout',
   'route',
-  'scale',
   'secret',
   'toolchain',
   'traffic',

@@ -1,4 +1,4 @@
-// Tests of a deployment across the control plane and an agent: request, build, roll-out, live.
+// Tests of a deployment across the control plane and an agent: request, build, rollout, live.
 import { create, fromBinary } from '@bufbuild/protobuf';
 import {
   BuildStatusSchema,
@@ -65,7 +65,7 @@ function stateOf(deploymentId: string) {
   return inOrganization((ctx) => getDeployment(ctx, { deploymentId: parseId('dep', deploymentId) }));
 }
 
-test('a successful build becomes a candidate, and a successful roll-out goes live', async () => {
+test('a successful build becomes a candidate, and a successful rollout goes live', async () => {
   const { appId } = gateway.rows;
   const deploymentId = await startDeployment();
   const building = await nextState();

@@ -87,11 +87,11 @@ test('other settings only need the permission to change the app', async () => {
   await developer.config.update({ appId, settings: { variables } });
   // A form sends what it shows, also in another spelling.
   const unchanged = { privateNetwork: true, serverPorts: ['5432'] };
-  await developer.config.update({ appId, settings: { ...unchanged, stopGraceMs: 5000 } });
+  await developer.config.update({ appId, settings: { ...unchanged, stopTimeoutMs: 5000 } });
   expect(await settingsOf()).toMatchObject({
     ...open,
     variables: { LOG_LEVEL: { value: 'info', scope: 'both' } },
-    stopGraceMs: 5000,
+    stopTimeoutMs: 5000,
   });
 });
 
@@ -132,7 +132,7 @@ test('an old session changes other settings, and these after the person confirme
   api.world.clock.forward(16 * 60_000);
   try {
     await expect(owner.config.update({ appId, settings: open })).rejects.toMatchObject(refusedBy('session.not_fresh'));
-    await owner.config.update({ appId, settings: { ...closed, stopGraceMs: 5000 } });
+    await owner.config.update({ appId, settings: { ...closed, stopTimeoutMs: 5000 } });
     // Only a fresh session makes a token.
     await api.tokenCaller(token).config.update({ appId, settings: open });
   } finally {

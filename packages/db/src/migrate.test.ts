@@ -181,6 +181,56 @@ test('stored traffic settings keep their values under the new names', async () =
   ]);
 });
 
+test('stored settings keep their values under the new names', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261125133000_setting_names';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  const canary = { percents: [5], holdMs: 1, errorsPermilleMax: 2, p99PermilleMax: 3, requestsMin: 4 };
+  await insertConfigs(url, [
+    {
+      health: { kind: 'http', path: '/up' },
+      healthTimeoutMs: 1,
+      liveness: null,
+      scale: { instancesMin: 0 },
+      afterCommand: { command: ['warm-up'], timeoutMs: 2 },
+      stopGraceMs: 3,
+      keepReleases: 4,
+      rollout: { kind: 'all' },
+      image: 'shop:2',
+    },
+    { rollout: { kind: 'batch', size: 2 } },
+    { rollout: { kind: 'canary', ...canary } },
+    {},
+  ]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  expect(await storedSettings(url)).toEqual([
+    {
+      readinessCheck: { kind: 'http', path: '/up' },
+      startTimeoutMs: 1,
+      livenessCheck: null,
+      autoscaling: { instancesMin: 0 },
+      postReleaseCommand: { command: ['warm-up'], timeoutMs: 2 },
+      stopTimeoutMs: 3,
+      releasesKept: 4,
+      rollout: { kind: 'blue_green' },
+      image: 'shop:2',
+    },
+    { rollout: { kind: 'rolling', batchSize: 2 } },
+    {
+      rollout: {
+        kind: 'canary',
+        stepPercents: [5],
+        stepDurationMs: 1,
+        errorIncreasePermilleMax: 2,
+        p99RatioPermilleMax: 3,
+        requestsMin: 4,
+      },
+    },
+    {},
+  ]);
+});
+
 /** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
 async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {
   const rows = settings.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify(each)}')`);

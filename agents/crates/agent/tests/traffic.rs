@@ -19,20 +19,20 @@ use fairlead_wire::agent as wire;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Release 2 of the same artifact, to be tried on a share of the requests.
-/// `p99_permille_max` of zero: only failures count.
-fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32, p99_permille_max: u32) {
+/// `p99_ratio_permille_max` of zero: only failures count.
+fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32, p99_ratio_permille_max: u32) {
     let mut release = release_of(state).clone();
     (release.release_id, release.number) = (format!("rel_{number}"), number);
-    release.environment.insert("DELAY_MS".into(), delay_ms.to_string());
+    release.variables.insert("DELAY_MS".into(), delay_ms.to_string());
     state.apps[0].candidate = Some(wire::Rollout {
         deployment_id: format!("dep_{number}"),
         release: Some(release),
-        health_timeout_ms: 30_000,
+        start_timeout_ms: 30_000,
         canary: Some(wire::Canary {
-            percents: vec![25],
-            hold_ms: if p99_permille_max > 0 { 30_000 } else { 2_000 },
-            errors_permille_max: 10,
-            p99_permille_max,
+            step_percents: vec![25],
+            step_duration_ms: if p99_ratio_permille_max > 0 { 30_000 } else { 2_000 },
+            error_increase_permille_max: 10,
+            p99_ratio_permille_max,
             requests_min: 8,
         }),
         ..wire::Rollout::default()
@@ -141,8 +141,12 @@ fn rounds() -> usize {
 #[test]
 fn an_idle_app_sleeps_and_the_next_request_wakes_it_also_after_restarts() {
     let server = Server::prepare_changed(|state| {
-        state.apps[0].scale =
-            Some(wire::Scale { instances_min: 0, instances_max: 2, idle_timeout_ms: 1_000, ..wire::Scale::default() });
+        state.apps[0].autoscaling = Some(wire::Autoscaling {
+            instances_min: 0,
+            instances_max: 2,
+            idle_timeout_ms: 1_000,
+            ..wire::Autoscaling::default()
+        });
     });
     let mut run: Run = server.start();
     let client = Client::new(&server);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::{Backoff, CancellationToken};
-use fairlead_fetch::{Client, Digest, FetchError, Receive, Send};
+use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send};
 use fairlead_model::{DeploymentId, Failure};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// No artifact is larger packed.
 const BYTES_MAX: u64 = 16 << 30;
-/// Maximum time to retry while the network is down; shorter than a roll-out's time to fetch.
+/// Maximum time to retry while the network is down; shorter than a rollout's time to fetch.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Error of a transfer from or to the artifact store.
@@ -43,7 +43,7 @@ impl TransferError {
         }
     }
 
-    /// As a roll-out reports it.
+    /// As a rollout reports it.
     pub fn failure(&self) -> Failure {
         let missing = matches!(self, Self::Fetch(FetchError::Status { status: 404, .. }));
         let (code, message) = if missing {
@@ -63,7 +63,7 @@ impl TransferError {
 /// The store, by whatever token is good now.
 #[derive(Debug, Clone)]
 pub struct Store {
-    client: Client,
+    client: FetchClient,
     /// Like `https://control.example/agent/artifacts`.
     base: Arc<str>,
     token: watch::Receiver<String>,
@@ -71,7 +71,7 @@ pub struct Store {
 
 impl Store {
     /// `control_url` as enrolment wrote it; `token` changes with each session and is empty without one.
-    pub fn new(client: Client, control_url: &str, token: watch::Receiver<String>) -> Self {
+    pub fn new(client: FetchClient, control_url: &str, token: watch::Receiver<String>) -> Self {
         let url = control_url.trim_end_matches('/');
         // The link's own words for the same two.
         let url = url.replacen("wss://", "https://", 1).replacen("ws://", "http://", 1);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, file, tree};
-use fairlead_fetch::{Client, FetchError};
+use fairlead_fetch::{FetchClient, FetchError};
 use fairlead_model::Failure;
 use tokio::sync::Mutex;
 
@@ -79,7 +79,7 @@ impl ToolchainError {
         }
     }
 
-    /// As a roll-out reports it.
+    /// As a rollout reports it.
     pub fn failure(&self) -> Failure {
         Failure { code: "rollout.toolchain_missing".to_owned(), message: self.to_string() }
     }
@@ -104,7 +104,7 @@ impl ToolchainVersion {
 #[derive(Debug, Clone)]
 pub struct Toolchains {
     folder: PathBuf,
-    client: Client,
+    client: FetchClient,
     mirrors: Mirrors,
     /// The agent's own program.
     agent: PathBuf,
@@ -115,7 +115,7 @@ pub struct Toolchains {
 
 impl Toolchains {
     /// `agent` is the agent's own program.
-    pub fn new(folder: PathBuf, agent: PathBuf, client: Client, mirrors: Mirrors) -> Self {
+    pub fn new(folder: PathBuf, agent: PathBuf, client: FetchClient, mirrors: Mirrors) -> Self {
         Self { folder, client, mirrors, agent, turn: Arc::default(), unreachable_hosts: UnreachableHosts::default() }
     }
 

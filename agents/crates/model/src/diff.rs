@@ -60,7 +60,7 @@ mod tests {
                 candidate: None,
                 instances: *instances,
                 traffic: AppTraffic::default(),
-                scale: None,
+                autoscaling: None,
             };
             (key, spec)
         };

@@ -19,9 +19,9 @@ pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
 pub use run_file::RunFile;
 pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
-    AgentRelease, AppSpec, ArtifactKind, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DesiredState,
-    HealthCheck, Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteTarget, Scale, StateError, Version, VolumeKey,
-    VolumeMount,
+    AgentRelease, AppSpec, ArtifactKind, Autoscaling, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary,
+    DesiredState, HealthCheck, Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
+    VolumeKey, VolumeMount,
 };
 pub use status::{
     AgentStatus, Artifact, BenchmarkStatus, BuildManifest, BuildStatus, Commit, Failure, InstanceState, InstanceStatus,

@@ -92,12 +92,12 @@ pub struct AppSpec {
     pub traffic: AppTraffic,
     /// Autoscaling of `instances`; `None` turns it off.
     #[serde(default)]
-    pub scale: Option<Scale>,
+    pub autoscaling: Option<Autoscaling>,
 }
 
 /// Bounds and targets of the autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scale {
+pub struct Autoscaling {
     /// Minimum number of instances. With zero, an idle app sleeps and the next request wakes one
     /// instance.
     pub instances_min: u32,
@@ -126,10 +126,10 @@ pub struct Rollout {
     pub deployment: DeploymentId,
     pub release: ReleaseSpec,
     /// Maximum time from an instance's start until it is healthy.
-    pub health_timeout: Duration,
+    pub start_timeout: Duration,
     /// Number of instances to replace at a time; zero starts all beside the old ones.
     #[serde(default)]
-    pub batch: u32,
+    pub batch_size: u32,
     /// Canary steps before the switch.
     #[serde(default)]
     pub canary: Option<Canary>,
@@ -138,22 +138,22 @@ pub struct Rollout {
     pub release_command: Option<Hook>,
     /// Command that runs once all new instances are live.
     #[serde(default)]
-    pub after_command: Option<Hook>,
+    pub post_release_command: Option<Hook>,
 }
 
 /// Canary rollout: sends a percentage of the requests to the new release first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Canary {
     /// Percentages of the requests, ascending, 1 to 99.
-    pub percents: Vec<u32>,
+    pub step_percents: Vec<u32>,
     /// Duration of each step.
-    pub hold: Duration,
+    pub step_duration: Duration,
     /// Maximum of additional failed requests out of 1000, compared with the old release. Exceeding
     /// it ends the rollout.
-    pub errors_permille_max: u32,
+    pub error_increase_permille_max: u32,
     /// Maximum p99 latency in permille of the old release's p99. Exceeding it ends the rollout;
     /// zero ignores latency.
-    pub p99_permille_max: u32,
+    pub p99_ratio_permille_max: u32,
     /// Minimum number of requests for a decision.
     pub requests_min: u32,
 }
@@ -178,13 +178,13 @@ pub struct ReleaseSpec {
     /// Program and its arguments; the program is looked up in the app's PATH.
     pub command: Vec<String>,
     /// Environment variables besides those that the agent sets (`PORT`, `HOME`, `PATH`).
-    pub environment: BTreeMap<String, String>,
+    pub variables: BTreeMap<String, String>,
     /// Check that an instance must pass before it gets requests.
-    pub health: HealthCheck,
+    pub readiness_check: HealthCheck,
     /// Maximum time that in-flight requests may take after the switch.
     pub drain_timeout: Duration,
     /// Time between SIGTERM and SIGKILL.
-    pub stop_grace: Duration,
+    pub stop_timeout: Duration,
     /// Memory limit in bytes; zero for no limit.
     pub memory_bytes_max: u64,
     /// Sealed secrets, delivered besides `environment`.
@@ -197,7 +197,7 @@ pub struct ReleaseSpec {
     pub workers: Vec<ProcessSpec>,
     /// Health check that repeats while an instance runs.
     #[serde(default)]
-    pub liveness: Option<HealthCheck>,
+    pub liveness_check: Option<HealthCheck>,
     /// CPU limit, 1000 = one core; zero for no limit.
     #[serde(default)]
     pub cpu_millis_max: u32,

@@ -76,7 +76,7 @@ pub struct HealthCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// Readiness: the instance may receive requests.
-    Health,
+    Readiness,
     /// Liveness: the instance still works.
     Liveness,
 }
@@ -85,7 +85,7 @@ impl Check {
     /// Returns the flag of the launcher.
     pub(crate) fn flag(self) -> &'static str {
         match self {
-            Self::Health => "--health",
+            Self::Readiness => "--readiness",
             Self::Liveness => "--liveness",
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fairlead_base::file;
 use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId, UpstreamAddress};
-use fairlead_network::{Link, RootlessLink};
+use fairlead_network::{DeviceLink, RootlessLink};
 use serde::{Deserialize, Serialize};
 
 use crate::layer::LayerKind;
@@ -73,14 +73,14 @@ pub struct InstanceSpec {
     #[serde(default)]
     pub hook: Option<HookKind>,
     /// Health check of its release.
-    pub health: HealthCheck,
+    pub readiness_check: HealthCheck,
     /// Liveness check of its release.
     #[serde(default)]
-    pub liveness: Option<HealthCheck>,
+    pub liveness_check: Option<HealthCheck>,
     /// Drain timeout of its release.
     pub drain_timeout: Duration,
     /// Grace of its release between SIGTERM and SIGKILL.
-    pub stop_grace: Duration,
+    pub stop_timeout: Duration,
 }
 
 impl InstanceSpec {
@@ -138,7 +138,7 @@ pub struct NetworkSpec {
 #[serde(untagged)]
 pub enum NetworkLink {
     /// Devices of the server, which only root can make.
-    Devices(Link),
+    Devices(DeviceLink),
     /// `pasta`, without root.
     Rootless(RootlessLink),
 }

@@ -75,7 +75,7 @@ struct WatchedInstance {
     folders: Vec<WrittenFolder>,
     /// Processes of the instance; they may hold files that have no name any more.
     cgroup: Option<fairlead_base::cgroup::Cgroup>,
-    grace: Duration,
+    stop_timeout: Duration,
     stop: mpsc::UnboundedSender<Duration>,
     excess: OnceLock<LayerExcess>,
 }
@@ -95,12 +95,12 @@ impl LayerWatch {
         Self { bounds, instances, watched: Mutex::default() }
     }
 
-    /// Watches an instance until it is removed. `stop` stops it with `grace`.
-    pub(crate) fn add(&self, spec: &InstanceSpec, grace: Duration, stop: mpsc::UnboundedSender<Duration>) {
+    /// Watches an instance until it is removed. `stop` stops it with `stop_timeout`.
+    pub(crate) fn add(&self, spec: &InstanceSpec, stop_timeout: Duration, stop: mpsc::UnboundedSender<Duration>) {
         let folders = WrittenFolder::of(spec);
         if !folders.is_empty() {
             let watched =
-                WatchedInstance { folders, cgroup: spec.cgroup.clone(), grace, stop, excess: OnceLock::new() };
+                WatchedInstance { folders, cgroup: spec.cgroup.clone(), stop_timeout, stop, excess: OnceLock::new() };
             self.lock().insert(spec.instance.clone(), Arc::new(watched));
         }
     }
@@ -152,7 +152,7 @@ impl LayerWatch {
             // Only this task sets it, once.
             watched.excess.set(LayerExcess { used_bytes, largest, bound: *bound }).ok();
             // A closed channel means that it has ended already.
-            watched.stop.send(watched.grace).ok();
+            watched.stop.send(watched.stop_timeout).ok();
         }
         excesses.iter().any(|(_, bound)| matches!(bound, LayerBound::FreeSpace(_)))
     }
@@ -299,7 +299,7 @@ mod tests {
         let watched = WatchedInstance {
             folders: vec![WrittenFolder { folder: folder.clone(), shown: APP, copy_of }],
             cgroup: None,
-            grace: Duration::ZERO,
+            stop_timeout: Duration::ZERO,
             stop,
             excess: OnceLock::new(),
         };

@@ -43,7 +43,7 @@ const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);
 const REPORT_SETTLE: Duration = Duration::from_millis(100);
 /// Pause before a live release's artifact that couldn't be unpacked is retried.
 const PREPARE_PAUSE: Duration = Duration::from_secs(30);
-/// Time after its grace at which an unconfirmed stop is sent again.
+/// Time after its stop timeout at which an unconfirmed stop is sent again.
 const STOP_SLACK: Duration = Duration::from_secs(10);
 /// Number of crashes within `CRASH_WINDOW` that fail a rollout.
 const CRASHES_MAX: usize = 6;
@@ -197,7 +197,7 @@ impl AppState {
             Event::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
             Event::Load(load) => {
                 if let Some(spec) = &self.desired
-                    && let Some(scale) = &spec.scale
+                    && let Some(scale) = &spec.autoscaling
                 {
                     if self.pending.is_some() || self.switching.is_some() || self.waking.is_some() {
                         self.autoscaler.busy(now.at);
@@ -207,7 +207,7 @@ impl AppState {
             }
             Event::Wake => {
                 if let Some(spec) = &self.desired
-                    && let Some(scale) = &spec.scale
+                    && let Some(scale) = &spec.autoscaling
                     && self.autoscaler.wake(scale, spec.instances, now.at)
                 {
                     self.waking = Some((now.at, None));
@@ -219,7 +219,7 @@ impl AppState {
 
     /// Returns the number of instances that the app should have.
     fn count(&self, spec: &AppSpec) -> usize {
-        let count = match &spec.scale {
+        let count = match &spec.autoscaling {
             Some(scale) => self.autoscaler.count(scale, spec.instances),
             None => spec.instances.max(1),
         };
@@ -261,7 +261,10 @@ impl AppState {
             let (release, deployment) = (orphan.release.clone(), orphan.deployment.clone());
             let stage = LeavingStage::draining(now, self.generation + 1, orphan.drain_timeout);
             let slot = Slot::adopted(&orphan, now.at);
-            self.leaving.insert(id, Leaving { release, deployment, slot, grace: orphan.stop_grace, stage, hook: None });
+            self.leaving.insert(
+                id,
+                Leaving { release, deployment, slot, stop_timeout: orphan.stop_timeout, stage, hook: None },
+            );
         }
     }
 
@@ -414,7 +417,7 @@ impl AppState {
                 release: adopted.release.clone(),
                 deployment: adopted.deployment.clone(),
                 slot: Slot::adopted(&adopted, now.at),
-                grace: adopted.stop_grace,
+                stop_timeout: adopted.stop_timeout,
                 stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
                 hook: None,
             };
@@ -431,7 +434,7 @@ impl AppState {
             self.drain_strays(now);
             self.check_hooks(context, actions);
             self.clear_adopted_hooks(now, actions);
-            let idle = spec.scale.as_ref().map(|scale| scale.idle_timeout).unwrap_or_default();
+            let idle = spec.autoscaling.as_ref().map(|scale| scale.idle_timeout).unwrap_or_default();
             // The second round makes up for failures in the first one.
             for _ in 0..2 {
                 let (count, total) = (self.count(&spec), self.total());
@@ -458,7 +461,7 @@ impl AppState {
         let outcome = candidate.and_then(|c| self.rollouts.get(&c.deployment)).map(|status| status.state);
         let want = match (candidate, outcome) {
             (Some(c), None | Some(WorkState::Running)) => {
-                Some((&c.release, Some(&c.deployment), Some(c.health_timeout)))
+                Some((&c.release, Some(&c.deployment), Some(c.start_timeout)))
             }
             (Some(c), Some(WorkState::Succeeded)) => Some((&c.release, Some(&c.deployment), None)),
             _ => spec.live.as_ref().map(|release| (release, None, None)),
@@ -497,7 +500,7 @@ impl AppState {
         }
         let settled = self.serving.as_ref().is_some_and(&matches) || self.pending.is_some() || self.switching.is_some();
         self.forget_rollouts(candidate.map(|c| &c.deployment), now);
-        let Some((release, deployment, health_timeout)) = want.filter(|_| !settled) else { return };
+        let Some((release, deployment, start_timeout)) = want.filter(|_| !settled) else { return };
         let mut group = Group::new(release.clone(), deployment.cloned());
         group.adopt(&mut self.adopted, candidate.map(|c| &c.deployment), now.at);
         if deployment.is_none() && self.serving.is_none() {
@@ -509,13 +512,13 @@ impl AppState {
         let hook = hook.filter(|_| !self.hook_has_ended(HookKind::Release, deployment));
         self.begin_rollout(deployment, release, hook.is_some(), now, actions);
         // Instances from before an agent restart have started already: their timeout runs from now.
-        let deadline = health_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
+        let deadline = start_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
         let mut pending = Pending {
             group,
             deadline,
-            health_timeout: health_timeout.unwrap_or(Duration::MAX),
+            start_timeout: start_timeout.unwrap_or(Duration::MAX),
             hook,
-            batch: asked.map_or(0, |rollout| usize::try_from(rollout.batch).unwrap_or(0)),
+            batch: asked.map_or(0, |rollout| usize::try_from(rollout.batch_size).unwrap_or(0)),
             canary: asked.and_then(|rollout| rollout.canary.clone()),
             wanted: 0,
             admitted: BTreeSet::new(),
@@ -559,7 +562,7 @@ impl AppState {
         let Some(pending) = &mut self.pending else { return };
         if pending.group.start_due(now.at, actions) && pending.deadline.is_none() && pending.group.deployment.is_some()
         {
-            pending.deadline = Some(now.at.saturating_add(pending.health_timeout));
+            pending.deadline = Some(now.at.saturating_add(pending.start_timeout));
         }
     }
 
@@ -575,7 +578,7 @@ impl AppState {
         self.begin_switch(deployment.as_ref(), now);
         self.write_log(deployment, Step::Switch, messages::healthy(&pending.group), actions);
         if let Some(spec) = &self.desired
-            && let Some(scale) = &spec.scale
+            && let Some(scale) = &spec.autoscaling
         {
             // People look at what they have just deployed: the app stays awake for a while, even without requests.
             self.autoscaler.wake(scale, spec.instances, now.at);

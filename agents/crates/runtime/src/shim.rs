@@ -31,7 +31,7 @@ pub const READY: &str = "ready";
 /// Runs the subcommand; `arguments` are those after `shim`. Call it before any thread or runtime exists.
 ///
 /// `shim <folder> <socket>` is the parent. `shim --launch <folder>` is the child that drops its rights and becomes the
-/// app; `--health` or `--liveness` becomes the app's own check. One thread, no async runtime, few allocations: each
+/// app; `--readiness` or `--liveness` becomes the app's own check. One thread, no async runtime, few allocations: each
 /// instance has a shim.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     close_inherited();
@@ -40,8 +40,8 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Ok(never) => match never {},
             Err(error) => Err(error),
         },
-        (Some(flag), Some(folder)) if flag == Check::Health.flag() || flag == Check::Liveness.flag() => {
-            let which = if flag == Check::Health.flag() { Check::Health } else { Check::Liveness };
+        (Some(flag), Some(folder)) if flag == Check::Readiness.flag() || flag == Check::Liveness.flag() => {
+            let which = if flag == Check::Readiness.flag() { Check::Readiness } else { Check::Liveness };
             let pid = arguments.next().and_then(|pid| pid.to_str()?.parse().ok());
             match launch::check(&PathBuf::from(folder), which, pid) {
                 Ok(never) => match never {},

@@ -84,7 +84,7 @@ impl Supervisor {
         self.sockets.join(format!("{instance}.sock"))
     }
 
-    /// Starts the instance, passes its secrets, and follows it to its end. `stops` carries the grace of each request to
+    /// Starts the instance, passes its secrets, and follows it to its end. `stops` carries the stop timeout of each request to
     /// stop.
     pub(crate) async fn run(
         &self,
@@ -198,17 +198,17 @@ impl Supervisor {
         mut asked: Option<Duration>,
     ) {
         loop {
-            if let Some(grace) = asked.take() {
-                let grace_ms = u32::try_from(grace.as_millis()).unwrap_or(u32::MAX);
-                let stop = ShimCommand { body: Some(shim_command::Body::Stop(ShimStop { grace_ms })) };
+            if let Some(stop_timeout) = asked.take() {
+                let stop_timeout_ms = u32::try_from(stop_timeout.as_millis()).unwrap_or(u32::MAX);
+                let stop = ShimCommand { body: Some(shim_command::Body::Stop(ShimStop { stop_timeout_ms })) };
                 if let Err(error) = channel.send(&stop, &[]).await {
                     tracing::warn!(instance = %spec.instance, %error, "lost the shim");
                     return;
                 }
             }
             let event = tokio::select! {
-                Some(grace) = stops.recv() => {
-                    asked = Some(grace);
+                Some(stop_timeout) = stops.recv() => {
+                    asked = Some(stop_timeout);
                     continue;
                 }
                 event = channel.receive_only_messages() => event,
@@ -312,9 +312,9 @@ impl Supervisor {
                 return None;
             }
             tokio::select! {
-                Some(grace) = stops.recv() => {
-                    asked = Some(grace);
-                    until.get_or_insert(Instant::now() + grace);
+                Some(stop_timeout) = stops.recv() => {
+                    asked = Some(stop_timeout);
+                    until.get_or_insert(Instant::now() + stop_timeout);
                 }
                 () = sleep(ANSWER_PAUSE) => {}
             }
@@ -463,15 +463,15 @@ mod tests {
             container: None,
             restarts: 0,
             hook: None,
-            liveness: None,
-            health: HealthCheck {
+            liveness_check: None,
+            readiness_check: HealthCheck {
                 path: "/".into(),
                 interval: Duration::from_secs(1),
                 timeout: Duration::from_secs(1),
                 command: Vec::new(),
             },
             drain_timeout: Duration::from_secs(1),
-            stop_grace: Duration::from_secs(1),
+            stop_timeout: Duration::from_secs(1),
         }
     }
 

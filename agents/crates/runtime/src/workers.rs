@@ -11,7 +11,7 @@ use fairlead_model::{
 use crate::restart;
 use crate::rollout::{AdoptedInstance, Exit, ended};
 
-/// Time after its grace at which an unconfirmed stop is sent again.
+/// Time after its stop timeout at which an unconfirmed stop is sent again.
 const STOP_SLACK: Duration = Duration::from_secs(10);
 
 /// Action on a worker; its outcome comes back through `started` or `exited`.
@@ -26,7 +26,7 @@ pub(crate) enum WorkerAction {
     },
     Stop {
         instance: InstanceId,
-        grace: Duration,
+        stop_timeout: Duration,
     },
     /// Removes the folder of a worker that has ended for good.
     Forget {
@@ -65,7 +65,7 @@ struct WorkerSlot {
     process: String,
     release: ReleaseId,
     secrets: Option<String>,
-    grace: Duration,
+    stop_timeout: Duration,
     stage: WorkerStage,
     pid: u32,
     started_unix_ms: u64,
@@ -94,7 +94,7 @@ impl Workers {
             process,
             release: adopted.release,
             secrets: adopted.secrets,
-            grace: adopted.stop_grace,
+            stop_timeout: adopted.stop_timeout,
             stage: WorkerStage::Running { since: at },
             pid: adopted.pid,
             started_unix_ms: adopted.started_unix_ms,
@@ -203,7 +203,7 @@ impl Workers {
                     process: worker.name.clone(),
                     release: target.release.id.clone(),
                     secrets: secrets(target.release).cloned(),
-                    grace: target.release.stop_grace,
+                    stop_timeout: target.release.stop_timeout,
                     stage: WorkerStage::Waiting { at },
                     pid: 0,
                     started_unix_ms: 0,
@@ -285,8 +285,9 @@ impl Workers {
 
 impl WorkerSlot {
     fn stop(&mut self, id: &InstanceId, at: Duration, actions: &mut Vec<WorkerAction>) {
-        self.stage = WorkerStage::Stopping { again_at: at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
-        actions.push(WorkerAction::Stop { instance: id.clone(), grace: self.grace });
+        self.stage =
+            WorkerStage::Stopping { again_at: at.saturating_add(self.stop_timeout).saturating_add(STOP_SLACK) };
+        actions.push(WorkerAction::Stop { instance: id.clone(), stop_timeout: self.stop_timeout });
     }
 }
 

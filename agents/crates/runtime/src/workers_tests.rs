@@ -17,20 +17,20 @@ fn release(id: &str, workers: &[(&str, u32)]) -> ReleaseSpec {
         number: 1,
         artifact_digest: String::new(),
         command: vec!["serve".into()],
-        environment: BTreeMap::new(),
-        health: HealthCheck {
+        variables: BTreeMap::new(),
+        readiness_check: HealthCheck {
             path: String::new(),
             interval: Duration::from_secs(1),
             timeout: Duration::from_secs(1),
             command: Vec::new(),
         },
         drain_timeout: Duration::from_secs(1),
-        stop_grace: Duration::from_secs(5),
+        stop_timeout: Duration::from_secs(5),
         memory_bytes_max: 0,
         secrets: None,
         artifact_kind: ArtifactKind::Archive,
         workers: workers.iter().map(worker).collect(),
-        liveness: None,
+        liveness_check: None,
         cpu_millis_max: 0,
         processes_max: 0,
         toolchains: Vec::new(),
@@ -100,7 +100,7 @@ fn a_new_releases_workers_begin_once_the_old_ones_have_ended() {
     let old = world.start(&actions).remove(0);
     assert_eq!(
         world.reconcile(Some(&two), true),
-        [WorkerAction::Stop { instance: old.clone(), grace: Duration::from_secs(5) }]
+        [WorkerAction::Stop { instance: old.clone(), stop_timeout: Duration::from_secs(5) }]
     );
     assert_eq!(world.states(), [InstanceState::Draining]);
     assert_eq!(world.reconcile(Some(&two), true), [], "not beside the old one");

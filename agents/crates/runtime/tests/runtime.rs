@@ -268,20 +268,20 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
         number,
         artifact_digest: "sha256:00".into(),
         command: std::iter::once(program).chain(arguments.iter().copied()).map(str::to_owned).collect(),
-        environment: BTreeMap::from([("GREETING".into(), "hello".into())]),
-        health: HealthCheck {
+        variables: BTreeMap::from([("GREETING".into(), "hello".into())]),
+        readiness_check: HealthCheck {
             path: "/healthz".into(),
             interval: Duration::from_millis(200),
             timeout: Duration::from_secs(5),
             command: Vec::new(),
         },
         drain_timeout: Duration::from_secs(20),
-        stop_grace: Duration::from_millis(700),
+        stop_timeout: Duration::from_millis(700),
         memory_bytes_max: 0,
         secrets: None,
         artifact_kind: fairlead_model::ArtifactKind::Archive,
         workers: Vec::new(),
-        liveness: None,
+        liveness_check: None,
         cpu_millis_max: 0,
         processes_max: 0,
         toolchains: Vec::new(),
@@ -300,21 +300,21 @@ fn live(release: ReleaseSpec) -> AppSpec {
         candidate: None,
         instances: 1,
         traffic: Default::default(),
-        scale: None,
+        autoscaling: None,
     }
 }
 
-fn with_candidate(spec: AppSpec, release: ReleaseSpec, health_timeout: Duration) -> AppSpec {
+fn with_candidate(spec: AppSpec, release: ReleaseSpec, start_timeout: Duration) -> AppSpec {
     let deployment = DeploymentId::parse(&format!("dep_{}", release.number)).unwrap();
     AppSpec {
         candidate: Some(Rollout {
             deployment,
             release,
-            health_timeout,
-            batch: 0,
+            start_timeout,
+            batch_size: 0,
             canary: None,
             release_command: None,
-            after_command: None,
+            post_release_command: None,
         }),
         ..spec
     }
@@ -520,7 +520,7 @@ async fn stopping_an_app_ends_everything_it_started_even_what_left_its_group() {
 async fn an_app_that_ignores_sigterm_is_killed_after_its_grace() {
     let mut server = Server::new().await;
     let mut stubborn = release(1, &["stubborn"]);
-    stubborn.stop_grace = Duration::from_millis(300);
+    stubborn.stop_timeout = Duration::from_millis(300);
     server.desire([live(stubborn)]);
     let status = server.healthy(1).await.remove(0);
     server.desire([]);
@@ -598,7 +598,7 @@ async fn an_app_over_its_memory_limit_is_ended_and_the_sentence_says_so() {
     }
     let mut hungry = release(1, &["hungry"]);
     hungry.memory_bytes_max = 32 << 20;
-    hungry.health.path = String::new();
+    hungry.readiness_check.path = String::new();
     server.desire([live(hungry)]);
     let detail = server
         .until("the end by the kernel", |view| {

@@ -48,6 +48,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
 pub const CAPABILITIES: [&str; 24] = [
     "app",
+    "autoscaling",
     "benchmark",
     "benchmark.http3",
     "build",
@@ -62,7 +63,6 @@ pub const CAPABILITIES: [&str; 24] = [
     "network",
     "rollout",
     "route",
-    "scale",
     "secret",
     "socket",
     "toolchain",

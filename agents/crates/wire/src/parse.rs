@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use fairlead_model::{
-    AgentRelease, AppKey, AppSpec, ArtifactKind, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildLimits,
-    BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState, HOST_BYTES_MAX, HealthCheck, Hook,
-    ProcessSpec, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, Scale, SealedSecrets, ServerId, StateError,
+    AgentRelease, AppKey, AppSpec, ArtifactKind, Autoscaling, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget,
+    BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState, HOST_BYTES_MAX, HealthCheck,
+    Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, SealedSecrets, ServerId, StateError,
     TrafficError, VolumeKey, VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
@@ -99,34 +99,34 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
         None => None,
         Some(rollout) => {
             let at = format!("{at}.candidate");
-            within(&at, "health_timeout_ms", rollout.health_timeout_ms.into(), 1, 3_600_000)?;
+            within(&at, "start_timeout_ms", rollout.start_timeout_ms.into(), 1, 3_600_000)?;
             let found = rollout.release.ok_or_else(|| wrong(&format!("{at}.release"), "is missing"))?;
             Some(Rollout {
                 deployment: id(&at, "deployment_id", &rollout.deployment_id)?,
                 release: release(&format!("{at}.release"), found)?,
-                health_timeout: milliseconds(rollout.health_timeout_ms),
-                batch: rollout.batch,
+                start_timeout: milliseconds(rollout.start_timeout_ms),
+                batch_size: rollout.batch_size,
                 canary: rollout.canary.map(|spec| canary(&format!("{at}.canary"), spec)).transpose()?,
                 release_command: hook(&format!("{at}.release_command"), rollout.release_command)?,
-                after_command: hook(&format!("{at}.after_command"), rollout.after_command)?,
+                post_release_command: hook(&format!("{at}.post_release_command"), rollout.post_release_command)?,
             })
         }
     };
     let traffic = traffic(at, "traffic", app_traffic(spec.traffic.as_ref()))?;
-    let scale = spec.scale.map(|spec| scale(&format!("{at}.scale"), spec)).transpose()?;
-    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, scale })
+    let autoscaling = spec.autoscaling.map(|spec| autoscaling(&format!("{at}.autoscaling"), spec)).transpose()?;
+    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, autoscaling })
 }
 
 /// Default wake timeout: how long a request waits for a sleeping app. Browsers and most clients wait longer.
 const WAKE_TIMEOUT_MS: u32 = 30_000;
 
-fn scale(at: &str, spec: agent::Scale) -> Result<Scale, StateError> {
+fn autoscaling(at: &str, spec: agent::Autoscaling) -> Result<Autoscaling, StateError> {
     within(at, "instances_max", spec.instances_max.into(), 1, 64)?;
     within(at, "instances_min", spec.instances_min.into(), 0, spec.instances_max.into())?;
     within(at, "idle_timeout_ms", spec.idle_timeout_ms.into(), 1_000, 86_400_000)?;
     let wake_timeout_ms = if spec.wake_timeout_ms == 0 { WAKE_TIMEOUT_MS } else { spec.wake_timeout_ms };
     within(at, "wake_timeout_ms", wake_timeout_ms.into(), 1_000, 120_000)?;
-    Ok(Scale {
+    Ok(Autoscaling {
         instances_min: spec.instances_min,
         instances_max: spec.instances_max,
         idle_timeout: milliseconds(spec.idle_timeout_ms),
@@ -137,19 +137,19 @@ fn scale(at: &str, spec: agent::Scale) -> Result<Scale, StateError> {
 }
 
 fn canary(at: &str, spec: agent::Canary) -> Result<Canary, StateError> {
-    let ascending = spec.percents.is_sorted_by(|a, b| a < b);
-    if spec.percents.is_empty() || spec.percents.len() > 20 || !ascending {
-        return Err(wrong(&format!("{at}.percents"), "is not one to twenty, ascending"));
+    let ascending = spec.step_percents.is_sorted_by(|a, b| a < b);
+    if spec.step_percents.is_empty() || spec.step_percents.len() > 20 || !ascending {
+        return Err(wrong(&format!("{at}.step_percents"), "is not one to twenty, ascending"));
     }
-    for percent in &spec.percents {
-        within(at, "percents", (*percent).into(), 1, 99)?;
+    for percent in &spec.step_percents {
+        within(at, "step_percents", (*percent).into(), 1, 99)?;
     }
-    within(at, "hold_ms", spec.hold_ms.into(), 100, 86_400_000)?;
+    within(at, "step_duration_ms", spec.step_duration_ms.into(), 100, 86_400_000)?;
     Ok(Canary {
-        percents: spec.percents,
-        hold: milliseconds(spec.hold_ms),
-        errors_permille_max: spec.errors_permille_max,
-        p99_permille_max: spec.p99_permille_max,
+        step_percents: spec.step_percents,
+        step_duration: milliseconds(spec.step_duration_ms),
+        error_increase_permille_max: spec.error_increase_permille_max,
+        p99_ratio_permille_max: spec.p99_ratio_permille_max,
         requests_min: spec.requests_min,
     })
 }
@@ -262,11 +262,12 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     if artifact_kind == ArtifactKind::Archive || !spec.command.is_empty() {
         command(at, &spec.command)?;
     }
-    variables(&format!("{at}.environment"), &spec.environment)?;
+    variables(&format!("{at}.variables"), &spec.variables)?;
     let secrets = spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?;
-    let health = spec.health.ok_or_else(|| wrong(&format!("{at}.health"), "is missing"))?;
-    let health = health_check(&format!("{at}.health"), health)?;
-    let liveness = spec.liveness.map(|check| health_check(&format!("{at}.liveness"), check)).transpose()?;
+    let check = spec.readiness_check.ok_or_else(|| wrong(&format!("{at}.readiness_check"), "is missing"))?;
+    let readiness_check = health_check(&format!("{at}.readiness_check"), check)?;
+    let liveness_check =
+        spec.liveness_check.map(|check| health_check(&format!("{at}.liveness_check"), check)).transpose()?;
     let mut workers: Vec<ProcessSpec> = Vec::with_capacity(spec.workers.len());
     for (index, worker) in spec.workers.into_iter().enumerate() {
         let (at, worker) = (format!("{at}.workers[{index}]"), worker);
@@ -284,21 +285,21 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     }
     let server_ports = server_ports(&format!("{at}.server_ports"), &spec.server_ports)?;
     within(at, "drain_timeout_ms", spec.drain_timeout_ms.into(), 0, 86_400_000)?;
-    within(at, "stop_grace_ms", spec.stop_grace_ms.into(), 0, 3_600_000)?;
+    within(at, "stop_timeout_ms", spec.stop_timeout_ms.into(), 0, 3_600_000)?;
     Ok(ReleaseSpec {
         id: id(at, "release_id", &spec.release_id)?,
         number: spec.number,
         artifact_digest: spec.artifact_digest,
         command: spec.command,
-        environment: spec.environment,
-        health,
+        variables: spec.variables,
+        readiness_check,
         drain_timeout: milliseconds(spec.drain_timeout_ms),
-        stop_grace: milliseconds(spec.stop_grace_ms),
+        stop_timeout: milliseconds(spec.stop_timeout_ms),
         memory_bytes_max: spec.memory_bytes_max,
         secrets,
         artifact_kind,
         workers,
-        liveness,
+        liveness_check,
         cpu_millis_max: spec.cpu_millis_max,
         processes_max: spec.processes_max,
         toolchains: spec.toolchains,

@@ -17,10 +17,15 @@ fn good() -> agent::DesiredState {
         number: 1,
         artifact_digest: format!("sha256:{}", "a".repeat(64)),
         command: vec!["node".into(), "server.js".into()],
-        environment: [("GREETING".to_owned(), "hello".to_owned())].into(),
-        health: Some(agent::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 1000, ..Default::default() }),
+        variables: [("GREETING".to_owned(), "hello".to_owned())].into(),
+        readiness_check: Some(agent::HealthCheck {
+            path: "/".into(),
+            interval_ms: 100,
+            timeout_ms: 1000,
+            ..Default::default()
+        }),
         drain_timeout_ms: 30_000,
-        stop_grace_ms: 5_000,
+        stop_timeout_ms: 5_000,
         memory_bytes_max: 0,
         secrets: Some(agent::SealedSecrets { sealed: vec![1], version: "v1".into() }),
         ..Default::default()
@@ -37,7 +42,7 @@ fn good() -> agent::DesiredState {
             candidate: Some(agent::Rollout {
                 deployment_id: "dep_1".into(),
                 release: Some(release),
-                health_timeout_ms: 30_000,
+                start_timeout_ms: 30_000,
                 ..Default::default()
             }),
             instances: 1,
@@ -105,18 +110,18 @@ fn a_build_has_variables_and_may_leave_the_branch_to_its_repository() {
     assert_eq!((build.git_ref.as_str(), build.variables["API_URL"].as_str()), ("", "https://a b"));
 }
 
-fn waking(wake_timeout_ms: u32) -> agent::Scale {
-    agent::Scale { instances_max: 1, idle_timeout_ms: 1_000, wake_timeout_ms, ..Default::default() }
+fn waking(wake_timeout_ms: u32) -> agent::Autoscaling {
+    agent::Autoscaling { instances_max: 1, idle_timeout_ms: 1_000, wake_timeout_ms, ..Default::default() }
 }
 
 #[test]
 fn a_request_waits_for_an_app_that_sleeps_as_long_as_is_said_and_half_a_minute_otherwise() {
     for (said, waits) in [(0, 30), (1_000, 1), (120_000, 120)] {
         let mut state = good();
-        state.apps[0].scale = Some(waking(said));
+        state.apps[0].autoscaling = Some(waking(said));
         let state = parse(&state).unwrap();
-        let scale = state.apps.values().next().unwrap().scale.as_ref().unwrap();
-        assert_eq!(scale.wake_timeout.as_secs(), waits);
+        let autoscaling = state.apps.values().next().unwrap().autoscaling.as_ref().unwrap();
+        assert_eq!(autoscaling.wake_timeout.as_secs(), waits);
     }
 }
 
@@ -206,16 +211,16 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
             let release = live(s);
             (release.listens_on_socket, release.artifact_kind) = (true, agent::ArtifactKind::Image.into());
         }),
-        ("apps[0].scale.wake_timeout_ms", |s| s.apps[0].scale = Some(waking(999))),
-        ("apps[0].scale.wake_timeout_ms", |s| s.apps[0].scale = Some(waking(120_001))),
+        ("apps[0].autoscaling.wake_timeout_ms", |s| s.apps[0].autoscaling = Some(waking(999))),
+        ("apps[0].autoscaling.wake_timeout_ms", |s| s.apps[0].autoscaling = Some(waking(120_001))),
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
         ("apps[1]", |s| s.apps.push(s.apps[0].clone())),
         ("apps[0].live.artifact_digest", |s| live(s).artifact_digest = "sha256:../x".into()),
         ("apps[0].live.command", |s| live(s).command.clear()),
-        ("apps[0].live.environment.A=B", |s| drop(live(s).environment.insert("A=B".into(), "c".into()))),
-        ("apps[0].live.health", |s| live(s).health = None),
+        ("apps[0].live.variables.A=B", |s| drop(live(s).variables.insert("A=B".into(), "c".into()))),
+        ("apps[0].live.readiness_check", |s| live(s).readiness_check = None),
         ("apps[0].live.secrets.sealed.length", |s| live(s).secrets.as_mut().unwrap().sealed.clear()),
         ("apps[0].live.secrets.sealed.length", |s| {
             live(s).secrets.as_mut().unwrap().sealed = vec![1; SECRETS_BYTES_MAX + 1];

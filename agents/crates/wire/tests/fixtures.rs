@@ -92,6 +92,6 @@ fn what_a_person_may_enter_is_what_the_agent_takes() {
     check("host", |state, value| state.routes[0].host = value);
     check("healthPath", |state, value| {
         let live = state.apps.iter_mut().find_map(|app| app.live.as_mut()).unwrap();
-        live.health.as_mut().unwrap().path = value;
+        live.readiness_check.as_mut().unwrap().path = value;
     });
 }

@@ -123,7 +123,7 @@ describe('every call that reads', () => {
       items: [{ name: 'API_KEY', value: 'hunter2' }],
     });
     const [secret] = (await api.caller(owner.cookie).secret.list({ appId })).secrets;
-    await api.caller(owner.cookie).config.update({ appId, settings: { keepReleases: 6 } });
+    await api.caller(owner.cookie).config.update({ appId, settings: { releasesKept: 6 } });
     await api.caller(owner.cookie).credential.rotateKey({ appId });
     // Another release, with that secret.
     await api.caller(owner.cookie).deployment.deploySecrets({ appId });

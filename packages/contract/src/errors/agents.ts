@@ -1,4 +1,4 @@
-// Errors of an agent's work: builds, roll-outs, upgrades. Part of errors.ts, by its rules.
+// Errors of an agent's work: builds, rollouts, upgrades. Part of errors.ts, by its rules.
 import { type ErrorEntry, failed } from './entry.ts';
 
 export const agentErrors = {
@@ -131,7 +131,7 @@ export const agentErrors = {
     'The app wrote more temporary files than an instance may have. Write what must last to a volume, and remove the rest in time.',
   ),
   'rollout.command_failed': failed(
-    'A command of the roll-out failed. Its output is in the log; what served before goes on serving.',
+    'A command of the rollout failed. Its output is in the log; what served before goes on serving.',
   ),
   'rollout.canary_failed': failed(
     'The new release did worse on its share of the requests than the old one, which has all of them again. The log has the figures.',
@@ -139,7 +139,7 @@ export const agentErrors = {
   'rollout.disk_full': failed("The server's disk has no room for the release. Free some space, then deploy again.", {
     retryable: true,
   }),
-  'rollout.cancelled': failed('The roll-out was cancelled.'),
+  'rollout.cancelled': failed('The rollout was cancelled.'),
   'upgrade.fetch_failed': failed('The new agent could not be fetched. The former one runs on; try again.', {
     retryable: true,
   }),
@@ -159,7 +159,7 @@ export const agentErrors = {
     retryable: true,
   }),
 
-  'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+  'rollout.internal': failed('The rollout could not run on this server. The log says why.', { retryable: true }),
   'inspect.busy': failed('This server is busy inspecting other repositories. Try again in a moment.', {
     retryable: true,
   }),

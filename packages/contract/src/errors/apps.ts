@@ -39,7 +39,7 @@ export const appErrors = {
     { retryable: true },
   ),
   'deployment.rollout_overdue': failed(
-    'The roll-out did not finish in time. Check that the server is connected, then redeploy.',
+    'The rollout did not finish in time. Check that the server is connected, then redeploy.',
     { retryable: true },
   ),
   'deployment.server_offline': failed(

@@ -2,7 +2,7 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scaleSchema } from '../config/index.ts';
+import { autoscalingSchema } from '../config/index.ts';
 import { getOverview } from '../overview/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
@@ -60,8 +60,8 @@ test('each server needs its own copies; a sleeping one is enough if the minimum 
   expect(await status()).toBe('healthy');
   expect(await said()).toEqual([]);
 
-  const scale = scaleSchema.parse({ instancesMin: 0, instancesMax: 3 });
-  await world.tenant((ctx) => updateConfig(ctx, { appId: parseId('app', appId), settings: { scale } }));
+  const autoscaling = autoscalingSchema.parse({ instancesMin: 0, instancesMax: 3 });
+  await world.tenant((ctx) => updateConfig(ctx, { appId: parseId('app', appId), settings: { autoscaling } }));
   await run(second, ['asleep']);
   await world.system(({ tx }) => tx.$executeRaw`UPDATE server SET applied_number = desired_number`);
   expect(await status()).toBe('healthy');

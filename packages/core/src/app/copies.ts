@@ -7,7 +7,7 @@ import { Prisma } from '@fairlead/db';
  */
 export const copiesOfPlacement = Prisma.sql`LATERAL (
   SELECT greatest(1, coalesce((
-           SELECT (config.settings -> 'scale' ->> 'instancesMin')::int FROM app_config AS config
+           SELECT (config.settings -> 'autoscaling' ->> 'instancesMin')::int FROM app_config AS config
            WHERE config.app_id = placement.app_id AND config.environment_id = placement.environment_id
            ORDER BY config.number DESC LIMIT 1
          ), placement.instances)) AS wanted,

@@ -2,7 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scaleSchema } from '../config/index.ts';
+import { autoscalingSchema } from '../config/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { createApp, getApp, updateApp, updateConfig } from './index.ts';
@@ -37,10 +37,10 @@ test('an app without a repository is not deployed until it has an image', async 
 });
 
 test('a request waits 1 to 120 seconds for a sleeping app, 30 by default', () => {
-  const scale = { instancesMin: 0, instancesMax: 1 };
-  expect(scaleSchema.parse(scale).wakeTimeoutMs).toBe(30_000);
+  const autoscaling = { instancesMin: 0, instancesMax: 1 };
+  expect(autoscalingSchema.parse(autoscaling).wakeTimeoutMs).toBe(30_000);
   const taken = [999, 1000, 120_000, 120_001].map(
-    (ms) => scaleSchema.safeParse({ ...scale, wakeTimeoutMs: ms }).success,
+    (ms) => autoscalingSchema.safeParse({ ...autoscaling, wakeTimeoutMs: ms }).success,
   );
   expect(taken).toEqual([false, true, true, false]);
 });

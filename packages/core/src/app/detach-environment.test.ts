@@ -58,7 +58,7 @@ test('an app leaves an environment: it stops there, its domains are free, its hi
   const owner = { appId, environmentId: staging };
   await goLive();
   await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
-  await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { keepReleases: 7 } }));
+  await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { releasesKept: 7 } }));
   await world.tenant((ctx) =>
     attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/' }, links),
   );

@@ -44,7 +44,7 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
       createdAt: ctx.clock.now(),
     },
   });
-  if (changes.some(({ name }) => name === 'scale' || name.startsWith('traffic.'))) {
+  if (changes.some(({ name }) => name === 'autoscaling' || name.startsWith('traffic.'))) {
     for (const { serverId } of place.servers) await bumpServer(ctx, serverId);
   }
   const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));

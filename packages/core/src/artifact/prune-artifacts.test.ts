@@ -21,7 +21,7 @@ beforeAll(async () => {
   world = await testWorld(db.database);
   const made = await world.createApp('Store', { host: 'store.example.test', deployNow: false });
   appId = parseApp(made.appId);
-  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { keepReleases: 1 } }));
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { releasesKept: 1 } }));
 });
 afterAll(() => db.drop());
 

@@ -44,6 +44,6 @@ async function notDeployed(
   });
   const of = await loadSettings(ctx, live.configId);
   // They follow the load, not the release.
-  const { scale, traffic } = settings;
-  return diffSettings({ ...of, scale, traffic }, settings).map(({ name }) => name);
+  const { autoscaling, traffic } = settings;
+  return diffSettings({ ...of, autoscaling, traffic }, settings).map(({ name }) => name);
 }

@@ -26,7 +26,7 @@ export const healthCheckSchema = z.discriminatedUnion('kind', [
 ]);
 export type HealthCheckSettings = z.infer<typeof healthCheckSchema>;
 
-export const scaleSchema = z
+export const autoscalingSchema = z
   .object({
     /** 0: all may sleep; the first request wakes one. */
     instancesMin: count.max(instancesMax),
@@ -37,9 +37,9 @@ export const scaleSchema = z
       .min(second)
       .max(24 * hour)
       .default(5 * minute),
-    /** Exchanges in flight that an instance should have; 0: not looked at. */
+    /** Target of in-flight requests for each instance; 0: off. */
     inFlightTarget: count.max(1_000_000).default(0),
-    /** CPU that an instance should use, 1000 = one core; 0: not looked at. */
+    /** Target of CPU use for each instance, 1000 = one core; 0: off. */
     cpuMillisTarget: cpuMillis.default(0),
     /** Maximum wait of a request for a sleeping app. */
     wakeTimeoutMs: z
@@ -49,7 +49,7 @@ export const scaleSchema = z
       .max(2 * minute, 'A request waits 1 to 120 seconds for an app that sleeps.')
       .default(30 * second),
   })
-  .refine((scale) => scale.instancesMin <= scale.instancesMax, 'The least is more than the most.');
+  .refine(({ instancesMin, instancesMax }) => instancesMin <= instancesMax, 'The least is more than the most.');
 
 export const workerSchema = z.object({
   name: plainNameSchema.refine(
@@ -86,14 +86,14 @@ export const hookSchema = z.object({
 });
 
 export const rolloutSchema = z.discriminatedUnion('kind', [
-  /** Starts all new instances beside the old ones. */
-  z.object({ kind: z.literal('all') }),
-  /** So many instances at a time. */
-  z.object({ kind: z.literal('batch'), size: z.number().int().min(1).max(instancesMax) }),
-  /** A share of the requests tries the new release first. */
+  /** Starts all new instances beside the old ones, then switches traffic. */
+  z.object({ kind: z.literal('blue_green') }),
+  /** Replaces a batch of instances at a time. */
+  z.object({ kind: z.literal('rolling'), batchSize: z.number().int().min(1).max(instancesMax) }),
+  /** Sends a share of the requests to the new release first. */
   z.object({
     kind: z.literal('canary'),
-    percents: z
+    stepPercents: z
       .array(z.number().int().min(1).max(99))
       .min(1)
       .max(20)
@@ -101,12 +101,12 @@ export const rolloutSchema = z.discriminatedUnion('kind', [
         (all) => all.every((each, at) => at === 0 || each > (all[at - 1] ?? 0)),
         'Each share is larger than the last.',
       ),
-    /** For each share. */
-    holdMs: z.number().int().min(second).max(hour).default(minute),
-    /** Failed requests of 1000 more than with the old release that end it. */
-    errorsPermilleMax: count.max(1000).default(10),
-    /** 1500: a p99 half as long again as the old release's ends it; 0: not looked at. */
-    p99PermilleMax: count.max(1_000_000).default(0),
+    /** Duration of each step. */
+    stepDurationMs: z.number().int().min(second).max(hour).default(minute),
+    /** Maximum of additional failed requests out of 1000, compared with the old release. */
+    errorIncreasePermilleMax: count.max(1000).default(10),
+    /** Maximum p99 in permille of the old release's, 1500 = half as much again; 0: off. */
+    p99RatioPermilleMax: count.max(1_000_000).default(0),
     /** Fewer requests than this decide nothing. */
     requestsMin: count.max(1_000_000).default(20),
   }),
@@ -206,12 +206,12 @@ export const settingsSchema = z.object({
     })
     .default([]),
   /** Null: the app's health path, else the one in fairlead.toml, else its port. */
-  health: healthCheckSchema.nullable().default(null),
+  readinessCheck: healthCheckSchema.nullable().default(null),
   /** Maximum time until a new instance is healthy. */
-  healthTimeoutMs: z.number().int().min(second).max(hour).default(minute),
+  startTimeoutMs: z.number().int().min(second).max(hour).default(minute),
   /** Liveness check, sent for as long as an instance runs; three failures in a row restart it. Null: off. */
-  liveness: healthCheckSchema.nullable().default(null),
-  scale: scaleSchema.nullable().default(null),
+  livenessCheck: healthCheckSchema.nullable().default(null),
+  autoscaling: autoscalingSchema.nullable().default(null),
   /** Load balancing, timeouts and retries between the proxy and the instances. */
   traffic: appTrafficSchema.prefault({}),
   /** Empty: those of fairlead.toml or a Procfile. */
@@ -224,22 +224,23 @@ export const settingsSchema = z.object({
   /** Run to its end, once, before the first new instance starts: migrations. */
   releaseCommand: hookSchema.nullable().default(null),
   /** Runs once when the release is live everywhere. Its failure is reported and changes nothing. */
-  afterCommand: hookSchema.nullable().default(null),
-  rollout: rolloutSchema.default({ kind: 'all' }),
+  postReleaseCommand: hookSchema.nullable().default(null),
+  rollout: rolloutSchema.default({ kind: 'blue_green' }),
   drainTimeoutMs: z
     .number()
     .int()
     .min(0)
     .max(hour)
     .default(30 * second),
-  stopGraceMs: z
+  /** Time from SIGTERM to SIGKILL. */
+  stopTimeoutMs: z
     .number()
     .int()
     .min(0)
     .max(10 * minute)
     .default(10 * second),
   /** Number of releases to keep for a rollback without a build, in addition to the live one. */
-  keepReleases: z.number().int().min(1).max(100).default(5),
+  releasesKept: z.number().int().min(1).max(100).default(5),
   buildTimeoutMs: z
     .number()
     .int()
@@ -277,7 +278,7 @@ export const configSchema = z.object({
 });
 export type ConfigView = z.infer<typeof configSchema>;
 
-/** Only given fields change. `scale` and `traffic` take effect immediately, the others with the next deployment. */
+/** Only given fields change. `autoscaling` and `traffic` take effect immediately, the others with the next deployment. */
 export const updateConfigInputSchema = placeSchema.extend({
   settings: z.object(
     Object.fromEntries(

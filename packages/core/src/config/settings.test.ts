@@ -55,9 +55,9 @@ test('an artifactâ€™s commands are those of all environments, without its planâ€
     startCommand: start,
     workers: [{ name: 'mail', command: ['tsx', 'mail.ts'] }],
     releaseCommand: { command: ['npx', 'prisma', 'migrate', 'deploy'] },
-    afterCommand: { command: ['sh', '-c', 'echo "$PORT"'] },
-    health: { kind: 'command', command: ['check'] },
-    liveness: { kind: 'http', path: '/' },
+    postReleaseCommand: { command: ['sh', '-c', 'echo "$PORT"'] },
+    readinessCheck: { kind: 'command', command: ['check'] },
+    livenessCheck: { kind: 'http', path: '/' },
     variables: { NODE_OPTIONS: '-r ./trace.js', OTHER: 'a' },
   });
   const staging = settingsSchema.parse({

@@ -65,7 +65,7 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId, origin };
 }
 
-/** Prepares a roll-out; the release fixed its settings and secrets when it was made. */
+/** Prepares a rollout; the release fixed its settings and secrets when it was made. */
 async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
   if (await isHeldUp(ctx, row)) return waits;
   const place = await placeOf(ctx, row);

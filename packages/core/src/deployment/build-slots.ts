@@ -33,13 +33,13 @@ export async function lockSlots(ctx: OrganizationCtx): Promise<void> {
  * Derives the deadlines from the limits that a server is given. An agent that respects its limits never meets them.
  */
 export function limitsOf(settings: Settings, instances: number): Limits {
-  const { rollout, healthTimeoutMs, drainTimeoutMs, stopGraceMs, releaseCommand, afterCommand } = settings;
-  const turns = rollout.kind === 'batch' ? Math.ceil(instances / rollout.size) : 1;
-  const canaryMs = rollout.kind === 'canary' ? rollout.percents.length * rollout.holdMs : 0;
-  const turnMs = healthTimeoutMs + drainTimeoutMs + stopGraceMs;
+  const { rollout, startTimeoutMs, drainTimeoutMs, stopTimeoutMs, releaseCommand, postReleaseCommand } = settings;
+  const turns = rollout.kind === 'rolling' ? Math.ceil(instances / rollout.batchSize) : 1;
+  const canaryMs = rollout.kind === 'canary' ? rollout.stepPercents.length * rollout.stepDurationMs : 0;
+  const turnMs = startTimeoutMs + drainTimeoutMs + stopTimeoutMs;
   return {
     buildMs: settings.buildTimeoutMs + slackMs,
     rolloutMs:
-      2 * slackMs + turns * turnMs + canaryMs + (releaseCommand?.timeoutMs ?? 0) + (afterCommand?.timeoutMs ?? 0),
+      2 * slackMs + turns * turnMs + canaryMs + (releaseCommand?.timeoutMs ?? 0) + (postReleaseCommand?.timeoutMs ?? 0),
   };
 }

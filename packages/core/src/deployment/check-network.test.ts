@@ -62,7 +62,7 @@ test('a waiting release fails if its network access is closed meanwhile, and not
 test('other changes of the settings and wider ones stop no release that waits', async () => {
   const { set, rollBack, advance } = await narrowedApp('changed meanwhile');
   const waiting = await rollBack();
-  await set({ stopGraceMs: 5000 });
+  await set({ stopTimeoutMs: 5000 });
   await set(ports(1, 3));
   expect(await advance(waiting)).toMatchObject({ state: 'rolling_out' });
 });

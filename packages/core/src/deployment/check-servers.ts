@@ -55,7 +55,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   return checkTargets(ctx, settings, place, buildServerId, { container: false, socket: settings.listen === 'socket' });
 }
 
-/** Checks a release before its roll-out: its settings, its secrets, and that every server can reach its artifact. */
+/** Checks a release before its rollout: its settings, its secrets, and that every server can reach its artifact. */
 export async function checkRollout(
   ctx: OrganizationCtx,
   { releaseId, place }: { readonly releaseId: string; readonly place: Place },
@@ -79,7 +79,7 @@ export async function checkRollout(
   if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
     return { code: 'deployment.artifact_elsewhere', message: null };
   }
-  // Marks the artifact as needed, so that it is not pruned during the roll-out.
+  // Marks the artifact as needed, so that it is not pruned during the rollout.
   await tx.artifact.updateMany({ where: { organizationId, digest }, data: { unneededSince: null } });
   const settings = await loadSettings(ctx, release.configId);
   const isImage = release.artifactKind === 'image';

@@ -123,7 +123,7 @@ test('a failed build keeps its sentence and the live release', async () => {
   expect(await liveReleaseId()).toBe(serving);
 });
 
-test('a failed roll-out removes its candidate and keeps the live release', async () => {
+test('a failed rollout removes its candidate and keeps the live release', async () => {
   await goLive(first);
   const serving = await liveReleaseId();
   const second = await deploy();

@@ -16,7 +16,7 @@ export interface WaitFacts {
   readonly lacking: readonly { readonly serverName: string; readonly capability: string }[];
   readonly step: string | null;
   readonly buildServerName: string | null;
-  /** Instances on the servers of the roll-out. */
+  /** Instances on the servers of the rollout. */
   readonly instances: { readonly healthy: number; readonly wanted: number } | null;
   readonly rollingOut: readonly string[];
   readonly live: readonly string[];
@@ -97,7 +97,7 @@ function explainRollout(facts: WaitFacts): Wait {
   }
   return {
     reason: 'instances',
-    sentence: facts.step === null ? 'The roll-out is about to begin.' : `It is being rolled out: ${facts.step}.`,
+    sentence: facts.step === null ? 'The rollout is about to begin.' : `It is being rolled out: ${facts.step}.`,
   };
 }
 

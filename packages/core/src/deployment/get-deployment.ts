@@ -74,7 +74,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     withoutCache: row.withoutCache,
     plan: releasePlanSchema.parse(row.release?.plan ?? {}).sentences,
     missingNames: row.release === null ? [] : await listMissingNames(ctx, row.release),
-    // A release that failed or was cancelled in its roll-out never served, so it is no rollback target.
+    // A release that failed or was cancelled in its rollout never served, so it is no rollback target.
     canRollBackTo:
       summary.state === 'live' &&
       summary.releaseId !== null &&

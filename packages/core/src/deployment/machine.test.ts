@@ -24,7 +24,7 @@ function machine(state: DeploymentState, changes: Partial<Machine> = {}): Machin
     state,
     needsBuild: true,
     hasReleaseCommand: false,
-    hasAfterCommand: false,
+    hasPostReleaseCommand: false,
     limits,
     heartbeatAt: null,
     deadlineAt: null,
@@ -112,7 +112,7 @@ describe('one server', () => {
     expect(run(releasing, rolled('srv_a', 'succeeded', false)).machine.state).toBe('live');
   });
 
-  test('a roll-out that succeeded is live and lets the next one start', () => {
+  test('a rollout that succeeded is live and lets the next one start', () => {
     const result = run(begun(one), rolled('srv_a', 'succeeded'));
     expect(result.machine).toMatchObject({ state: 'live', deadlineAt: null });
     expect(statesOf(result.machine)).toEqual(['srv_a live']);
@@ -152,8 +152,8 @@ describe('several servers', () => {
     expect(run(third.machine, rolled('srv_b', 'succeeded')).machine.state).toBe('live');
   });
 
-  test('the last one waits for the others when it runs the after command', () => {
-    const second = run(begun(three, { hasAfterCommand: true }), rolled('srv_a', 'succeeded'));
+  test('the last one waits for the others when it runs the post-release command', () => {
+    const second = run(begun(three, { hasPostReleaseCommand: true }), rolled('srv_a', 'succeeded'));
     expect(statesOf(second.machine)).toEqual(['srv_a live', 'srv_b rolling_out', 'srv_c waiting']);
     const third = run(second.machine, rolled('srv_b', 'succeeded'));
     expect(statesOf(third.machine)).toEqual(['srv_a live', 'srv_b live', 'srv_c rolling_out']);
@@ -171,7 +171,7 @@ describe('several servers', () => {
     expect(result.machine).toMatchObject({ state: 'rolling_out', ending: 'failed', deadlineAt: later(pickUpMs) });
     expect(statesOf(result.machine)).toEqual(['srv_a reverting', 'srv_b cancelled', 'srv_c failed']);
     expect(result.failure).toMatchObject({ ...failure, serverId: 'srv_c' });
-    // Later roll-out reports of the other servers are ignored.
+    // Later rollout reports of the other servers are ignored.
     expect(run(result.machine, rolled('srv_b', 'succeeded')).machine).toEqual(result.machine);
     const ended = run(result.machine, back('srv_a', 'running'), back('srv_a', 'succeeded'));
     expect(ended.machine).toMatchObject({ state: 'failed', ending: null });
@@ -188,7 +188,7 @@ describe('several servers', () => {
     expect(statesOf(never.machine)).toEqual(['srv_a reverted', 'srv_b failed', 'srv_c cancelled']);
   });
 
-  test('a cancelled roll-out rolls back before it ends; a server without a former release has nothing to roll back to', () => {
+  test('a cancelled rollout rolls back before it ends; a server without a former release has nothing to roll back to', () => {
     const second = run(begun(three), rolled('srv_a', 'succeeded')).machine;
     const cancelled = run(second, { kind: 'cancel' });
     expect(cancelled.machine).toMatchObject({ state: 'rolling_out', ending: 'cancelled' });

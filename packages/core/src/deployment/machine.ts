@@ -12,7 +12,7 @@ export const slackMs = 2 * 60_000;
 export interface Limits {
   /** Once the server has taken it up. */
   readonly buildMs: number;
-  /** Deadline of one server's roll-out, from the moment it starts. */
+  /** Deadline of one server's rollout, from the moment it starts. */
   readonly rolloutMs: number;
 }
 
@@ -33,14 +33,14 @@ export interface Machine {
   /** False when it rolls out a release that exists. */
   readonly needsBuild: boolean;
   readonly hasReleaseCommand: boolean;
-  readonly hasAfterCommand: boolean;
+  readonly hasPostReleaseCommand: boolean;
   readonly limits: Limits;
   /** When a server last spoke of the work in this state; null before it was taken up. */
   readonly heartbeatAt: Date | null;
   readonly deadlineAt: Date | null;
   /** Final state once its servers are back on the former release. */
   readonly ending: 'failed' | 'cancelled' | null;
-  /** The first server first. Empty before the roll-out. */
+  /** The first server first. Empty before the rollout. */
   readonly rolls: readonly ServerRoll[];
 }
 
@@ -59,7 +59,7 @@ export type WorkOutcome =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
-/** Server of the roll-out; the first server comes first. */
+/** Server of the rollout; the first server comes first. */
 export interface Target {
   readonly serverId: string;
   readonly formerReleaseId: string | null;
@@ -94,7 +94,7 @@ export type DeploymentEvent =
 export type DeploymentAction =
   /** Send the servers their changed desired state, or send it again. */
   | 'bump_servers'
-  /** Make a release of what was built; the roll-out needs it. */
+  /** Make a release of what was built; the rollout needs it. */
   | 'create_release'
   /** The next deployment in the queue may begin. */
   | 'start_next'
@@ -179,11 +179,11 @@ function beginRollout(
   return { machine: timed(begun), failure: null, actions: [...actions, 'bump_servers'] };
 }
 
-/** Waves: the first server alone, then all others together; the last one alone if it runs the after command. */
+/** Waves: the first server alone, then all others together; the last one alone if it runs the post-release command. */
 function nextWave(machine: Machine, now: Date): Machine {
   const waiting = machine.rolls.filter(({ state }) => state === 'waiting');
   const isFirst = waiting.length === machine.rolls.length;
-  const size = isFirst ? 1 : machine.hasAfterCommand && waiting.length > 1 ? waiting.length - 1 : waiting.length;
+  const size = isFirst ? 1 : machine.hasPostReleaseCommand && waiting.length > 1 ? waiting.length - 1 : waiting.length;
   const turn = new Set(waiting.slice(0, size));
   return {
     ...machine,
@@ -226,7 +226,7 @@ function fail(machine: Machine, roll: ServerRoll, failure: Failure, now: Date): 
 }
 
 /**
- * Ends the roll-out: servers that have not switched keep their release, and those that have roll back. Ends
+ * Ends the rollout: servers that have not switched keep their release, and those that have roll back. Ends
  * immediately if none has.
  */
 function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Failure | null, now: Date): Step {
@@ -282,7 +282,7 @@ function overdue(machine: Machine, event: Extract<DeploymentEvent, { kind: 'over
   const late = machine.rolls.filter(({ deadlineAt }) => deadlineAt !== null && deadlineAt <= now);
   const [first] = late;
   if (first === undefined) {
-    // A roll-out without servers cannot end by itself.
+    // A rollout without servers cannot end by itself.
     return machine.deadlineAt !== null && machine.deadlineAt <= now
       ? takeBack(machine, machine.ending ?? 'failed', own('deployment.rollout_overdue'), now)
       : stay(machine);

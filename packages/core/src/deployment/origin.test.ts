@@ -60,7 +60,7 @@ test('a variable reaches builds, instances or both, with the variables that Fair
   expect((await world.desired()).requires).toEqual(expect.arrayContaining(['build.variables', 'build.default_branch']));
   await world.report({ builds: [builtStatus(deploymentId, { branch: 'master' })] });
   await world.finish(deploymentId);
-  expect((await liveOf(appId))?.environment).toEqual({
+  expect((await liveOf(appId))?.variables).toEqual({
     NODE_ENV: 'production',
     BOTH: 'b',
     RUN: 'd',
@@ -76,7 +76,7 @@ test('a variable reaches builds, instances or both, with the variables that Fair
   expect((await buildOf(again.deploymentId))?.variables).toMatchObject({ FAIRLEAD_GIT_BRANCH: 'master' });
   await world.report({ builds: [builtStatus(again.deploymentId, { branch: '' })] });
   await world.finish(again.deploymentId);
-  expect((await liveOf(appId))?.environment.FAIRLEAD_GIT_BRANCH).toBe('master');
+  expect((await liveOf(appId))?.variables.FAIRLEAD_GIT_BRANCH).toBe('master');
 });
 
 test('a domain added later changes no running instance, and reaches the next deployment', async () => {
@@ -86,7 +86,7 @@ test('a domain added later changes no running instance, and reaches the next dep
   const first = await start(appId);
   expect((await buildOf(first))?.variables).not.toHaveProperty('FAIRLEAD_URL');
   await world.finish(first);
-  const before = (await liveOf(appId))?.environment;
+  const before = (await liveOf(appId))?.variables;
   await world.tenant((ctx) =>
     attachDomain(
       ctx,
@@ -94,10 +94,10 @@ test('a domain added later changes no running instance, and reaches the next dep
       { localHttpsPort: 443, controlHost: '', publicHost: '' },
     ),
   );
-  expect((await liveOf(appId))?.environment).toEqual(before);
+  expect((await liveOf(appId))?.variables).toEqual(before);
   const second = await start(appId);
   await world.finish(second);
-  expect((await liveOf(appId))?.environment.FAIRLEAD_URL).toBe('https://plain.example.test:4443/api');
+  expect((await liveOf(appId))?.variables.FAIRLEAD_URL).toBe('https://plain.example.test:4443/api');
 });
 
 test('an older agent gets no variables and no request that it does not support', async () => {

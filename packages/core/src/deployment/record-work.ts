@@ -1,4 +1,4 @@
-// Records reported builds and roll-outs.
+// Records reported builds and rollouts.
 // Invariant: it never trusts a value that an agent sent.
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';

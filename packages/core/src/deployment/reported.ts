@@ -1,4 +1,4 @@
-// Parses a server's reports of builds and roll-outs. Pure and strict: one wrong value in a release would make the
+// Parses a server's reports of builds and rollouts. Pure and strict: one wrong value in a release would make the
 // agent refuse its whole desired state.
 import {
   type Artifact,

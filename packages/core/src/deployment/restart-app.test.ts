@@ -51,7 +51,7 @@ test('an app that is not live cannot be restarted', async () => {
 
 test.each([
   ['restart', restartApp],
-  ['roll-out of secrets', deploySecrets],
+  ['rollout of secrets', deploySecrets],
 ])(
   'no %s comes after a deployment that waits or is under way: it would bring back what that replaced',
   async (name, again) => {

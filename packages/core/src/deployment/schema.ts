@@ -110,7 +110,7 @@ export const serverRolloutStateSchema = z.enum([
 ]);
 export type ServerRolloutState = z.infer<typeof serverRolloutStateSchema>;
 
-/** The part of a roll-out that one server does. The first one goes ahead, the others follow together. */
+/** The part of a rollout that one server does. The first one goes ahead, the others follow together. */
 export const serverRolloutSchema = z.object({
   serverId: serverIdSchema,
   /** Null: the server was deleted since. */
@@ -152,7 +152,7 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   canRetry: z.boolean(),
   /** Why it is not live; null once it is over. */
   waiting: waitSchema.nullable(),
-  /** Result of each server; empty before the roll-out begins. */
+  /** Result of each server; empty before the rollout begins. */
   servers: z.array(serverRolloutSchema),
   /** Number of the settings version that it used; 0: the defaults. Null before it begins. */
   configNumber: z.number().int().nullable(),

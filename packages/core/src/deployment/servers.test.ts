@@ -122,7 +122,7 @@ test('a failure on the second server rolls the first back, and the sentence name
   }
 });
 
-test('a server that is lost during a roll-out leaves no mixed releases', async () => {
+test('a server that is lost during a rollout leaves no mixed releases', async () => {
   await goLive();
   const former = (await specOf(second))?.live?.releaseId;
   const deploymentId = await deploy('c');
@@ -238,18 +238,18 @@ test('a release keeps its settings: a newer version reaches the next one, and th
   await world.tenant((ctx) =>
     updateConfig(ctx, {
       appId,
-      settings: { variables: { COLOR: { value: 'red', scope: 'both' } }, stopGraceMs: 5000 },
+      settings: { variables: { COLOR: { value: 'red', scope: 'both' } }, stopTimeoutMs: 5000 },
     }),
   );
   expect((await specOf(world.serverId))?.live).toEqual(before);
   await goLive('e');
   const after = (await specOf(world.serverId))?.live;
-  expect([before?.environment.COLOR, after?.environment.COLOR]).toEqual(['blue', 'red']);
+  expect([before?.variables.COLOR, after?.variables.COLOR]).toEqual(['blue', 'red']);
   const fromReleaseId = parseId('rel', before?.releaseId ?? '');
   const toReleaseId = parseId('rel', after?.releaseId ?? '');
   const diff = await world.tenant((ctx) => diffReleases(ctx, { appId, fromReleaseId, toReleaseId }));
   expect(diff.settings).toEqual([
-    { name: 'stopGraceMs', before: '10000', after: '5000' },
+    { name: 'stopTimeoutMs', before: '10000', after: '5000' },
     { name: 'variables.COLOR', before: 'blue', after: 'red' },
   ]);
   expect(diff.artifact.map(({ name }) => name)).toEqual(['artifactDigest']);
@@ -271,7 +271,7 @@ test('a promoted release runs the same artifact with the settings of its environ
     (await desired(world.serverId)).apps.find((spec) => spec.appId === appId && spec.environmentId === environmentId);
   expect((await staged())?.candidate?.release).toMatchObject({
     artifactDigest: `sha256:${'f'.repeat(64)}`,
-    environment: { STAGE: '1' },
+    variables: { STAGE: '1' },
   });
   await world.report({ rollouts: [rolloutStatus(deploymentId, WorkState.FAILED)] });
   const again = await world.tenant((ctx) => retryDeployment(ctx, { deploymentId }));

@@ -130,7 +130,7 @@ export async function loadMachine(ctx: OrganizationCtx, row: DeploymentRow): Pro
       deadlineAt,
       needsBuild: row.releaseId === null,
       hasReleaseCommand: settings.releaseCommand !== null,
-      hasAfterCommand: settings.afterCommand !== null,
+      hasPostReleaseCommand: settings.postReleaseCommand !== null,
       limits: limitsOf(settings, placement?.instances ?? 1),
       rolls: row.servers,
     },

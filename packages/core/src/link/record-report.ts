@@ -1,4 +1,4 @@
-// Records an agent's report: the applied version, the running instances, and the progress of builds, roll-outs and
+// Records an agent's report: the applied version, the running instances, and the progress of builds, rollouts and
 // benchmarks.
 import { isDeepStrictEqual } from 'node:util';
 import {

@@ -22,7 +22,7 @@ export async function findKeptReleases(
            kept.artifact_digest AS "artifactDigest"
     FROM jsonb_to_recordset(${wanted}::jsonb) AS place ("appId" text, "environmentId" text)
     LEFT JOIN LATERAL (
-      SELECT (settings->>'keepReleases')::int AS keep FROM app_config
+      SELECT (settings->>'releasesKept')::int AS keep FROM app_config
       WHERE app_config.app_id = place."appId" AND app_config.environment_id = place."environmentId"
         AND app_config.organization_id = ${ctx.organizationId}
       ORDER BY app_config.number DESC LIMIT 1
@@ -34,7 +34,7 @@ export async function findKeptReleases(
          AND EXISTS (SELECT 1 FROM deployment
                      WHERE deployment.release_id = release.id AND deployment.state = 'live')
        -- The live one is one of them as a rule, and does not count.
-       ORDER BY release.number DESC LIMIT coalesce(config.keep, ${defaultSettings.keepReleases}::int) + 1)
+       ORDER BY release.number DESC LIMIT coalesce(config.keep, ${defaultSettings.releasesKept}::int) + 1)
       UNION
       SELECT release.* FROM release JOIN placement ON placement.live_release_id = release.id
       WHERE placement.app_id = place."appId" AND placement.environment_id = place."environmentId"

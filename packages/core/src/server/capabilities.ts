@@ -8,15 +8,15 @@ type Needs = readonly (readonly [name: string, needed: boolean])[];
 
 /** Returns the first capability that these settings need and the agent did not report; null: it has all. */
 export function missingCapability(settings: Settings, capabilities: readonly string[]): string | null {
-  const { health, liveness, rollout, volumes, workers } = settings;
+  const { readinessCheck, livenessCheck, rollout, volumes, workers } = settings;
   return firstMissing(capabilities, [
     ['worker', workers.length > 0],
-    ['liveness', liveness !== null || health?.kind === 'command'],
+    ['liveness', livenessCheck !== null || readinessCheck?.kind === 'command'],
     ['volume', volumes.length > 0],
     ['network', opensNetwork(settings)],
-    ['rollout', rollout.kind !== 'all'],
-    ['hook', settings.releaseCommand !== null || settings.afterCommand !== null],
-    ['scale', settings.scale !== null],
+    ['rollout', rollout.kind !== 'blue_green'],
+    ['hook', settings.releaseCommand !== null || settings.postReleaseCommand !== null],
+    ['autoscaling', settings.autoscaling !== null],
     ['traffic', !isPlainTraffic(settings.traffic)],
   ]);
 }

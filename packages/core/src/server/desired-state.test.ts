@@ -28,7 +28,7 @@ const placement = {
   instances: 1,
   live: null,
   candidate: null,
-  scale: null,
+  autoscaling: null,
   traffic: defaultSettings.traffic,
   domains: [],
 };
@@ -79,8 +79,8 @@ test('an app without a release is neither run nor routed to', () => {
   expect(state.routes.map(({ host }) => host)).toEqual(['blog.example.test']);
   expect(state.requires).toEqual(['app', 'route']);
   // The agent refuses the whole state for one of these out of its bounds.
-  expect(state.apps[0]?.live?.health).toMatchObject({ path: '/health', intervalMs: 500, timeoutMs: 2000 });
-  expect(state.apps[1]?.candidate?.healthTimeoutMs).toBeGreaterThan(0);
+  expect(state.apps[0]?.live?.readinessCheck).toMatchObject({ path: '/health', intervalMs: 500, timeoutMs: 2000 });
+  expect(state.apps[1]?.candidate?.startTimeoutMs).toBeGreaterThan(0);
 });
 
 test('no app takes the host of the control plane', () => {

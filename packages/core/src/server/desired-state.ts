@@ -27,7 +27,7 @@ import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
-const healthIntervalMs = 500;
+const readinessIntervalMs = 500;
 const healthCheckTimeoutMs = 2000;
 const livenessIntervalMs = 10_000;
 
@@ -54,7 +54,7 @@ export interface PlacementRow {
   readonly live: ReleaseRow | null;
   readonly candidate: CandidateRow | null;
   /** From the newest settings: scaling follows the load, not the release. */
-  readonly scale: Settings['scale'];
+  readonly autoscaling: Settings['autoscaling'];
   readonly traffic: Settings['traffic'];
   readonly domains: readonly DomainRow[];
 }
@@ -70,7 +70,7 @@ export interface CandidateRow {
   readonly release: ReleaseRow;
   /** The release command runs once for a deployment: on its first server. */
   readonly isFirst: boolean;
-  /** And the after command on its last. */
+  /** The post-release command runs on its last. */
   readonly isLast: boolean;
   /** The way back to what was there before runs no commands and tries nothing out. */
   readonly isBack: boolean;
@@ -225,14 +225,19 @@ function wordsOf(
   const needs: readonly (readonly [string, boolean])[] = [
     ['container', releases.some(({ artifactKind }) => artifactKind === ArtifactKind.IMAGE)],
     ['worker', releases.some(({ workers }) => workers.length > 0)],
-    ['liveness', releases.some(({ liveness, health }) => liveness !== undefined || (health?.command.length ?? 0) > 0)],
+    [
+      'liveness',
+      releases.some(
+        ({ livenessCheck, readinessCheck }) => livenessCheck !== undefined || (readinessCheck?.command.length ?? 0) > 0,
+      ),
+    ],
     ['toolchain', releases.some(({ toolchains }) => toolchains.length > 0)],
     ['socket', releases.some((release) => release.listensOnSocket)],
     ['volume', deletedVolumes.length > 0 || releases.some(({ volumes }) => volumes.length > 0)],
     ['network', releases.some(opensNetwork)],
-    ['rollout', rollouts.some(({ batch, canary }) => batch > 0 || canary !== undefined)],
-    ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.afterCommand !== undefined)],
-    ['scale', apps.some(({ scale }) => scale !== undefined)],
+    ['rollout', rollouts.some(({ batchSize, canary }) => batchSize > 0 || canary !== undefined)],
+    ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.postReleaseCommand !== undefined)],
+    ['autoscaling', apps.some(({ autoscaling }) => autoscaling !== undefined)],
     ['build.plan', builds.some(({ environmentId }) => environmentId !== '')],
     ['build.variables', builds.some(({ variables }) => Object.keys(variables).length > 0)],
     ['build.default_branch', builds.some(isOfDefaultBranch)],
@@ -245,7 +250,7 @@ function isOfDefaultBranch({ ref, builder, uploadDigest }: BuildSpec): boolean {
 }
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
-  const { live, candidate, scale } = row;
+  const { live, candidate, autoscaling } = row;
   const traffic = capabilities.includes('traffic') ? appTraffic(row.traffic) : null;
   return create(AppSpecSchema, {
     appId: row.appId,
@@ -254,14 +259,14 @@ function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
     instances: row.instances,
     ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
     ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
-    ...(scale === null || !capabilities.includes('scale') ? {} : { scale }),
+    ...(autoscaling === null || !capabilities.includes('autoscaling') ? {} : { autoscaling }),
     ...(traffic === null ? {} : { traffic }),
   });
 }
 
 function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollout {
   const { settings, plan } = row.release;
-  const { rollout, releaseCommand, afterCommand } = settings;
+  const { rollout, releaseCommand, postReleaseCommand } = settings;
   const planned = plan.releaseCommand.length > 0 ? { command: plan.releaseCommand, timeoutMs: plannedHookMs } : null;
   // Settings were checked against the agent's capabilities before. A committed file's command is left out if the
   // agent cannot run it.
@@ -269,11 +274,11 @@ function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollou
   return create(RolloutSchema, {
     deploymentId: row.deploymentId,
     release: releaseSpec(row.release, capabilities),
-    healthTimeoutMs: settings.healthTimeoutMs,
-    ...(rollout.kind === 'batch' && !row.isBack ? { batch: rollout.size } : {}),
+    startTimeoutMs: settings.startTimeoutMs,
+    ...(rollout.kind === 'rolling' && !row.isBack ? { batchSize: rollout.batchSize } : {}),
     ...(rollout.kind === 'canary' && !row.isBack ? { canary: canaryOf(rollout) } : {}),
     ...(row.isFirst && !row.isBack && first !== null ? { releaseCommand: first } : {}),
-    ...(row.isLast && !row.isBack && afterCommand !== null ? { afterCommand } : {}),
+    ...(row.isLast && !row.isBack && postReleaseCommand !== null ? { postReleaseCommand } : {}),
   });
 }
 
@@ -285,7 +290,7 @@ const plannedHookMs = 10 * 60_000;
 
 function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseSpec {
   const { settings, plan } = row;
-  const { liveness, health, volumes, privateNetwork, serverPorts } = settings;
+  const { livenessCheck, readinessCheck, volumes, privateNetwork, serverPorts } = settings;
   const planned = capabilities.includes('worker') ? plan.workers : [];
   const workers = settings.workers.length > 0 ? settings.workers : planned;
   return create(ReleaseSpecSchema, {
@@ -294,13 +299,23 @@ function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseS
     artifactDigest: row.artifactDigest,
     artifactKind: row.artifactKind === 'image' ? ArtifactKind.IMAGE : ArtifactKind.UNSPECIFIED,
     command: [...row.command],
-    environment: { NODE_ENV: 'production', ...variablesIn(settings, 'run'), ...row.systemVariables },
-    health: { ...checkOf(health, row.healthPath), intervalMs: healthIntervalMs, timeoutMs: healthCheckTimeoutMs },
-    ...(liveness === null
+    variables: { NODE_ENV: 'production', ...variablesIn(settings, 'run'), ...row.systemVariables },
+    readinessCheck: {
+      ...checkOf(readinessCheck, row.healthPath),
+      intervalMs: readinessIntervalMs,
+      timeoutMs: healthCheckTimeoutMs,
+    },
+    ...(livenessCheck === null
       ? {}
-      : { liveness: { ...checkOf(liveness, ''), intervalMs: livenessIntervalMs, timeoutMs: healthCheckTimeoutMs } }),
+      : {
+          livenessCheck: {
+            ...checkOf(livenessCheck, ''),
+            intervalMs: livenessIntervalMs,
+            timeoutMs: healthCheckTimeoutMs,
+          },
+        }),
     drainTimeoutMs: settings.drainTimeoutMs,
-    stopGraceMs: settings.stopGraceMs,
+    stopTimeoutMs: settings.stopTimeoutMs,
     memoryBytesMax: BigInt(settings.memoryBytesMax),
     cpuMillisMax: settings.cpuMillisMax,
     processesMax: settings.processesMax,

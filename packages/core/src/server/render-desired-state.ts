@@ -244,7 +244,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       instances: placement.instances,
       live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
       candidate: candidateOf(rollOf.get(keyOf(placement))),
-      scale: newestOf.get(keyOf(placement))?.scale ?? null,
+      autoscaling: newestOf.get(keyOf(placement))?.autoscaling ?? null,
       traffic: (newestOf.get(keyOf(placement)) ?? defaultSettings).traffic,
       domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, pathPrefix, policy }) => ({
         host,

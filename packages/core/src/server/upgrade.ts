@@ -3,7 +3,7 @@ import { errorTable } from '@fairlead/contract/errors';
 import type { AgentRow } from './desired-state.ts';
 import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';
 
-/** Time limit of an upgrade, which waits for the server's builds and roll-outs; after this it counts as ended. */
+/** Time limit of an upgrade, which waits for the server's builds and rollouts; after this it counts as ended. */
 const silenceMaxMs = 60 * 60_000;
 
 const targets: Readonly<Record<string, AgentTarget>> = { x86_64: 'linux-x64', aarch64: 'linux-arm64' };

@@ -17,7 +17,7 @@ pub(crate) fn app_key(key: &str) -> Option<AppKey> {
 /// Returns the load of every app that scales, including apps without requests.
 pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Frame) -> Vec<(AppKey, Load)> {
     let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
-    let scaled = state.apps.values().filter(|spec| spec.scale.is_some());
+    let scaled = state.apps.values().filter(|spec| spec.autoscaling.is_some());
     let load = |key: &AppKey| {
         // An app that is missing in the proxy's table has an unknown load, not a load of zero.
         let app = served.get(fairlead_wire::app_key(key).as_str())?;
@@ -53,7 +53,7 @@ pub(crate) fn canary_traffic(stats: &ProxyStats) -> Vec<(String, Traffic)> {
 
 #[cfg(test)]
 mod tests {
-    use fairlead_model::{AppSpec, AppTraffic, Scale};
+    use fairlead_model::{AppSpec, AppTraffic, Autoscaling};
     use fairlead_wire::local::ProxyBalanceStats;
 
     use super::*;
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn only_apps_that_scale_and_that_the_proxy_knows_have_a_load() {
         let mut state = super::super::empty_state();
-        let scale = Scale {
+        let scale = Autoscaling {
             instances_min: 0,
             instances_max: 2,
             idle_timeout: std::time::Duration::from_secs(60),
@@ -78,7 +78,7 @@ mod tests {
                 candidate: None,
                 instances: 1,
                 traffic: AppTraffic::default(),
-                scale: scale.cloned(),
+                autoscaling: scale.cloned(),
             };
             state.apps.insert(key, spec);
         }

@@ -368,7 +368,7 @@ mod tests {
     }
 
     fn store(folders: &Folders) -> Toolchains {
-        let client = fairlead_fetch::Client::new(None).unwrap();
+        let client = fairlead_fetch::FetchClient::new(None).unwrap();
         Toolchains::new(folders.toolchains(), PathBuf::from("/nowhere"), client, fairlead_build::Mirrors::default())
     }
 
@@ -382,7 +382,7 @@ mod tests {
             candidate: None,
             instances: 1,
             traffic: AppTraffic::default(),
-            scale: None,
+            autoscaling: None,
         };
         DesiredState {
             apps: [(key, app)].into(),

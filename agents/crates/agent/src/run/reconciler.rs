@@ -66,7 +66,7 @@ pub(crate) struct Reconciler {
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
-    /// True while a build, roll-out or benchmark runs.
+    /// True while a build, rollout or benchmark runs.
     pub(crate) busy: watch::Sender<bool>,
     /// Desired state that the runtime has; `None` before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
@@ -227,7 +227,7 @@ impl Reconciler {
 
     fn log(&self, line: DeploymentLine) {
         if let Err(error) = self.lines.try_send(line) {
-            tracing::warn!(%error, "a line of a roll-out's log is lost");
+            tracing::warn!(%error, "a line of a rollout's log is lost");
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn snapshot(
         let app = match &route.target {
             RouteTarget::App(key) => {
                 let traffic = state.apps.get(key).and_then(|spec| app_traffic_message(&spec.traffic));
-                let scale = state.apps.get(key).and_then(|spec| spec.scale.as_ref());
+                let scale = state.apps.get(key).and_then(|spec| spec.autoscaling.as_ref());
                 let sleepy = scale.filter(|scale| scale.instances_min == 0);
                 let wake_timeout_ms = sleepy.map_or(0, |scale| milliseconds(scale.wake_timeout));
                 Some(ProxyApp { traffic, wake_timeout_ms, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
@@ -139,7 +139,7 @@ mod tests {
         assert!(upstreams.iter().any(|one| one.draining && one.weight == Some(7) && one.side == "dep_1/new"));
         assert!(made.apps.iter().all(|app| app.wake_timeout_ms == 0));
         for (instances_min, waits) in [(0, 7_000), (1, 0)] {
-            let scale = fairlead_model::Scale {
+            let scale = fairlead_model::Autoscaling {
                 instances_min,
                 instances_max: 1,
                 idle_timeout: Duration::from_secs(60),
@@ -154,7 +154,7 @@ mod tests {
                 candidate: None,
                 instances: 1,
                 traffic: Default::default(),
-                scale: Some(scale),
+                autoscaling: Some(scale),
             };
             state.apps.insert(key.clone(), spec);
             let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);

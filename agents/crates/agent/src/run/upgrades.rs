@@ -32,7 +32,7 @@ pub(super) struct Upgrades {
     pub(super) store: Store,
     pub(super) desired: watch::Receiver<AcceptedState>,
     pub(super) connected: watch::Receiver<bool>,
-    /// True while a build, roll-out or benchmark runs.
+    /// True while a build, rollout or benchmark runs.
     pub(super) busy: watch::Receiver<bool>,
     pub(super) report: watch::Sender<Option<AgentStatus>>,
     /// Session time after which an agent on trial is proved. Shorter than the trial.

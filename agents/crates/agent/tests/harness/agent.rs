@@ -320,9 +320,14 @@ fn state(digest: &str, number: u64) -> wire::DesiredState {
         number: 1,
         artifact_digest: format!("sha256:{digest}"),
         command: vec!["node".into(), "server.js".into()],
-        health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000, ..Default::default() }),
+        readiness_check: Some(wire::HealthCheck {
+            path: "/".into(),
+            interval_ms: 100,
+            timeout_ms: 2_000,
+            ..Default::default()
+        }),
         drain_timeout_ms: 5_000,
-        stop_grace_ms: 5_000,
+        stop_timeout_ms: 5_000,
         workers: vec![wire::ProcessSpec {
             name: "queue".into(),
             command: vec!["node".into(), "worker.js".into()],

@@ -33,7 +33,7 @@ pub(super) struct Pending {
     pub(super) group: Group,
     /// Health deadline, counted from the first start; `None` before it, and for a release that needs no deployment.
     pub(super) deadline: Option<Duration>,
-    pub(super) health_timeout: Duration,
+    pub(super) start_timeout: Duration,
     /// Command to run before any instance starts.
     pub(super) hook: Option<Hook>,
     /// Number of instances replaced at a time; zero for all.
@@ -88,7 +88,7 @@ impl Pending {
     }
 
     fn percent(&self) -> Option<u32> {
-        self.canary.as_ref()?.percents.get(self.tried).copied()
+        self.canary.as_ref()?.step_percents.get(self.tried).copied()
     }
 
     pub(super) fn trial_percent(&self) -> Option<u32> {
@@ -101,7 +101,7 @@ impl Pending {
             Stage::Starting => None,
             Stage::Admitting { deadline, .. } => Some(*deadline),
             Stage::Trying(trial) => Some(match (trial.since, &self.canary) {
-                (Some(since), Some(canary)) => since.saturating_add(canary.hold),
+                (Some(since), Some(canary)) => since.saturating_add(canary.step_duration),
                 _ => trial.deadline,
             }),
         };
@@ -234,7 +234,7 @@ impl AppState {
             Stage::Starting if pending.deadline.is_some_and(|deadline| now.at >= deadline) => {
                 let waiting = pending.group.slots.iter().find(|(_, slot)| !slot.healthy());
                 let Some((id, slot)) = waiting else { return };
-                let failure = messages::deadline(slot, &pending.group.release, pending.health_timeout);
+                let failure = messages::deadline(slot, &pending.group.release, pending.start_timeout);
                 let id = id.clone();
                 self.fail_pending(failure, Some(&id), now, actions);
             }
@@ -263,7 +263,7 @@ impl AppState {
             let deadline = now.at + SWITCH_TIMEOUT;
             let (old, new) = (Traffic::default(), Traffic::default());
             pending.stage = Stage::Trying(Box::new(Trial { generation, deadline, since: None, old, new }));
-            let hold = pending.canary.as_ref().map(|canary| canary.hold).unwrap_or_default();
+            let hold = pending.canary.as_ref().map(|canary| canary.step_duration).unwrap_or_default();
             if self.running_step(deployment.as_ref()) != Some(Step::Canary) {
                 self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
                 self.begin_step(deployment.as_ref(), Step::Canary, now);
@@ -295,7 +295,7 @@ impl AppState {
     fn check_trial(&mut self, trial: &Trial, total: usize, now: Now, actions: &mut Vec<Action>) {
         let Some(Pending { group, canary: Some(canary), tried, .. }) = &self.pending else { return };
         let (deployment, percent) =
-            (group.deployment.clone(), canary.percents.get(*tried).copied().unwrap_or_default());
+            (group.deployment.clone(), canary.step_percents.get(*tried).copied().unwrap_or_default());
         let Some(since) = trial.since else {
             if now.at >= trial.deadline {
                 self.fail_pending(messages::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
@@ -306,7 +306,7 @@ impl AppState {
         if let CanaryOutcome::Bad(figures) = outcome {
             return self.fail_pending(messages::canary_bad(percent, &figures), None, now, actions);
         }
-        if now.at < since.saturating_add(canary.hold) {
+        if now.at < since.saturating_add(canary.step_duration) {
             return;
         }
         let decided = outcome == CanaryOutcome::Well;

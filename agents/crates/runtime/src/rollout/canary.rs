@@ -48,7 +48,7 @@ pub(super) fn compare(canary: &Canary, old: &Traffic, new: &Traffic) -> CanaryOu
         return CanaryOutcome::Undecided;
     }
     let (old_errors, new_errors) = (old.errors_permille(), new.errors_permille());
-    if new_errors > old_errors + u64::from(canary.errors_permille_max) {
+    if new_errors > old_errors + u64::from(canary.error_increase_permille_max) {
         return CanaryOutcome::Bad(format!(
             "{} of {} requests to the new release failed ({}), against {} of {} to the old one ({}); {} more are allowed",
             new.errors,
@@ -57,13 +57,13 @@ pub(super) fn compare(canary: &Canary, old: &Traffic, new: &Traffic) -> CanaryOu
             old.errors,
             old.requests,
             percent(old_errors),
-            percent(canary.errors_permille_max.into()),
+            percent(canary.error_increase_permille_max.into()),
         ));
     }
     // The p99 of very few requests is just the slowest one.
-    let comparable = canary.p99_permille_max > 0 && old.requests >= u64::from(canary.requests_min.max(1));
+    let comparable = canary.p99_ratio_permille_max > 0 && old.requests >= u64::from(canary.requests_min.max(1));
     if comparable && let (Some(before), Some(now)) = (old.p99_us(), new.p99_us()) {
-        let most = u128::from(before) * u128::from(canary.p99_permille_max) / 1000;
+        let most = u128::from(before) * u128::from(canary.p99_ratio_permille_max) / 1000;
         if u128::from(now) > most {
             return CanaryOutcome::Bad(format!(
                 "the p99 of the new release is {} over {} requests, against {} over {} of the old one; {} of that is allowed",
@@ -71,7 +71,7 @@ pub(super) fn compare(canary: &Canary, old: &Traffic, new: &Traffic) -> CanaryOu
                 new.requests,
                 milliseconds(before),
                 old.requests,
-                percent(canary.p99_permille_max.into()),
+                percent(canary.p99_ratio_permille_max.into()),
             ));
         }
     }
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn the_figures_decide() {
         let canary = Canary {
-            percents: vec![10],
-            hold: Duration::from_secs(30),
-            errors_permille_max: 20,
-            p99_permille_max: 1500,
+            step_percents: vec![10],
+            step_duration: Duration::from_secs(30),
+            error_increase_permille_max: 20,
+            p99_ratio_permille_max: 1500,
             requests_min: 50,
         };
         let old = traffic(1000, 10, 4_000);
@@ -135,7 +135,7 @@ mod tests {
             };
             assert!(said.contains(expected), "{said} is not {expected}");
         }
-        let blind = Canary { p99_permille_max: 0, requests_min: 0, ..canary };
+        let blind = Canary { p99_ratio_permille_max: 0, requests_min: 0, ..canary };
         assert_eq!(compare(&blind, &old, &traffic(1, 0, 900_000)), CanaryOutcome::Well);
         assert_eq!(compare(&blind, &old, &traffic(0, 0, 0)), CanaryOutcome::Undecided);
     }

@@ -100,7 +100,7 @@ pub struct AdoptedInstance {
     /// Drain timeout of its release.
     pub drain_timeout: Duration,
     /// Grace of its release between SIGTERM and SIGKILL.
-    pub stop_grace: Duration,
+    pub stop_timeout: Duration,
 }
 
 impl AdoptedInstance {
@@ -141,7 +141,7 @@ pub struct AdoptedHook {
     pub deployment: DeploymentId,
     pub kind: HookKind,
     /// Grace of its release between SIGTERM and SIGKILL.
-    pub stop_grace: Duration,
+    pub stop_timeout: Duration,
     pub outcome: HookOutcome,
 }
 
@@ -248,11 +248,11 @@ pub enum Action {
         /// Time from the first request to a route that leads to a healthy instance.
         took: Duration,
     },
-    /// Ends an instance: SIGTERM, then SIGKILL after the grace; answered by `Exited`.
+    /// Ends an instance: SIGTERM, then SIGKILL after the stop timeout; answered by `Exited`.
     Stop {
         instance: InstanceId,
         /// Time between SIGTERM and SIGKILL.
-        grace: Duration,
+        stop_timeout: Duration,
     },
     /// Removes the folder of an instance that has ended for good.
     Forget { instance: InstanceId },

@@ -134,7 +134,7 @@ impl Group {
 
     pub(super) fn leaving(&self, slot: Slot, stage: LeavingStage) -> Leaving {
         let (release, deployment) = (self.release.id.clone(), self.deployment.clone());
-        Leaving { release, deployment, slot, grace: self.release.stop_grace, stage, hook: None }
+        Leaving { release, deployment, slot, stop_timeout: self.release.stop_timeout, stage, hook: None }
     }
 
     /// Returns the number of slots that should have an instance.

@@ -203,7 +203,7 @@ impl AppState {
             release: hook.release.id.clone(),
             deployment: Some(hook.deployment),
             slot: hook.slot,
-            grace: hook.release.stop_grace,
+            stop_timeout: hook.release.stop_timeout,
             stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
             hook: Some(hook.kind),
         };
@@ -220,7 +220,7 @@ impl AppState {
         };
         let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.adopted_hooks).into_iter().partition(open);
         self.adopted_hooks = kept;
-        for AdoptedHook { instance, release, deployment, kind, stop_grace, outcome } in gone {
+        for AdoptedHook { instance, release, deployment, kind, stop_timeout, outcome } in gone {
             let HookOutcome::Running { .. } = outcome else {
                 actions.push(Action::Forget { instance });
                 continue;
@@ -228,8 +228,14 @@ impl AppState {
             let mut slot = Slot::waiting(now.at);
             slot.process = Process::Running { since: now.at, health: Health::Unknown };
             let stage = LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO };
-            let mut leaving =
-                Leaving { release, deployment: Some(deployment), slot, grace: stop_grace, stage, hook: Some(kind) };
+            let mut leaving = Leaving {
+                release,
+                deployment: Some(deployment),
+                slot,
+                stop_timeout: stop_timeout,
+                stage,
+                hook: Some(kind),
+            };
             leaving.stop(&instance, now, actions);
             self.leaving.insert(instance, leaving);
         }

@@ -15,7 +15,7 @@ pub(super) struct Leaving {
     pub(super) release: ReleaseId,
     pub(super) deployment: Option<DeploymentId>,
     pub(super) slot: Slot,
-    pub(super) grace: Duration,
+    pub(super) stop_timeout: Duration,
     pub(super) stage: LeavingStage,
     /// Kind of the command, if it is a command of a rollout and not an instance.
     pub(super) hook: Option<HookKind>,
@@ -49,7 +49,8 @@ impl AppState {
             let (release, deployment) = (stray.release.clone(), stray.deployment.clone());
             let stage = LeavingStage::draining(now, self.generation + 1, stray.drain_timeout);
             let slot = Slot::adopted(&stray, now.at);
-            self.leaving.insert(id, Leaving { release, deployment, slot, grace: stray.stop_grace, stage, hook: None });
+            self.leaving
+                .insert(id, Leaving { release, deployment, slot, stop_timeout: stray.stop_timeout, stage, hook: None });
         }
     }
 
@@ -80,7 +81,7 @@ impl AppState {
         let step = self.running_step(deployment.as_ref());
         let rollout = self.desired.as_ref().and_then(|spec| spec.candidate.clone());
         let hook = rollout.filter(|rollout| Some(&rollout.deployment) == deployment.as_ref());
-        let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.after_command?, rollout.release)));
+        let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.post_release_command?, rollout.release)));
         if step == Some(Step::After) && self.hook.is_none() {
             // It was started before an agent restart.
             match hook {
@@ -161,8 +162,8 @@ impl LeavingStage {
 
 impl Leaving {
     pub(super) fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
-        let again_at = now.at.saturating_add(self.grace).saturating_add(STOP_SLACK);
+        let again_at = now.at.saturating_add(self.stop_timeout).saturating_add(STOP_SLACK);
         self.stage = LeavingStage::Stopping { again_at, limit: self.stage.limit() };
-        actions.push(Action::Stop { instance: id.clone(), grace: self.grace });
+        actions.push(Action::Stop { instance: id.clone(), stop_timeout: self.stop_timeout });
     }
 }

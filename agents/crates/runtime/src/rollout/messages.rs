@@ -29,7 +29,7 @@ pub(super) fn cancelled() -> Failure {
 }
 
 pub(super) fn waiting(group: &Group) -> String {
-    let check = match group.release.health.path.as_str() {
+    let check = match group.release.readiness_check.path.as_str() {
         "" => "accept connections".to_owned(),
         path => format!("answer GET {path} with 2xx or 3xx"),
     };
@@ -227,7 +227,7 @@ pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
 
 /// Describes a health check that did not pass before the deadline.
 pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> Failure {
-    let path = release.health.path.as_str();
+    let path = release.readiness_check.path.as_str();
     let (listen_target, within) = (listen_target(slot.port), seconds(limit));
     let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
     let running = matches!(slot.process, Process::Running { .. });

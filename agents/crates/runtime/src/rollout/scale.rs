@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use fairlead_model::Scale;
+use fairlead_model::Autoscaling;
 
 /// Time that load must stay high before the count rises: one busy second is a burst.
 const UP_WINDOW: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ impl Autoscaler {
     }
 
     /// Returns the number of instances to have now; `base` applies without any known load.
-    pub(super) fn count(&self, scale: &Scale, base: u32) -> u32 {
+    pub(super) fn count(&self, scale: &Autoscaling, base: u32) -> u32 {
         match self.count {
             Some(count) => count.clamp(scale.instances_min, scale.instances_max),
             None => base.clamp(scale.instances_min.max(1), scale.instances_max),
@@ -62,7 +62,7 @@ impl Autoscaler {
     }
 
     /// Wakes a sleeping app; true if it slept.
-    pub(super) fn wake(&mut self, scale: &Scale, base: u32, at: Duration) -> bool {
+    pub(super) fn wake(&mut self, scale: &Autoscaling, base: u32, at: Duration) -> bool {
         self.busy(at);
         let slept = self.count(scale, base) == 0;
         if slept {
@@ -73,7 +73,7 @@ impl Autoscaler {
     }
 
     /// Records the load of another second.
-    pub(super) fn take(&mut self, scale: &Scale, base: u32, load: &Load, at: Duration) {
+    pub(super) fn take(&mut self, scale: &Autoscaling, base: u32, load: &Load, at: Duration) {
         let busy_at = if load.is_idle() { *self.busy_at.get_or_insert(at) } else { *self.busy_at.insert(at) };
         let count = self.count(scale, base);
         if at.saturating_sub(busy_at) >= scale.idle_timeout {
@@ -111,7 +111,7 @@ impl Autoscaler {
 }
 
 /// Returns the number of instances for a load if each is filled to `percent` of its targets.
-fn needed(scale: &Scale, load: &Load, percent: u64) -> u64 {
+fn needed(scale: &Autoscaling, load: &Load, percent: u64) -> u64 {
     let for_aim = |load: u64, target: u32| match target {
         0 => 0,
         target => (load * 100).div_ceil(u64::from(target) * percent),
@@ -124,7 +124,7 @@ fn needed(scale: &Scale, load: &Load, percent: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const SCALE: Scale = Scale {
+    const SCALE: Autoscaling = Autoscaling {
         instances_min: 0,
         instances_max: 8,
         idle_timeout: Duration::from_secs(300),
@@ -134,7 +134,7 @@ mod tests {
     };
 
     /// Applies one load a second for the given time each; returns the counts at the ends.
-    fn counts(scale: &Scale, loads: &[(u64, Load)]) -> Vec<u32> {
+    fn counts(scale: &Autoscaling, loads: &[(u64, Load)]) -> Vec<u32> {
         let (mut autoscaler, mut at) = (Autoscaler::default(), 1_000);
         loads
             .iter()
@@ -187,7 +187,7 @@ mod tests {
         // An idle WebSocket is one exchange in flight.
         assert_eq!(counts(&SCALE, &[(1_000, Load { in_flight: 1, ..idle })]), [1]);
         assert_eq!(counts(&SCALE, &[(1_000, Load { requests: 1, ..idle })]), [1]);
-        let kept = Scale { instances_min: 2, ..SCALE };
+        let kept = Autoscaling { instances_min: 2, ..SCALE };
         assert_eq!(counts(&kept, &[(3, in_flight(50)), (301, idle)]), [5, 2]);
         // CPU alone, as of a background task, is no request.
         assert_eq!(counts(&SCALE, &[(301, Load { cpu_millis: 900, ..idle })]), [0]);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn without_aims_the_count_is_what_was_set_and_it_sleeps_all_the_same() {
-        let plain = Scale { in_flight_target: 0, cpu_millis_target: 0, ..SCALE };
+        let plain = Autoscaling { in_flight_target: 0, cpu_millis_target: 0, ..SCALE };
         assert_eq!(counts(&plain, &[(30, in_flight(500)), (301, Load::default())]), [1, 0]);
         let mut autoscaler = Autoscaler::default();
         autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(1));

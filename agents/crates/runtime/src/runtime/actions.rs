@@ -30,7 +30,7 @@ use crate::workers::{WorkerAction, Workers};
 
 /// Number of output lines that a failed rollout shows.
 const TAIL_LINES: usize = 60;
-/// Extra time that `stop_all` waits for the shims beyond the longest grace.
+/// Extra time that `stop_all` waits for the shims beyond the longest stop timeout.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
 /// Delay of the first check, which comes quickly: most apps start in a moment.
 const FIRST_CHECK: Duration = Duration::from_millis(50);
@@ -56,7 +56,7 @@ impl Driver {
                 let wakes = self.wakes.entry(key.clone()).or_default();
                 (wakes.count, wakes.total) = (wakes.count + 1, wakes.total + took);
             }
-            Action::Stop { instance, grace } => self.stop(key, &instance, grace),
+            Action::Stop { instance, stop_timeout } => self.stop(key, &instance, stop_timeout),
             Action::Forget { instance } => self.forget(&instance),
             Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
             Action::Log { deployment, step, text } => self.write_log(&deployment, step, LogStream::System, text),
@@ -67,10 +67,11 @@ impl Driver {
         match action {
             WorkerAction::Start { instance, release, process, deployment, restarts } => {
                 let ProcessSpec { name: process, command, memory_bytes_max, cpu_millis_max, .. } = process;
-                let release = ReleaseSpec { command, memory_bytes_max, cpu_millis_max, liveness: None, ..*release };
+                let release =
+                    ReleaseSpec { command, memory_bytes_max, cpu_millis_max, liveness_check: None, ..*release };
                 self.start(key, ProcessStart { instance, process, release, deployment, restarts });
             }
-            WorkerAction::Stop { instance, grace } => self.stop(key, &instance, grace),
+            WorkerAction::Stop { instance, stop_timeout } => self.stop(key, &instance, stop_timeout),
             WorkerAction::Forget { instance } => self.forget(&instance),
         }
     }
@@ -83,7 +84,7 @@ impl Driver {
             check_task.abort();
         }
         if let (Event::Started { .. }, Some(spec)) = (event, &managed.spec) {
-            self.layers.add(spec, managed.grace, managed.stop.clone());
+            self.layers.add(spec, managed.stop_timeout, managed.stop.clone());
         }
         let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
         let container_record = folder.container_record().unwrap_or_else(|error| {
@@ -129,16 +130,16 @@ impl Driver {
             let readiness = Readiness {
                 instance: instance.clone(),
                 key: managed.key.clone(),
-                target: target(&managed.health, Check::Health),
-                interval: managed.health.interval,
+                target: target(&managed.readiness_check, Check::Readiness),
+                interval: managed.readiness_check.interval,
                 messages: self.messages.clone(),
                 healthy: healthy.clone(),
             };
-            let liveness = managed.liveness.as_ref().map(|check| Liveness {
+            let liveness = managed.liveness_check.as_ref().map(|check| Liveness {
                 instance: instance.clone(),
                 target: target(check, Check::Liveness),
                 interval: check.interval,
-                grace: managed.grace,
+                stop_timeout: managed.stop_timeout,
                 stop: managed.stop.clone(),
                 unresponsive: managed.unresponsive.clone(),
             });
@@ -208,8 +209,9 @@ impl Driver {
     /// Lets a shim start the ordered instance.
     pub(super) fn launch(&mut self, request: LaunchRequest) {
         let (stop, stops) = mpsc::unbounded_channel();
-        let (health, liveness) = (request.release.health.clone(), request.release.liveness.clone());
-        let (grace, process) = (request.release.stop_grace, request.process.clone());
+        let (readiness_check, liveness_check) =
+            (request.release.readiness_check.clone(), request.release.liveness_check.clone());
+        let (stop_timeout, process) = (request.release.stop_timeout, request.process.clone());
         let (instance, key, port, is_command) =
             (request.instance.clone(), request.key.clone(), request.port, request.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
@@ -237,10 +239,10 @@ impl Driver {
             key,
             port,
             process,
-            health,
-            liveness,
+            readiness_check,
+            liveness_check,
             unresponsive: Arc::default(),
-            grace,
+            stop_timeout,
             spec: None,
             accounting: None,
             stop,
@@ -272,16 +274,16 @@ impl Driver {
             };
             tell(Change::Exited(exit));
         });
-        let (health, grace) = (spec.health.clone(), spec.stop_grace);
+        let (readiness_check, stop_timeout) = (spec.readiness_check.clone(), spec.stop_timeout);
         let is_command = spec.hook.is_some();
         let managed = ManagedInstance {
             key,
             port,
             process: spec.process.clone(),
-            health,
-            liveness: spec.liveness.clone(),
+            readiness_check,
+            liveness_check: spec.liveness_check.clone(),
             unresponsive: Arc::default(),
-            grace,
+            stop_timeout,
             spec: Some(Arc::new(spec)),
             accounting: None,
             stop,
@@ -293,12 +295,12 @@ impl Driver {
         self.adopted.push(started);
     }
 
-    fn stop(&mut self, key: &AppKey, instance: &InstanceId, grace: Duration) {
+    fn stop(&mut self, key: &AppKey, instance: &InstanceId, stop_timeout: Duration) {
         let managed = self.instances.get_mut(instance);
         if let Some(check_task) = managed.and_then(|managed| managed.check_task.take()) {
             check_task.abort();
         }
-        let asked = self.instances.get(instance).is_some_and(|managed| managed.stop.send(grace).is_ok());
+        let asked = self.instances.get(instance).is_some_and(|managed| managed.stop.send(stop_timeout).is_ok());
         if !asked && self.instances.get(instance).is_none_or(|managed| managed.task.is_finished()) {
             self.exited(key, instance, Exit::default());
         }
@@ -376,13 +378,13 @@ impl Driver {
     /// Stops all instances without events to the state machines: the record still says what should run.
     pub(super) async fn stop_all(&mut self, done: oneshot::Sender<()>) {
         self.stopping = true;
-        let longest = self.instances.values().map(|managed| managed.grace).max().unwrap_or_default();
+        let longest = self.instances.values().map(|managed| managed.stop_timeout).max().unwrap_or_default();
         for managed in self.instances.values_mut() {
             if let Some(check_task) = managed.check_task.take() {
                 check_task.abort();
             }
             // A closed channel means that it has ended.
-            managed.stop.send(managed.grace).ok();
+            managed.stop.send(managed.stop_timeout).ok();
         }
         let all = async {
             for (id, managed) in self.instances.drain() {
@@ -492,7 +494,7 @@ struct Liveness {
     instance: InstanceId,
     target: HealthTarget,
     interval: Duration,
-    grace: Duration,
+    stop_timeout: Duration,
     stop: mpsc::UnboundedSender<Duration>,
     unresponsive: Arc<AtomicBool>,
 }
@@ -507,7 +509,7 @@ impl Liveness {
         tracing::warn!(instance = %self.instance, "failed its liveness check three times in a row; it is restarted");
         self.unresponsive.store(true, Ordering::Relaxed);
         // A closed channel means that it has ended already.
-        self.stop.send(self.grace).ok();
+        self.stop.send(self.stop_timeout).ok();
     }
 }
 

@@ -115,7 +115,7 @@ impl Driver {
             release: spec.release.clone(),
             deployment: deployment.clone(),
             kind,
-            stop_grace: spec.stop_grace,
+            stop_timeout: spec.stop_timeout,
             outcome,
         });
         match attached {
@@ -158,7 +158,7 @@ impl Driver {
             started_unix_ms: attached.status.started_unix_ms,
             restarts: spec.restarts,
             drain_timeout: spec.drain_timeout,
-            stop_grace: spec.stop_grace,
+            stop_timeout: spec.stop_timeout,
         };
         self.follow_adopted(folder, spec.clone(), attached);
         if spec.process == WEB {

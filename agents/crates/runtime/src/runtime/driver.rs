@@ -30,11 +30,11 @@ pub(super) struct ManagedInstance {
     pub(super) key: AppKey,
     pub(super) port: u16,
     pub(super) process: String,
-    pub(super) health: HealthCheck,
-    pub(super) liveness: Option<HealthCheck>,
+    pub(super) readiness_check: HealthCheck,
+    pub(super) liveness_check: Option<HealthCheck>,
     /// True if its liveness check failed for too long, so that it was asked to end.
     pub(super) unresponsive: Arc<AtomicBool>,
-    pub(super) grace: Duration,
+    pub(super) stop_timeout: Duration,
     /// Set when it was launched or adopted.
     pub(super) spec: Option<Arc<InstanceSpec>>,
     /// Control group of a container's engine that accounts for it.

@@ -202,10 +202,10 @@ fn build(
         container,
         restarts: request.restarts,
         hook: request.hook,
-        health: request.release.health,
-        liveness: request.release.liveness,
+        readiness_check: request.release.readiness_check,
+        liveness_check: request.release.liveness_check,
         drain_timeout: request.release.drain_timeout,
-        stop_grace: request.release.stop_grace,
+        stop_timeout: request.release.stop_timeout,
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
@@ -307,7 +307,7 @@ fn container(
 /// Returns the variables that Fairlead sets in a container; the image provides the others. The port is unknown before
 /// the image is inspected.
 fn environment_inside(request: &LaunchRequest, container: &ContainerSpec) -> BTreeMap<String, String> {
-    let mut environment = request.release.environment.clone();
+    let mut environment = request.release.variables.clone();
     environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), request.instance.to_string());
     environment.insert("FAIRLEAD_RELEASE_ID".to_owned(), request.release.id.to_string());
     environment.insert("FAIRLEAD_PROCESS".to_owned(), request.process.clone());
@@ -406,7 +406,7 @@ fn environment(
         // A port on all addresses would be public and bypass the proxy.
         environment.extend(HOST_VARIABLES.map(|name| (name.to_owned(), Ipv4Addr::LOCALHOST.to_string())));
     }
-    environment.extend(request.release.environment.clone());
+    environment.extend(request.release.variables.clone());
     // The app's own programs come first, as in a terminal of its package manager.
     let own = PROGRAMS.iter().map(|name| paths.app.join(name));
     let names = request.release.toolchains.iter().filter(|name| options.folders.toolchain_programs(name).is_some());

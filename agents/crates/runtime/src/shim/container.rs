@@ -11,7 +11,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairlead_base::handover;
-use fairlead_engine::{Bind, ContainerOrder, ContainerState, Engine, EngineError, OWNER_LABEL, OwnBridge, Words};
+use fairlead_engine::{
+    BindMount, ContainerRequest, ContainerState, Engine, EngineError, OWNER_LABEL, OutputStream, OwnBridge,
+};
 use fairlead_model::{InstanceId, Secret, SecretDelivery};
 use fairlead_network::{current, set_group};
 use futures_util::StreamExt;
@@ -72,7 +74,7 @@ pub(super) fn run(
         let asked = async {
             while terminate.recv().await.is_some() {
                 if let Err(error) = started.engine.signal_container(&started.name, &started.stop_signal).await {
-                    // The message goes into the shim's own log. The container ends when its grace expires.
+                    // The message goes into the shim's own log. The container ends when its stop timeout expires.
                     writeln!(io::stderr(), "the container could not be asked to end: {error}").ok();
                 }
             }
@@ -131,7 +133,7 @@ struct RunningContainer {
     engine: Engine,
     name: String,
     stop_signal: String,
-    words: Words,
+    words: OutputStream,
 }
 
 async fn start(
@@ -165,17 +167,17 @@ async fn start(
     // in either. The lock lasts until the container has joined its network, because the agent removes empty ones.
     let instances = File::open(folder.path().join("..")).map_err(|error| failed(error.into()))?;
     flock(&instances, FlockOperation::LockExclusive).map_err(|error| failed(io::Error::from(error).into()))?;
-    let order = order(spec, container, secrets, port);
+    let request = request(spec, container, secrets, port);
     let (network, bridge) = match &spec.network {
         Some(own) => {
             // An older container would still use the network of this name.
-            engine.remove_container(&order.name).await.map_err(failed)?;
+            engine.remove_container(&request.name).await.map_err(failed)?;
             let NetworkLink::Devices(link) = &own.link else {
                 return Err("The container could not be started: it can't have a network without root.".to_owned());
             };
-            let bridge = OwnBridge { name: &order.name, owner: &container.owner, device_prefix: &link.prefix };
+            let bridge = OwnBridge { name: &request.name, owner: &container.owner, device_prefix: &link.prefix };
             let device = engine.make_own_bridge(bridge).await.map_err(failed)?;
-            (order.name.clone(), Some(Bridge { device, group: link.group }))
+            (request.name.clone(), Some(Bridge { device, group: link.group }))
         }
         None => (engine.closed_network(&container.owner, &app).await.map_err(failed)?, None),
     };
@@ -183,17 +185,17 @@ async fn start(
         format!("The app could not be started: letting its network reach what it may reach failed ({error}).")
     };
     let early = bridge.as_ref().map(Bridge::join_group).transpose().map_err(joined)?.unwrap_or(true);
-    let mut order = ContainerOrder { network, ..order };
-    let mut made = begin(&engine, &order).await;
+    let mut request = ContainerRequest { network, ..request };
+    let mut made = begin(&engine, &request).await;
     while let Err(EngineError::Refused(why)) = &made
-        && let Some(other) = without_refused_option(&order, why)
+        && let Some(other) = without_refused_option(&request, why)
     {
-        order = other;
-        made = begin(&engine, &order).await;
+        request = other;
+        made = begin(&engine, &request).await;
     }
     drop(instances);
     let words = made.map_err(failed)?;
-    let state = engine.container(&order.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
+    let state = engine.container(&request.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
     let host = match &bridge {
         Some(bridge) => {
             if state.running && !early && !bridge.join_group().map_err(joined)? {
@@ -204,12 +206,12 @@ async fn start(
             }
             None
         }
-        None => container_address(&state, has_port, &order.network)?,
+        None => container_address(&state, has_port, &request.network)?,
     };
     folder
         .write_container_record(&ContainerRecord { pid: state.pid, host, port })
         .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
-    Ok(RunningContainer { engine, name: order.name, stop_signal: state.stop_signal, words })
+    Ok(RunningContainer { engine, name: request.name, stop_signal: state.stop_signal, words })
 }
 
 /// Device of a container's own network, and its interface group for the firewall.
@@ -276,27 +278,27 @@ fn container_address(state: &ContainerState, has_port: bool, network: &str) -> R
 }
 
 /// Returns the same order without the option that the engine refused; `None` if there is no alternative.
-fn without_refused_option(order: &ContainerOrder, why: &str) -> Option<ContainerOrder> {
+fn without_refused_option(request: &ContainerRequest, why: &str) -> Option<ContainerRequest> {
     // Some engines lack the init program that would be the container's first process.
     let lacks_init = ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name));
-    if order.init && lacks_init {
-        return Some(ContainerOrder { init: false, ..order.clone() });
+    if request.init && lacks_init {
+        return Some(ContainerRequest { init: false, ..request.clone() });
     }
     // Podman adds limits of its own to the given ones, and a server that is itself a container can't raise them.
-    if !order.low_limits && why.contains("setting rlimit") {
-        return Some(ContainerOrder { low_limits: true, ..order.clone() });
+    if !request.low_limits && why.contains("setting rlimit") {
+        return Some(ContainerRequest { low_limits: true, ..request.clone() });
     }
     None
 }
 
-async fn begin(engine: &Engine, order: &ContainerOrder) -> Result<Words, EngineError> {
-    engine.create_container(order).await?;
-    let words = engine.attach(&order.name).await?;
-    engine.start_container(&order.name).await?;
+async fn begin(engine: &Engine, request: &ContainerRequest) -> Result<OutputStream, EngineError> {
+    engine.create_container(request).await?;
+    let words = engine.attach(&request.name).await?;
+    engine.start_container(&request.name).await?;
     Ok(words)
 }
 
-fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], port: u16) -> ContainerOrder {
+fn request(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], port: u16) -> ContainerRequest {
     let mut environment: Vec<String> = spec
         .environment
         .iter()
@@ -322,10 +324,11 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
         ("dev.fairlead.deployment", spec.deployment.as_ref().map(ToString::to_string).unwrap_or_default()),
     ];
     let volumes = container.volumes.iter().flat_map(|(from, places)| {
-        places.iter().map(|to| Bind { from: from.clone(), to: to.clone(), read_only: false })
+        places.iter().map(|to| BindMount { from: from.clone(), to: to.clone(), read_only: false })
     });
-    let files = container.secrets.iter().map(|from| Bind { from: from.clone(), to: SECRETS.into(), read_only: true });
-    ContainerOrder {
+    let files =
+        container.secrets.iter().map(|from| BindMount { from: from.clone(), to: SECRETS.into(), read_only: true });
+    ContainerRequest {
         name: name(container, &spec.instance),
         image: container.image.clone(),
         command: spec.command.clone(),
@@ -343,7 +346,7 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
 }
 
 /// Passes on the container's output. Never returns: the container's end stops it.
-async fn forward_output(engine: &Engine, name: &str, mut words: Words) {
+async fn forward_output(engine: &Engine, name: &str, mut words: OutputStream) {
     loop {
         while let Some(Ok(written)) = words.next().await {
             // A failed write means that the shim is gone, and this process is about to end.

@@ -71,8 +71,8 @@ pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Inf
     let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
     let mut spec = spec.ok_or("spec.json is missing")?;
     let check = match which {
-        Check::Health => Some(spec.health.clone()),
-        Check::Liveness => spec.liveness.take(),
+        Check::Readiness => Some(spec.readiness_check.clone()),
+        Check::Liveness => spec.liveness_check.take(),
     };
     let (command, limit) = check.map(|check| (check.command, check.timeout)).unwrap_or_default();
     if let Some(container) = &spec.container {

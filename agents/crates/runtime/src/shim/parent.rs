@@ -330,9 +330,9 @@ impl Parent {
     fn execute(&mut self, request: &ShimRequest) {
         match request {
             ShimRequest::Status(client) => self.server.answer(*client, &self.status),
-            ShimRequest::Stop { grace } => {
-                let kill_at = Instant::now() + *grace;
-                // A second stop can shorten the grace, never extend it.
+            ShimRequest::Stop { stop_timeout } => {
+                let kill_at = Instant::now() + *stop_timeout;
+                // A second stop can shorten the stop timeout, never extend it.
                 self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
                 self.stopping = true;
                 signal_group(self.app, Signal::TERM);

@@ -23,7 +23,7 @@ pub(super) enum ShimRequest {
     Status(u64),
     Stop {
         /// Time between SIGTERM and SIGKILL.
-        grace: Duration,
+        stop_timeout: Duration,
     },
 }
 
@@ -147,7 +147,7 @@ impl Client {
             }
             _ if !self.greeted => return Err(io::ErrorKind::InvalidData.into()),
             Some(shim_command::Body::Stop(stop)) => {
-                requests.push(ShimRequest::Stop { grace: Duration::from_millis(stop.grace_ms.into()) });
+                requests.push(ShimRequest::Stop { stop_timeout: Duration::from_millis(stop.stop_timeout_ms.into()) });
             }
             Some(shim_command::Body::Status(_)) => requests.push(ShimRequest::Status(self.id)),
             // A newer agent may know more commands than this shim.

@@ -6,7 +6,7 @@ mod started;
 
 use std::process::{Command, Stdio};
 
-use fairlead_engine::{BuildOrder, OWNER_LABEL};
+use fairlead_engine::{ImageBuildRequest, OWNER_LABEL};
 use fairlead_model::{ArtifactKind, VolumeMount};
 use fairlead_runtime::{IMAGE_FILE, owner};
 use rustix::thread::UnshareFlags;
@@ -38,7 +38,7 @@ impl LoadedEngine {
         add("page", 0o644, b"from inside");
         add("busybox", 0o755, &std::fs::read("/bin/busybox").expect("Debian's busybox-static must be installed"));
         context.finish().unwrap();
-        let order = BuildOrder {
+        let order = ImageBuildRequest {
             context: &context_file,
             dockerfile: "Dockerfile",
             name: "fairlead/test:1",
@@ -179,8 +179,8 @@ pub(super) fn image(number: u64, words: &[&str]) -> ReleaseSpec {
     ReleaseSpec {
         artifact_kind: ArtifactKind::Image,
         command: words.iter().map(|word| (*word).to_owned()).collect(),
-        health: HealthCheck { path: "/".into(), ..release(number, &[]).health },
-        stop_grace: Duration::from_secs(5),
+        readiness_check: HealthCheck { path: "/".into(), ..release(number, &[]).readiness_check },
+        stop_timeout: Duration::from_secs(5),
         ..release(number, &[])
     }
 }
@@ -332,10 +332,10 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
         let volumes = vec![VolumeMount { name: "notes".into(), path: "/data".into() }];
         let release = ReleaseSpec {
             volumes,
-            health: HealthCheck {
+            readiness_check: HealthCheck {
                 command: words("test -e /data/migrated"),
                 path: String::new(),
-                ..image(1, &[]).health
+                ..image(1, &[]).readiness_check
             },
             workers: vec![fairlead_model::ProcessSpec {
                 name: "clock".into(),
@@ -364,13 +364,13 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
         }
 
         // Leaves a container as an agent that was killed during a start would.
-        let orphan = fairlead_engine::ContainerOrder {
+        let orphan = fairlead_engine::ContainerRequest {
             name: format!("fairlead-{}-ins_nobody", owner(&server.folders)),
             image: loaded.image.clone(),
             labels: [(OWNER_LABEL.to_owned(), owner(&server.folders))].into(),
             ..Default::default()
         };
-        let foreign = fairlead_engine::ContainerOrder {
+        let foreign = fairlead_engine::ContainerRequest {
             name: "somebody-elses".into(),
             labels: Default::default(),
             ..orphan.clone()

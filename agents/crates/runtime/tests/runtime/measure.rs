@@ -190,7 +190,8 @@ async fn many_instances_have_networks_of_their_own_and_leave_nothing() {
             // One release per app: the folder of a release belongs to the user of its app.
             let mut release = release(desired.len() as u64 + 1, &["serve", "network"]);
             // Thousands of checks a second would distort the measurement.
-            release.health.interval = (Duration::from_millis(2) * u32::try_from(count).unwrap()).max(CHECK_INTERVAL);
+            release.readiness_check.interval =
+                (Duration::from_millis(2) * u32::try_from(count).unwrap()).max(CHECK_INTERVAL);
             desired.push(app(&format!("app_{}", desired.len()), release));
         }
         let started = Instant::now();

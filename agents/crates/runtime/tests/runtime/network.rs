@@ -216,7 +216,7 @@ async fn checks_with_a_command_run_in_the_network_of_their_instance() {
     let mut server = isolated(&[]).await;
     let mut release = release(1, &["network"]);
     // Control: outside of it nothing listens on this port.
-    release.health.command = vec!["/bin/bash".into(), "-c".into(), "exec 3<>/dev/tcp/127.0.0.1/3000".into()];
+    release.readiness_check.command = vec!["/bin/bash".into(), "-c".into(), "exec 3<>/dev/tcp/127.0.0.1/3000".into()];
     server.desire([app("app_a", release)]);
     server.healthy(1).await;
     server.network.as_ref().unwrap().firewall().remove().unwrap();

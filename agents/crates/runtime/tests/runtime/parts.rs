@@ -1,6 +1,6 @@
 //! Integration tests of rollouts in parts: commands that run once, batches, restarts of the same release, and sleep.
 
-use fairlead_model::{Hook, Scale, Step, StepState};
+use fairlead_model::{Autoscaling, Hook, Step, StepState};
 use fairlead_runtime::rollout::Load;
 
 use super::*;
@@ -39,7 +39,7 @@ async fn the_release_command_runs_once_as_the_app_and_its_output_is_in_the_log()
     server.healthy(1).await;
     let rolling = candidate(first, release(2, &["serve", "two"]), |rollout| {
         rollout.release_command = command(&["migrate", "up"], PATIENCE);
-        rollout.after_command = command(&["migrate", "after"], PATIENCE);
+        rollout.post_release_command = command(&["migrate", "after"], PATIENCE);
     });
     server.desire([rolling.clone()]);
     let status = server.finished("dep_2").await;
@@ -171,7 +171,7 @@ async fn instances_are_replaced_one_by_one_and_the_same_release_can_be_started_a
     server.desire([first.clone()]);
     let old = server.healthy(2).await;
     // The same release: a restart.
-    let mut again = candidate(first.clone(), release(1, &["serve", "one"]), |rollout| rollout.batch = 1);
+    let mut again = candidate(first.clone(), release(1, &["serve", "one"]), |rollout| rollout.batch_size = 1);
     again.candidate.as_mut().unwrap().deployment = DeploymentId::parse("dep_again").unwrap();
     server.desire([again]);
     let mut fewest = usize::MAX;
@@ -195,7 +195,7 @@ async fn instances_are_replaced_one_by_one_and_the_same_release_can_be_started_a
 #[tokio::test]
 async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it() {
     let mut server = Server::new().await;
-    let scale = Scale {
+    let scale = Autoscaling {
         instances_min: 0,
         instances_max: 2,
         idle_timeout: Duration::from_millis(200),
@@ -212,7 +212,7 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
         cpu_millis_max: 0,
         stays_awake: false,
     }];
-    let spec = AppSpec { scale: Some(scale), ..live(with_worker) };
+    let spec = AppSpec { autoscaling: Some(scale), ..live(with_worker) };
     let web = |statuses: Vec<InstanceStatus>| statuses.into_iter().find(|status| status.process == "web").unwrap();
     server.desire([spec.clone()]);
     let both = server.healthy(2).await;

@@ -122,7 +122,7 @@ fn check(path: &str, command: &[String]) -> HealthCheck {
 #[tokio::test]
 async fn an_instance_that_runs_but_answers_no_more_is_ended_and_started_again() {
     let mut server = Server::new().await;
-    let freezes = ReleaseSpec { liveness: Some(check("/", &[])), ..release(1, &["freezes"]) };
+    let freezes = ReleaseSpec { liveness_check: Some(check("/", &[])), ..release(1, &["freezes"]) };
     server.desire([live(freezes)]);
     let first = server.healthy(1).await.remove(0);
     std::fs::write(home(&server).join("frozen"), "").unwrap();
@@ -143,7 +143,7 @@ async fn a_command_of_the_release_decides_when_it_is_ready_with_the_rights_of_th
     let mut server = Server::new().await;
     let ready = home(&server).join("ready");
     let command = ["/usr/bin/test".into(), "-O".into(), ready.to_str().unwrap().to_owned()];
-    let waits = |number| ReleaseSpec { health: check("", &command), ..release(number, &["serve", "one"]) };
+    let waits = |number| ReleaseSpec { readiness_check: check("", &command), ..release(number, &["serve", "one"]) };
     let none = AppSpec { live: None, ..live(release(1, &[])) };
     server.desire([with_candidate(none.clone(), waits(1), Duration::from_millis(1500))]);
     let failure = server.finished("dep_1").await.failure.unwrap();

@@ -283,7 +283,7 @@ async fn an_app_without_root_has_a_resolver_server_ports_and_checks() {
     let mut server = isolated(&[]).await;
     let mut with = ReleaseSpec { server_ports: vec![address], ..release(1, &["network"]) };
     // Control: outside of its network nothing listens on this port.
-    with.health.command = vec!["/bin/bash".into(), "-c".into(), "exec 3<>/dev/tcp/127.0.0.1/3000".into()];
+    with.readiness_check.command = vec!["/bin/bash".into(), "-c".into(), "exec 3<>/dev/tcp/127.0.0.1/3000".into()];
     let socket = ReleaseSpec { listens_on_socket: true, ..release(3, &["socket"]) };
     server.desire([app("app_a", with), app("app_b", release(2, &["network"])), app("app_c", socket)]);
     server.healthy(3).await;

@@ -76,7 +76,8 @@ async fn an_app_has_its_secrets_and_nothing_else_on_the_server_shows_them() {
     let mut server = Server::new().await;
     let mut release = with_secrets(1, &["secrets"], "sealed");
     // It joins the instance's view of the files, and must find no secrets there.
-    release.health.command = [env!("CARGO_BIN_EXE_fairlead-test-app"), "checks-secrets"].map(str::to_owned).into();
+    release.readiness_check.command =
+        [env!("CARGO_BIN_EXE_fairlead-test-app"), "checks-secrets"].map(str::to_owned).into();
     server.desire([live(release)]);
     let first = server.healthy(1).await.remove(0);
     let user = Identities::open(&server.folders).unwrap().user_for("run/app_a/env_p").unwrap().unwrap();

@@ -144,7 +144,7 @@ async fn an_app_listens_on_the_loopback_unless_its_settings_say_otherwise() {
     let status = server.healthy(1).await.remove(0);
     assert_eq!(get(address(&status)).await, "127.0.0.1 127.0.0.1");
     let mut set = release(2, &["hosts"]);
-    set.environment.insert("HOST".into(), "0.0.0.0".into());
+    set.variables.insert("HOST".into(), "0.0.0.0".into());
     server.desire([with_candidate(live(release(1, &["hosts"])), set, PATIENCE)]);
     assert_eq!(server.finished("dep_2").await.state, WorkState::Succeeded);
     let status = server.healthy(1).await.remove(0);
@@ -169,7 +169,7 @@ async fn an_app_binds_its_own_port_and_no_other() {
     assert!(["done", "93"].contains(&bare["mptcp"].as_str()), "{bare:?}");
 
     let mut first = release(1, &arguments);
-    first.health.command = vec![env!("CARGO_BIN_EXE_fairlead-test-app").into(), "checks".into()];
+    first.readiness_check.command = vec![env!("CARGO_BIN_EXE_fairlead-test-app").into(), "checks".into()];
     server.desire([live(first.clone())]);
     let status = server.healthy(1).await.remove(0);
     let app = outcomes(&get(address(&status)).await);

@@ -149,7 +149,8 @@ async fn a_health_command_sees_what_its_instance_wrote() {
     }
     let mut server = Server::with_files(false).await;
     let mut release = release(1, &["leaves"]);
-    release.health.command = [env!("CARGO_BIN_EXE_fairlead-test-app"), "checks-files"].map(str::to_owned).into();
+    release.readiness_check.command =
+        [env!("CARGO_BIN_EXE_fairlead-test-app"), "checks-files"].map(str::to_owned).into();
     server.desire([live(release)]);
     server.healthy(1).await;
     server.end().await;

@@ -313,12 +313,12 @@ pub struct AppSpec {
     pub instances: u32,
     #[prost(message, optional, tag = "7")]
     pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
-    /// Autoscaling of `instances`; absent: off. Needs the capability "scale".
+    /// Autoscaling of `instances`; absent: off. Needs the capability "autoscaling".
     #[prost(message, optional, tag = "8")]
-    pub scale: ::core::option::Option<Scale>,
+    pub autoscaling: ::core::option::Option<Autoscaling>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Scale {
+pub struct Autoscaling {
     /// Zero: an idle app sleeps, and the next request wakes one instance.
     #[prost(uint32, tag = "1")]
     pub instances_min: u32,
@@ -343,11 +343,12 @@ pub struct Rollout {
     pub deployment_id: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "2")]
     pub release: ::core::option::Option<ReleaseSpec>,
+    /// Time from an instance's start until its readiness check passes.
     #[prost(uint32, tag = "3")]
-    pub health_timeout_ms: u32,
+    pub start_timeout_ms: u32,
     /// Number of instances to replace at a time; zero: starts all beside the old ones. Needs the capability "rollout".
     #[prost(uint32, tag = "4")]
-    pub batch: u32,
+    pub batch_size: u32,
     /// Canary steps before the old instances stop. Needs the capability "rollout".
     #[prost(message, optional, tag = "5")]
     pub canary: ::core::option::Option<Canary>,
@@ -356,22 +357,22 @@ pub struct Rollout {
     pub release_command: ::core::option::Option<Hook>,
     /// Command that runs once all new instances are live; a failure is reported and changes nothing. Needs the capability "hook".
     #[prost(message, optional, tag = "7")]
-    pub after_command: ::core::option::Option<Hook>,
+    pub post_release_command: ::core::option::Option<Hook>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Canary {
-    /// Percentages of the requests, ascending, each for `hold_ms`.
+    /// Percentages of the requests, ascending, each for `step_duration_ms`.
     #[prost(uint32, repeated, tag = "1")]
-    pub percents: ::prost::alloc::vec::Vec<u32>,
+    pub step_percents: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint32, tag = "2")]
-    pub hold_ms: u32,
+    pub step_duration_ms: u32,
     /// Maximum of additional failed requests out of 1000, compared with the old release. Exceeding it ends the rollout.
     #[prost(uint32, tag = "3")]
-    pub errors_permille_max: u32,
+    pub error_increase_permille_max: u32,
     /// Maximum p99 latency in permille of the old release's, 1500 = half as much again. Exceeding it ends the rollout; zero
     /// ignores it.
     #[prost(uint32, tag = "4")]
-    pub p99_permille_max: u32,
+    pub p99_ratio_permille_max: u32,
     /// Minimum number of requests for a decision.
     #[prost(uint32, tag = "5")]
     pub requests_min: u32,
@@ -397,16 +398,18 @@ pub struct ReleaseSpec {
     #[prost(string, repeated, tag = "4")]
     pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(btree_map = "string, string", tag = "5")]
-    pub environment: ::prost::alloc::collections::BTreeMap<
+    pub variables: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Must pass before an instance gets traffic.
     #[prost(message, optional, tag = "6")]
-    pub health: ::core::option::Option<HealthCheck>,
+    pub readiness_check: ::core::option::Option<HealthCheck>,
     #[prost(uint32, tag = "7")]
     pub drain_timeout_ms: u32,
+    /// Time from SIGTERM to SIGKILL.
     #[prost(uint32, tag = "8")]
-    pub stop_grace_ms: u32,
+    pub stop_timeout_ms: u32,
     #[prost(uint64, tag = "9")]
     pub memory_bytes_max: u64,
     #[prost(message, optional, tag = "10")]
@@ -418,7 +421,7 @@ pub struct ReleaseSpec {
     pub workers: ::prost::alloc::vec::Vec<ProcessSpec>,
     /// Health check that repeats while an instance runs; three failures in a row restart it. Needs the capability "liveness".
     #[prost(message, optional, tag = "13")]
-    pub liveness: ::core::option::Option<HealthCheck>,
+    pub liveness_check: ::core::option::Option<HealthCheck>,
     /// 1000 = one core; zero for no limit.
     #[prost(uint32, tag = "14")]
     pub cpu_millis_max: u32,

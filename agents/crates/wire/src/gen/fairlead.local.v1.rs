@@ -408,11 +408,11 @@ pub struct ShimHello {
     #[prost(uint32, tag = "3")]
     pub pid: u32,
 }
-/// SIGTERM to the app's process group, then SIGKILL after the grace period.
+/// SIGTERM to the app's process group, then SIGKILL after the stop timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ShimStop {
     #[prost(uint32, tag = "1")]
-    pub grace_ms: u32,
+    pub stop_timeout_ms: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ShimStatusRequest {}

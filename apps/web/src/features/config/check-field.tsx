@@ -3,7 +3,7 @@
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, CommandField, type FieldText, TextField } from '../../common/form/fields.tsx';
 
-type Check = Settings['health'];
+type Check = Settings['readinessCheck'];
 
 export interface CheckFieldProps extends FieldText {
   readonly value: Check;

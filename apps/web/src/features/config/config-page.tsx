@@ -24,7 +24,7 @@ import { MountsSection, VariablesSection, WorkersSection } from './list-sections
 import { NetworkSection } from './network-section.tsx';
 import { RolloutSection } from './rollout-section.tsx';
 import { RunSection } from './run-section.tsx';
-import { ScaleSection } from './scale-section.tsx';
+import { AutoscalingSection } from './scale-section.tsx';
 import { ServersCard } from './servers-card.tsx';
 import { TrafficSections } from './traffic-section.tsx';
 
@@ -106,7 +106,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
         <BuildSection draft={draft} place={place} />
         <RunSection draft={draft} />
         <NetworkSection draft={draft} />
-        <ScaleSection draft={draft} />
+        <AutoscalingSection draft={draft} />
         <TrafficSections draft={draft} />
         <VariablesSection draft={draft} />
         <WorkersSection draft={draft} />
@@ -129,7 +129,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
   );
 }
 
-const AT_ONCE = new Set(['scale', 'traffic']);
+const AT_ONCE = new Set(['autoscaling', 'traffic']);
 
 function taker(changed: readonly string[]): string {
   return changed.every((name) => AT_ONCE.has(name))

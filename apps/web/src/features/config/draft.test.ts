@@ -6,6 +6,6 @@ const settings = settingsSchema.parse({});
 
 test('only changed settings are saved', () => {
   expect(changesOf(settings, { ...settings })).toEqual({});
-  expect(changesOf(settings, { ...settings, image: 'shop:2', scale: null })).toEqual({ image: 'shop:2' });
-  expect(changesOf({ ...settings, health: { kind: 'tcp' } }, settings)).toEqual({ health: null });
+  expect(changesOf(settings, { ...settings, image: 'shop:2', autoscaling: null })).toEqual({ image: 'shop:2' });
+  expect(changesOf({ ...settings, readinessCheck: { kind: 'tcp' } }, settings)).toEqual({ readinessCheck: null });
 });

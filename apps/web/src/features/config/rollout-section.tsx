@@ -1,5 +1,5 @@
 'use client';
-// Roll-out settings: commands before and after, rolling or canary strategy, and the number of releases to keep.
+// Rollout settings: commands before and after, rolling or canary strategy, and the number of releases to keep.
 import { Field, Input } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { useState } from 'react';
@@ -12,16 +12,16 @@ import type { Draft } from './draft.ts';
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
 
 const STRATEGIES = [
-  { value: 'all', label: 'Blue-green: start all, then switch' },
-  { value: 'batch', label: 'Rolling: in batches' },
+  { value: 'blue_green', label: 'Blue-green: start all, then switch' },
+  { value: 'rolling', label: 'Rolling: in batches' },
   { value: 'canary', label: 'Canary: a share of traffic first' },
 ] as const;
 const FIRST_CANARY: Canary = {
   kind: 'canary',
-  percents: [5, 25],
-  holdMs: 60_000,
-  errorsPermilleMax: 10,
-  p99PermilleMax: 0,
+  stepPercents: [5, 25],
+  stepDurationMs: 60_000,
+  errorIncreasePermilleMax: 10,
+  p99RatioPermilleMax: 0,
   requestsMin: 20,
 };
 const HOOK_TIMEOUT_MS = 600_000;
@@ -40,25 +40,25 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
       />
       <Hook
         draft={draft}
-        name="afterCommand"
+        name="postReleaseCommand"
         label="Post-release command"
         hint="Runs once when the release is live on all servers. A failure is logged and does not stop the release."
         placeholder="node warm-up.js"
       />
       <ChoiceField
-        label="Roll-out"
-        error={rollout.kind === 'all' ? problem('rollout') : undefined}
+        label="Rollout"
+        error={rollout.kind === 'blue_green' ? problem('rollout') : undefined}
         value={rollout.kind}
         options={STRATEGIES}
         onValue={(kind) =>
-          set('rollout', kind === 'all' ? { kind } : kind === 'batch' ? { kind, size: 1 } : FIRST_CANARY)
+          set('rollout', kind === 'blue_green' ? { kind } : kind === 'rolling' ? { kind, batchSize: 1 } : FIRST_CANARY)
         }
       />
-      {rollout.kind === 'batch' ? (
+      {rollout.kind === 'rolling' ? (
         <NumberField
           label="Batch size"
           min={1}
-          {...partsOf(rollout, (changed) => set('rollout', changed))('size')}
+          {...partsOf(rollout, (changed) => set('rollout', changed))('batchSize')}
           error={problem('rollout')}
         />
       ) : null}
@@ -67,14 +67,14 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
         label="Releases kept"
         hint="Previous releases kept for rollback without a build."
         min={1}
-        {...settingsOf(draft)('keepReleases')}
+        {...settingsOf(draft)('releasesKept')}
       />
     </Section>
   );
 }
 
 function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Draft; readonly canary: Canary }) {
-  const [shares, setShares] = useState(() => canary.percents.join(', '));
+  const [shares, setShares] = useState(() => canary.stepPercents.join(', '));
   const part = partsOf(canary, (changed) => set('rollout', changed));
   return (
     <>
@@ -88,24 +88,24 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
             onChange={(event) => {
               setShares(event.target.value);
               const words = event.target.value.split(/[\s,]+/).filter((word) => word !== '');
-              part('percents').onValue(words.map(Number).filter(Number.isFinite));
+              part('stepPercents').onValue(words.map(Number).filter(Number.isFinite));
             }}
           />
         )}
       </Field>
-      <NumberField label="Step duration" unit="seconds" {...part('holdMs')} />
+      <NumberField label="Step duration" unit="seconds" {...part('stepDurationMs')} />
       <NumberField
         label="Max error increase"
         hint="Percentage points above the old release. More rolls back."
         unit="percent"
-        {...part('errorsPermilleMax')}
+        {...part('errorIncreasePermilleMax')}
       />
       <NumberField
         label="Max p99 ratio"
         hint="Percent of the old release's p99. More rolls back; 150 % is 1.5 times."
         unit="percent"
         zero="Off"
-        {...part('p99PermilleMax')}
+        {...part('p99RatioPermilleMax')}
       />
       <NumberField label="Min requests" hint="With fewer, the step does not fail." {...part('requestsMin')} />
     </>
@@ -114,7 +114,7 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
 
 interface HookProps {
   readonly draft: Draft;
-  readonly name: 'releaseCommand' | 'afterCommand';
+  readonly name: 'releaseCommand' | 'postReleaseCommand';
   readonly label: string;
   readonly hint: string;
   readonly placeholder: string;

@@ -27,13 +27,13 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
         ]}
         {...setting('listen')}
       />
-      <CheckField label="Readiness check" none="From app settings" {...setting('health')} />
-      <NumberField label="Start timeout" unit="seconds" {...setting('healthTimeoutMs')} />
+      <CheckField label="Readiness check" none="From app settings" {...setting('readinessCheck')} />
+      <NumberField label="Start timeout" unit="seconds" {...setting('startTimeoutMs')} />
       <CheckField
         label="Liveness check"
         hint="Three failures in a row restart the instance."
         none="None"
-        {...setting('liveness')}
+        {...setting('livenessCheck')}
       />
       <NumberField
         label="Memory"
@@ -50,7 +50,7 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
         unit="seconds"
         {...setting('drainTimeoutMs')}
       />
-      <NumberField label="Stop timeout" hint="From SIGTERM to SIGKILL." unit="seconds" {...setting('stopGraceMs')} />
+      <NumberField label="Stop timeout" hint="From SIGTERM to SIGKILL." unit="seconds" {...setting('stopTimeoutMs')} />
     </Section>
   );
 }

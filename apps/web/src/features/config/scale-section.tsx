@@ -7,9 +7,9 @@ import { Section } from '../../common/form/section.tsx';
 import { partsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 
-type Scale = NonNullable<Settings['scale']>;
+type Autoscaling = NonNullable<Settings['autoscaling']>;
 
-const FIRST: Scale = {
+const FIRST: Autoscaling = {
   instancesMin: 1,
   instancesMax: 4,
   idleTimeoutMs: 300_000,
@@ -18,48 +18,52 @@ const FIRST: Scale = {
   wakeTimeoutMs: 30_000,
 };
 
-export function ScaleSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
-  const { scale } = settings;
+export function AutoscalingSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
+  const { autoscaling } = settings;
   return (
     <Section title="Autoscaling" detail="Takes effect as soon as it is saved">
       <Checkbox
         label="Scale instances with load"
         className="sm:col-span-2"
-        checked={scale !== null}
-        onChange={(event) => set('scale', event.target.checked ? FIRST : null)}
+        checked={autoscaling !== null}
+        onChange={(event) => set('autoscaling', event.target.checked ? FIRST : null)}
       />
-      {scale === null ? null : (
-        <ScaleFields scale={scale} problem={problem} onScale={(changed) => set('scale', changed)} />
+      {autoscaling === null ? null : (
+        <AutoscalingFields
+          autoscaling={autoscaling}
+          problem={problem}
+          onAutoscaling={(changed) => set('autoscaling', changed)}
+        />
       )}
     </Section>
   );
 }
 
-interface ScaleFieldsProps {
-  readonly scale: Scale;
+interface AutoscalingFieldsProps {
+  readonly autoscaling: Autoscaling;
   readonly problem: Draft['problem'];
-  readonly onScale: (scale: Scale) => void;
+  readonly onAutoscaling: (autoscaling: Autoscaling) => void;
 }
 
-function ScaleFields({ scale, problem, onScale }: ScaleFieldsProps) {
-  const part = partsOf(scale, onScale);
-  const problemOfWait = problem('scale.wakeTimeoutMs');
+function AutoscalingFields({ autoscaling, problem, onAutoscaling }: AutoscalingFieldsProps) {
+  const part = partsOf(autoscaling, onAutoscaling);
+  const problemOfWait = problem('autoscaling.wakeTimeoutMs');
   return (
     <>
       <NumberField
         label="Min instances"
         hint="0 lets the app sleep; the first request wakes an instance."
         {...part('instancesMin')}
-        error={problemOfWait === undefined ? problem('scale') : undefined}
+        error={problemOfWait === undefined ? problem('autoscaling') : undefined}
       />
       <NumberField label="Max instances" hint="Per server." min={1} {...part('instancesMax')} />
-      <NumberField label="Requests in flight" hint="Target per instance." zero="Off" {...part('inFlightTarget')} />
-      <NumberField label="CPU" hint="Target per instance." unit="cores" zero="Off" {...part('cpuMillisTarget')} />
-      {scale.instancesMin > 0 ? null : (
+      <NumberField label="In-flight target" hint="Requests per instance." zero="Off" {...part('inFlightTarget')} />
+      <NumberField label="CPU target" hint="Per instance." unit="cores" zero="Off" {...part('cpuMillisTarget')} />
+      {autoscaling.instancesMin > 0 ? null : (
         <>
           <NumberField
-            label="Sleep after"
-            hint="Idle time without a request."
+            label="Idle timeout"
+            hint="Time without a request before the app sleeps."
             unit="minutes"
             {...part('idleTimeoutMs')}
           />

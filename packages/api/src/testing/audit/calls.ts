@@ -97,7 +97,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     },
     'config.update': {
       action: 'config.update',
-      input: async () => ({ appId: (await newApp()).appId, settings: { keepReleases: 7 } }),
+      input: async () => ({ appId: (await newApp()).appId, settings: { releasesKept: 7 } }),
     },
     'credential.rotateKey': { action: 'credential.rotate', input: async () => ({ appId: (await newApp()).appId }) },
     'credential.update': {

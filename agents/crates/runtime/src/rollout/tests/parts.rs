@@ -1,6 +1,6 @@
 //! Tests of rollouts in parts: commands, batches, canaries, restarts of the same release, and sleep.
 
-use fairlead_model::{Canary, Hook, Scale, Step};
+use fairlead_model::{Autoscaling, Canary, Hook, Step};
 use fairlead_telemetry::Histogram;
 
 use super::*;
@@ -105,7 +105,7 @@ impl World {
                 started_unix_ms: status.started_unix_ms,
                 restarts: 0,
                 drain_timeout: Duration::from_secs(30),
-                stop_grace: Duration::from_secs(10),
+                stop_timeout: Duration::from_secs(10),
             }));
         }
     }
@@ -194,7 +194,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
                 release: release(2).id,
                 deployment: deployment(2),
                 kind,
-                stop_grace: Duration::from_secs(1),
+                stop_timeout: Duration::from_secs(1),
                 outcome,
             }));
         }
@@ -219,7 +219,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
 fn the_command_after_the_release_is_told_of_and_changes_nothing() {
     for code in [0, 1] {
         let mut world = World::serving(1);
-        world.desire(candidate(1, |rollout| rollout.after_command = hook(&["warm-up"])));
+        world.desire(candidate(1, |rollout| rollout.post_release_command = hook(&["warm-up"])));
         world.bring_all_up();
         assert!(world.runs().is_empty(), "not before it is live");
         world.drain();
@@ -249,7 +249,7 @@ fn a_cancelled_rollout_ends_its_command() {
 #[test]
 fn instances_are_replaced_some_at_a_time_and_never_fewer_serve_than_before() {
     let mut world = World::serving(5);
-    let rolling = || candidate(5, |rollout| rollout.batch = 2);
+    let rolling = || candidate(5, |rollout| rollout.batch_size = 2);
     world.desire(rolling());
     let mut seen = Vec::new();
     for part in 0..3 {
@@ -280,7 +280,7 @@ fn instances_are_replaced_some_at_a_time_and_never_fewer_serve_than_before() {
 fn a_part_that_fails_brings_the_old_instances_back_before_the_new_ones_go() {
     for crash in [true, false] {
         let mut world = World::serving(4);
-        world.desire(candidate(4, |rollout| rollout.batch = 2));
+        world.desire(candidate(4, |rollout| rollout.batch_size = 2));
         let first = world.bring_all_up();
         world.drain();
         assert_eq!(world.active(), [("rel_1".into(), 2, 100), ("rel_2".into(), 2, 100)]);
@@ -309,7 +309,7 @@ fn a_part_that_fails_brings_the_old_instances_back_before_the_new_ones_go() {
 fn a_refused_or_unconfirmed_part_leaves_all_old_instances_in_place() {
     for refuse in [true, false] {
         let mut world = World::serving(3);
-        world.desire(candidate(3, |rollout| rollout.batch = 1));
+        world.desire(candidate(3, |rollout| rollout.batch_size = 1));
         world.bring_all_up();
         if refuse {
             world.event(Event::RoutesRefused(world.state().generation(), "no memory".into()));
@@ -320,12 +320,12 @@ fn a_refused_or_unconfirmed_part_leaves_all_old_instances_in_place() {
     }
 }
 
-fn trying(percents: &[u32]) -> Canary {
+fn trying(step_percents: &[u32]) -> Canary {
     Canary {
-        percents: percents.to_vec(),
-        hold: Duration::from_secs(30),
-        errors_permille_max: 10,
-        p99_permille_max: 2000,
+        step_percents: step_percents.to_vec(),
+        step_duration: Duration::from_secs(30),
+        error_increase_permille_max: 10,
+        p99_ratio_permille_max: 2000,
         requests_min: 20,
     }
 }
@@ -372,7 +372,7 @@ fn a_canary_that_fails_more_or_is_slower_gives_everything_back_with_the_figures(
         (traffic(40, 0, 9000), "the p99 of the new release is 8.9 ms over 40 requests, against 1.0 ms over 500"),
     ] {
         let mut world = World::serving(2);
-        world.desire(candidate(2, |rollout| (rollout.batch, rollout.canary) = (1, Some(trying(&[5])))));
+        world.desire(candidate(2, |rollout| (rollout.batch_size, rollout.canary) = (1, Some(trying(&[5])))));
         let started = world.bring_all_up();
         assert_eq!(started.len(), 1, "as many as are replaced at a time");
         world.event(Event::Traffic("dep_2/new".into(), traffic(40, 40, 1)));
@@ -441,7 +441,7 @@ fn the_same_release_again_replaces_its_instances_and_can_be_cancelled() {
 }
 
 fn sleepy() -> AppSpec {
-    let scale = Scale {
+    let scale = Autoscaling {
         instances_min: 0,
         instances_max: 4,
         idle_timeout: Duration::from_secs(300),
@@ -449,7 +449,7 @@ fn sleepy() -> AppSpec {
         cpu_millis_target: 0,
         wake_timeout: Duration::from_secs(30),
     };
-    AppSpec { scale: Some(scale), ..spec(Some(1), None) }
+    AppSpec { autoscaling: Some(scale), ..spec(Some(1), None) }
 }
 
 fn busy(in_flight: u32) -> Event {

@@ -13,7 +13,7 @@ fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
         started_unix_ms: 5,
         restarts: 0,
         drain_timeout: Duration::from_secs(30),
-        stop_grace: Duration::from_secs(10),
+        stop_timeout: Duration::from_secs(10),
     })
 }
 
