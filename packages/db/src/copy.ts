@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { sessionSettings } from './connections.ts';
 import { systemRole } from './scope.ts';
-import { sessionSettings } from './session.ts';
 
 export type CopyValue = string | number | bigint | boolean | Date | Uint8Array | readonly string[] | null;
 /** Column names and values. All rows of one load have the same columns. */

@@ -2,13 +2,15 @@
 // the pool.
 // Invariant: it never returns an unscoped client (identity.ts is the one exception, for packages/auth).
 import { PrismaPg } from '@prisma/adapter-pg';
-import { clients } from './clients.ts';
+import { sessionSettings } from './connections.ts';
 import { type Prisma, PrismaClient } from './generated/client.ts';
 import { createListener, type ListenHandlers } from './listener.ts';
 import { assertSafe } from './safety.ts';
 import { type SystemTx, systemRole, type TenantTx, tenantRole } from './scope.ts';
 import { SerialClient } from './serial-client.ts';
-import { sessionSettings } from './session.ts';
+
+/** Maps each Database to its Prisma client. Only this package may reach it: a bare client bypasses the scopes. */
+export const clients = new WeakMap<object, PrismaClient>();
 
 export interface DatabaseOptions {
   /** URL of the login role, which owns the tables and is no superuser. */

@@ -4,8 +4,8 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { sessionSettings } from './connections.ts';
 import { systemRole } from './scope.ts';
-import { sessionSettings } from './session.ts';
 import { identityTables } from './tables.ts';
 
 /** Metadata of a dump. It holds no row. */

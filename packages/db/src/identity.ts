@@ -1,7 +1,6 @@
 // Unscoped client for identity's own tables; only packages/auth imports it, for better-auth. As the login role it
 // owns those tables and sees no row of any organization, because their policies are forced.
-import { clients } from './clients.ts';
-import type { Database } from './database.ts';
+import { clients, type Database } from './database.ts';
 import type { PrismaClient } from './generated/client.ts';
 
 export type IdentityClient = PrismaClient;

@@ -1,7 +1,7 @@
 // LISTEN on one dedicated connection for all channels of a process, with reconnects while there are listeners.
 // Notices are hints: a handler reads the rows itself, and reads them again after a gap.
 import pg from 'pg';
-import { sessionSettings } from './session.ts';
+import { sessionSettings } from './connections.ts';
 
 export interface ListenHandlers {
   readonly onNotice: (payload: string) => void;

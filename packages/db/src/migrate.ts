@@ -4,9 +4,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runMigrations } from 'graphile-worker';
 import pg from 'pg';
-import { installQueue } from './queue-schema.ts';
-import { sessionSettings } from './session.ts';
+import { sessionSettings } from './connections.ts';
 
 export interface MigrateOptions {
   /** URL of the login role, which will own the tables. */
@@ -65,7 +65,8 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
       await apply(client, migration);
       options.log(`applied migration ${migration.name}`);
     }
-    await installQueue(options.url);
+    // The tables of the queue belong to graphile-worker, which migrates them itself; it is safe to repeat.
+    await runMigrations({ connectionString: options.url });
     return missing.map((migration) => migration.name);
   } finally {
     await client.end();

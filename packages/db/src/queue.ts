@@ -2,8 +2,6 @@
 // function (see the migration of the job queue). apps/worker runs the jobs.
 import type { ScopedTx } from './scope.ts';
 
-export { installQueue } from './queue-schema.ts';
-
 /** The shape of @fairlead/contract's job definitions, as much of it as enqueueing needs. */
 export interface EnqueueableJob<Payload> {
   readonly name: string;

@@ -1,5 +1,5 @@
 // Refuses a database that does not enforce row-level security, and one with too few connections for all processes.
-import { connectionsNeeded } from './budget.ts';
+import { connectionsNeeded } from './connections.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { systemRole, tenantRole } from './scope.ts';
 import { unprotectedTables } from './tables.ts';

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { sessionSettings } from './connections.ts';
 import { createDatabase, type Database } from './database.ts';
 import { EmbeddedError, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
-import { sessionSettings } from './session.ts';
 
 export { type DumpedTable, dumpTables } from './testing-dump.ts';
 
@@ -84,7 +84,7 @@ export async function cloneDatabase(
     asOwner: (statement) => runStatement(url, statement),
     drop: async () => {
       await database.close();
-      await letGo(templateUrl, name);
+      await waitForDisconnects(templateUrl, name);
       await administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`).catch(async (error: unknown) => {
         // Autovacuum is in it: force may not end it, but a plain DROP does.
         if (!(error instanceof pg.DatabaseError && error.code === INSUFFICIENT_PRIVILEGE)) throw error;
@@ -95,15 +95,15 @@ export async function cloneDatabase(
 }
 
 /** Maximum time for a closing connection before it is terminated. */
-const LETTING_GO_MS = 1_000;
+const DISCONNECT_MAX_MS = 1_000;
 
 /**
  * Waits for connections that are just closing: an error on a closing client has no listener any more, and would crash
  * the test run.
  */
-async function letGo(templateUrl: string, name: string): Promise<void> {
+async function waitForDisconnects(templateUrl: string, name: string): Promise<void> {
   await withClient(withDatabase(templateUrl, 'postgres'), async (client) => {
-    const deadline = performance.now() + LETTING_GO_MS;
+    const deadline = performance.now() + DISCONNECT_MAX_MS;
     while (performance.now() < deadline) {
       const { rows } = await client.query(
         `SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'`,
