@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createAddressGuard } from './addresses.ts';
-import { createOutbound, OutboundError } from './index.ts';
+import { createOutbound, OutboundError } from './outbound.ts';
 
 let server: Server;
 let port: number;
@@ -98,7 +98,7 @@ test('a too large response, a timeout and an unreachable host are errors', async
 
 test('a refusal by a second copy of this package is recognised, and no other error is', async () => {
   vi.resetModules();
-  const copy = await import('./index.ts');
+  const copy = await import('./outbound.ts');
   expect(copy.OutboundError).not.toBe(OutboundError);
   const refused = await copy
     .createOutbound({ allowed: [] })

@@ -1,7 +1,0 @@
-export {
-  createOutbound,
-  type Outbound,
-  OutboundError,
-  type OutboundOptions,
-  type OutboundResponse,
-} from './outbound.ts';
