@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { migrate } from '@fairlead/db/migrate';
 import { openSeedDatabase } from './database.ts';
-import { seedDemo, seedLarge } from './seed.ts';
-import { SeedError } from './seed-error.ts';
+import { SeedError, seedDemo, seedLarge } from './seed.ts';
 
 const help = `Usage: npm run seed -- demo|large [options]
 

@@ -10,7 +10,11 @@ import { loadDemo } from './demo.ts';
 import type { Home } from './fleet.ts';
 import { largeDomain, largeSlug, loadLarge } from './large.ts';
 import type { Note } from './loading.ts';
-import { SeedError } from './seed-error.ts';
+
+/** Error with a remedy for the user: only its message, a sentence, is printed. */
+export class SeedError extends Error {
+  override readonly name = 'SeedError';
+}
 
 export interface Seeded {
   readonly organizationId: string;
