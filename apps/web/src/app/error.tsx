@@ -1,21 +1,11 @@
 'use client';
 // Error page for a failure while a page outside of an organization rendered.
-import { ErrorState } from '@fairlead/ui/error-state';
+import { RenderError, type RenderErrorProps } from '../common/page/render-error.tsx';
 
-interface Props {
-  readonly error: Error & { readonly digest?: string };
-  readonly reset: () => void;
-}
-
-export default function RootError({ error, reset }: Props) {
+export default function RootError(props: RenderErrorProps) {
   return (
     <main className="grid min-h-dvh place-content-center">
-      <ErrorState
-        title="This page didn't load"
-        message="Something went wrong on our side. Try again, or contact support with this error id."
-        errorId={error.digest}
-        onRetry={reset}
-      />
+      <RenderError {...props} />
     </main>
   );
 }

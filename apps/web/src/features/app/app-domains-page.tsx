@@ -15,7 +15,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
@@ -28,7 +28,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
   const [detaching, setDetaching] = useState<AppDetail['domains'][number] | null>(null);
   const queryClient = useQueryClient();
   const toast = useToast();
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   const reread = () => queryClient.invalidateQueries(trpc.app.get.queryFilter());
   const attach = useMutation(trpc.domain.attach.mutationOptions({ onSuccess: reread }));
   const detach = useAction(

@@ -13,7 +13,7 @@ import { type ReactNode, useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { WaitingNote } from '../../common/app/waiting-note.tsx';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { appLook, isInProgress } from '../../common/deployment/states.ts';
@@ -44,9 +44,9 @@ const SECRETS_PROBLEM = {
 
 export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths, can } = useMe();
-  const { app, asked, place } = usePlacedApp(slug, initial);
+  const { app, linkEnvironmentId, placement } = useAppInEnvironment(slug, initial);
   const { lastDeployment } = app;
-  const isProtected = place?.protected === true;
+  const isProtected = placement?.protected === true;
   const inProgress = lastDeployment !== null && isInProgress(lastDeployment.state) ? lastDeployment : null;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
@@ -67,7 +67,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
                 <AppActions app={app} />
               </MeScope>
             }
-            tabs={<AppTabs app={app} asked={asked} />}
+            tabs={<AppTabs app={app} linkEnvironmentId={linkEnvironmentId} />}
           />
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
@@ -75,7 +75,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
           <WaitingNote waiting={app.waiting} href={inProgress === null ? null : paths.deployment(inProgress.id)} />
           {isProtected && !can('deployment.approve', app) ? (
             <p className="mb-6 text-ink-soft text-sm">
-              {place.environmentName} is protected.{' '}
+              {placement.environmentName} is protected.{' '}
               {can('deployment.write', app)
                 ? 'You can request deployments. Only members who may approve them can make other changes here.'
                 : 'Only members who may approve deployments can make changes here.'}
@@ -107,24 +107,26 @@ function AppLink({ url }: { readonly url: string }) {
 
 interface AppTabsProps {
   readonly app: AppDetail;
-  readonly asked: string | undefined;
+  readonly linkEnvironmentId: string | undefined;
 }
 
-function AppTabs({ app, asked }: AppTabsProps) {
+function AppTabs({ app, linkEnvironmentId }: AppTabsProps) {
   const { paths, can } = useMe();
   const { slug } = app;
   const pathname = usePathname();
   const tabs = [
-    { title: 'Live', href: paths.app(slug, asked), page: paths.app(slug) },
-    { title: 'Deployments', href: paths.appDeployments(slug, asked), page: paths.appDeployments(slug) },
-    { title: 'Releases', href: paths.appReleases(slug, asked), page: paths.appReleases(slug) },
-    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug, asked), page: paths.appLogs(slug) }] : []),
-    { title: 'Domains', href: paths.appDomains(slug, asked), page: paths.appDomains(slug) },
-    ...(can('secret.read')
-      ? [{ title: 'Secrets', href: paths.appSecrets(slug, asked), page: paths.appSecrets(slug) }]
+    { title: 'Live', href: paths.app(slug, linkEnvironmentId), page: paths.app(slug) },
+    { title: 'Deployments', href: paths.appDeployments(slug, linkEnvironmentId), page: paths.appDeployments(slug) },
+    { title: 'Releases', href: paths.appReleases(slug, linkEnvironmentId), page: paths.appReleases(slug) },
+    ...(can('log.read', app)
+      ? [{ title: 'Logs', href: paths.appLogs(slug, linkEnvironmentId), page: paths.appLogs(slug) }]
       : []),
-    { title: 'Configuration', href: paths.appConfig(slug, asked), page: paths.appConfig(slug) },
-    { title: 'Settings', href: paths.appSettings(slug, asked), page: paths.appSettings(slug) },
+    { title: 'Domains', href: paths.appDomains(slug, linkEnvironmentId), page: paths.appDomains(slug) },
+    ...(can('secret.read')
+      ? [{ title: 'Secrets', href: paths.appSecrets(slug, linkEnvironmentId), page: paths.appSecrets(slug) }]
+      : []),
+    { title: 'Configuration', href: paths.appConfig(slug, linkEnvironmentId), page: paths.appConfig(slug) },
+    { title: 'Settings', href: paths.appSettings(slug, linkEnvironmentId), page: paths.appSettings(slug) },
   ];
   return (
     <TabBar label="App">

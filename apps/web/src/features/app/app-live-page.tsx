@@ -9,7 +9,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { firstDeployHint, placeOf, usePlacedApp } from '../../common/app/app-place.ts';
+import { firstDeployHint, placementOf, useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -30,7 +30,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const trpc = useTRPC();
   const filter = useUrlFilter('range');
   const range = isRange(filter.value) ? filter.value : '15m';
-  const { app, asked } = usePlacedApp(slug, initial);
+  const { app, linkEnvironmentId } = useAppInEnvironment(slug, initial);
   const placement = { appId: app.id, environmentId: app.environmentId };
   const servers = app.serverCount;
   const metric = useQuery({
@@ -69,7 +69,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
             title="Latest deployments"
             action={
               <HoverLink
-                href={paths.appDeployments(slug, asked)}
+                href={paths.appDeployments(slug, linkEnvironmentId)}
                 className="rounded-mark text-sm text-ink-soft hover:text-ink"
               >
                 All deployments
@@ -98,7 +98,7 @@ function totalsText({ requests, errors, p99Ms }: AppMetric['totals']): string {
 
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
-  const servers = placeOf(app)?.servers ?? [app];
+  const servers = placementOf(app)?.servers ?? [app];
   const rows = [
     ...(app.image !== null
       ? [{ term: 'Image', value: app.image }]

@@ -13,7 +13,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { RemoveFromEnvironmentCard } from './remove-from-environment-card.tsx';
@@ -27,13 +27,13 @@ export interface AppSettingsPageProps {
 
 export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProps) {
   const { can } = useMe();
-  const { app, asked } = usePlacedApp(slug, initial);
+  const { app, linkEnvironmentId } = useAppInEnvironment(slug, initial);
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
       <SettingsForm
         key={app.environmentId}
         app={app}
-        asked={asked}
+        linkEnvironmentId={linkEnvironmentId}
         readOnly={!can('app.write', { projectId: app.projectId })}
       />
       {children}
@@ -45,11 +45,11 @@ export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProp
 
 interface SettingsFormProps {
   readonly app: AppDetail;
-  readonly asked: string | undefined;
+  readonly linkEnvironmentId: string | undefined;
   readonly readOnly: boolean;
 }
 
-function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
+function SettingsForm({ app, linkEnvironmentId, readOnly }: SettingsFormProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
@@ -77,7 +77,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
         onSuccess: (saved) => {
           toast({ title: 'Settings saved', detail: 'Takes effect with the next deployment.' });
           void queryClient.invalidateQueries(trpc.app.pathFilter());
-          if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug, asked));
+          if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug, linkEnvironmentId));
         },
       },
     );

@@ -8,7 +8,7 @@ import { useRouter } from 'next/navigation';
 import { Fragment, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { placeOf } from '../../common/app/app-place.ts';
+import { placementOf } from '../../common/app/app-placement.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 
@@ -60,7 +60,7 @@ export function RemoveFromEnvironmentCard({ app }: { readonly app: AppDetail }) 
 }
 
 function RemovalEffects({ app }: { readonly app: AppDetail }) {
-  const servers = placeOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
+  const servers = placementOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
   const routes = app.domains.map(({ host, pathPrefix }) => (pathPrefix === '/' ? host : host + pathPrefix));
   return (
     <ul className="list-disc space-y-1 pl-5">

@@ -2,22 +2,21 @@
 // Build settings of an app. A builder that none of its servers supports is shown with the reason.
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppPlace } from '../../common/app/app-place.ts';
+import type { AppPlacement } from '../../common/app/app-placement.ts';
 import { ChoiceField, CommandField, NumberField, TextField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { settingsOf } from './bind.ts';
-import type { Draft } from './draft.ts';
+import { bindSettings, type Draft } from './draft.ts';
 
 export interface BuildSectionProps {
   readonly draft: Draft;
-  readonly place: AppPlace;
+  readonly placement: AppPlacement;
 }
 
-export function BuildSection({ draft, place }: BuildSectionProps) {
+export function BuildSection({ draft, placement }: BuildSectionProps) {
   const { builder } = draft.settings;
-  const setting = settingsOf(draft);
-  const canContain = useCanContain(place);
+  const setting = bindSettings(draft);
+  const canContain = useCanContain(placement);
   const isNative = builder === 'auto' || builder === 'native';
   return (
     <Section id="build" title="Build" detail="A fairlead.toml in the repository takes precedence">
@@ -72,12 +71,12 @@ export function BuildSection({ draft, place }: BuildSectionProps) {
           />
         </>
       ) : null}
-      {builder !== 'image' && place.servers.length > 1 ? <BuildServer draft={draft} place={place} /> : null}
+      {builder !== 'image' && placement.servers.length > 1 ? <BuildServer draft={draft} placement={placement} /> : null}
     </Section>
   );
 }
 
-function BuildServer({ draft: { settings, set, problem }, place: { servers } }: BuildSectionProps) {
+function BuildServer({ draft: { settings, set, problem }, placement: { servers } }: BuildSectionProps) {
   const first = servers[0];
   return (
     <ChoiceField
@@ -94,7 +93,7 @@ function BuildServer({ draft: { settings, set, problem }, place: { servers } }: 
 }
 
 /** True if a server of the app can run containers, or if that is unknown: the deployment then reports it. */
-function useCanContain({ servers }: AppPlace): boolean {
+function useCanContain({ servers }: AppPlacement): boolean {
   const { can } = useMe();
   const mayRead = can('server.read', {});
   const known = useQuery({ ...useTRPC().server.list.queryOptions(), enabled: mayRead }).data?.items;

@@ -11,8 +11,8 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Config, Settings } from '../../api/types.ts';
-import { type AppPlace, usePlacedApp } from '../../common/app/app-place.ts';
-import { problemOf } from '../../common/form/problem-of.ts';
+import { type AppPlacement, useAppInEnvironment } from '../../common/app/app-placement.ts';
+import { fieldError } from '../../common/form/field-error.ts';
 import { SaveBar } from '../../common/form/save-bar.tsx';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -37,18 +37,18 @@ export interface ConfigPageProps {
 
 export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
   const trpc = useTRPC();
-  const { app, place } = usePlacedApp(slug, initial);
+  const { app, placement } = useAppInEnvironment(slug, initial);
   const { environmentId } = app;
   const config = useQuery(trpc.config.get.queryOptions({ appId: app.id, environmentId }));
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
       <QueryView query={config} skeleton={<Skeleton className="h-[32rem]" />}>
         {(data) =>
-          place === null ? null : (
+          placement === null ? null : (
             <>
               {/* A new version resets the form, because edits belong to the version they began with. */}
-              <ConfigForm key={`${environmentId} ${data.number}`} app={app} place={place} config={data} />
-              <ServersCard app={app} place={place} />
+              <ConfigForm key={`${environmentId} ${data.number}`} app={app} placement={placement} config={data} />
+              <ServersCard app={app} placement={placement} />
             </>
           )
         }
@@ -61,11 +61,11 @@ export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
 
 interface ConfigFormProps {
   readonly app: AppDetail;
-  readonly place: AppPlace;
+  readonly placement: AppPlacement;
   readonly config: Config;
 }
 
-function ConfigForm({ app, place, config }: ConfigFormProps) {
+function ConfigForm({ app, placement, config }: ConfigFormProps) {
   const { can } = useMe();
   const trpc = useTRPC();
   const toast = useToast();
@@ -77,13 +77,13 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
     settings,
     set: <Name extends keyof Settings>(name: Name, value: Settings[Name]) =>
       setSettings((all) => ({ ...all, [name]: value })),
-    problem: (path: string) => (failure === null ? undefined : problemOf(failure.fields, 'settings', path)),
+    problem: (path: string) => (failure === null ? undefined : fieldError(failure.fields, 'settings', path)),
   };
-  const { environmentId } = place;
+  const { environmentId } = placement;
   const where = { projectId: app.projectId, environmentId };
   const readOnly = !can('app.write', where);
   // The app's frame already explains why a protected environment is read-only.
-  const isExplained = place.protected && !can('deployment.approve', where);
+  const isExplained = placement.protected && !can('deployment.approve', where);
   const changes = changesOf(config.settings, settings);
   const changed = Object.keys(changes).length;
   const submit = (event: FormEvent) => {
@@ -92,7 +92,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
       { appId: app.id, environmentId, settings: changes },
       {
         onSuccess: ({ number }) => {
-          toast({ title: `Saved as version ${number}`, detail: taker(Object.keys(changes)) });
+          toast({ title: `Saved as version ${number}`, detail: effectText(Object.keys(changes)) });
           void queryClient.invalidateQueries(trpc.config.pathFilter());
           void queryClient.invalidateQueries(trpc.app.pathFilter());
         },
@@ -103,7 +103,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
     <form onSubmit={submit} noValidate aria-label="Configuration" className="flex flex-col gap-6">
       <Version config={config} />
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
-        <BuildSection draft={draft} place={place} />
+        <BuildSection draft={draft} placement={placement} />
         <RunSection draft={draft} />
         <NetworkSection draft={draft} />
         <AutoscalingSection draft={draft} />
@@ -131,7 +131,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
 
 const AT_ONCE = new Set(['autoscaling', 'traffic']);
 
-function taker(changed: readonly string[]): string {
+function effectText(changed: readonly string[]): string {
   return changed.every((name) => AT_ONCE.has(name))
     ? 'Servers apply it now.'
     : 'Takes effect with the next deployment.';

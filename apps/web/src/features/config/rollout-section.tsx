@@ -6,8 +6,7 @@ import { useState } from 'react';
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, CommandField, NumberField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
-import { partsOf, settingsOf } from './bind.ts';
-import type { Draft } from './draft.ts';
+import { bindParts, bindSettings, type Draft } from './draft.ts';
 
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
 
@@ -58,7 +57,7 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
         <NumberField
           label="Batch size"
           min={1}
-          {...partsOf(rollout, (changed) => set('rollout', changed))('batchSize')}
+          {...bindParts(rollout, (changed) => set('rollout', changed))('batchSize')}
           error={problem('rollout')}
         />
       ) : null}
@@ -67,7 +66,7 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
         label="Releases kept"
         hint="Previous releases kept for rollback without a build."
         min={1}
-        {...settingsOf(draft)('releasesKept')}
+        {...bindSettings(draft)('releasesKept')}
       />
     </Section>
   );
@@ -75,7 +74,7 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
 
 function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Draft; readonly canary: Canary }) {
   const [shares, setShares] = useState(() => canary.stepPercents.join(', '));
-  const part = partsOf(canary, (changed) => set('rollout', changed));
+  const part = bindParts(canary, (changed) => set('rollout', changed));
   return (
     <>
       <Field label="Canary steps" hint="Percent of requests, in order." error={problem('rollout')}>
@@ -135,7 +134,11 @@ function Hook({ draft: { settings, set, problem }, name, label, hint, placeholde
         }
       />
       {hook === null ? null : (
-        <NumberField label="Timeout" unit="minutes" {...partsOf(hook, (changed) => set(name, changed))('timeoutMs')} />
+        <NumberField
+          label="Timeout"
+          unit="minutes"
+          {...bindParts(hook, (changed) => set(name, changed))('timeoutMs')}
+        />
       )}
     </div>
   );

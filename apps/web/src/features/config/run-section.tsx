@@ -2,12 +2,11 @@
 import { ChoiceField, CommandField, NumberField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
 // Run settings: the command, the health check and resource limits.
-import { settingsOf } from './bind.ts';
 import { CheckField } from './check-field.tsx';
-import type { Draft } from './draft.ts';
+import { bindSettings, type Draft } from './draft.ts';
 
 export function RunSection({ draft }: { readonly draft: Draft }) {
-  const setting = settingsOf(draft);
+  const setting = bindSettings(draft);
   return (
     <Section id="run" title="Run">
       <CommandField

@@ -4,8 +4,7 @@ import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
 import { NumberField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
-import { partsOf } from './bind.ts';
-import type { Draft } from './draft.ts';
+import { bindParts, type Draft } from './draft.ts';
 
 type Autoscaling = NonNullable<Settings['autoscaling']>;
 
@@ -46,7 +45,7 @@ interface AutoscalingFieldsProps {
 }
 
 function AutoscalingFields({ autoscaling, problem, onAutoscaling }: AutoscalingFieldsProps) {
-  const part = partsOf(autoscaling, onAutoscaling);
+  const part = bindParts(autoscaling, onAutoscaling);
   const problemOfWait = problem('autoscaling.wakeTimeoutMs');
   return (
     <>

@@ -10,20 +10,20 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import type { AppPlace } from '../../common/app/app-place.ts';
+import type { AppPlacement } from '../../common/app/app-placement.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { ServerOptions } from '../../common/server/server-options.tsx';
 
-export function ServersCard({ app, place }: { readonly app: AppDetail; readonly place: AppPlace }) {
+export function ServersCard({ app, placement }: { readonly app: AppDetail; readonly placement: AppPlacement }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
   const [chosen, setChosen] = useState('');
-  const { environmentId, servers } = place;
+  const { environmentId, servers } = placement;
   const reread = () => void queryClient.invalidateQueries(trpc.app.pathFilter());
   const attach = useAction(useFreshMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
     setChosen('');

@@ -4,8 +4,7 @@ import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, NumberField, TextField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
-import type { Bound } from './bind.ts';
-import type { Draft } from './draft.ts';
+import type { BoundField, Draft } from './draft.ts';
 
 type Traffic = Settings['traffic'];
 type HealthCheck = NonNullable<Traffic['healthCheck']>;
@@ -32,7 +31,7 @@ export function TrafficSections({ draft }: { readonly draft: Draft }) {
 
 /** Binds a field to a part of the traffic settings by name. */
 function trafficOf({ settings, set, problem }: Draft) {
-  return <Name extends keyof Traffic>(name: Name): Bound<Traffic[Name]> => ({
+  return <Name extends keyof Traffic>(name: Name): BoundField<Traffic[Name]> => ({
     value: settings.traffic[name],
     error: problem(`traffic.${name}`),
     onValue: (value) => set('traffic', { ...settings.traffic, [name]: value }),

@@ -8,7 +8,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { firstDeployHint, usePlacedApp } from '../../common/app/app-place.ts';
+import { firstDeployHint, useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { deploymentLook, deploymentStates, isDeploymentState } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
@@ -31,7 +31,7 @@ export function DeploymentListPage() {
 }
 
 export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   return (
     <DeploymentList placement={{ appId: app.id, environmentId: app.environmentId }} emptyHint={firstDeployHint(app)} />
   );

@@ -9,13 +9,14 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DomainDetail } from '../../api/types.ts';
-import { problemOf } from '../../common/form/problem-of.ts';
+import { changedFields } from '../../common/form/changed-fields.ts';
+import { fieldError } from '../../common/form/field-error.ts';
 import { SaveBar } from '../../common/form/save-bar.tsx';
 import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { AccessSection } from './access-section.tsx';
-import { changedIn, type Draft, type PolicyDraft } from './draft.ts';
+import type { Draft, PolicyDraft } from './draft.ts';
 import { HeadersSection } from './headers-section.tsx';
 import { LimitsSection } from './limits-section.tsx';
 import { ErrorPagesSection, MaintenanceSection } from './pages-section.tsx';
@@ -79,12 +80,12 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
   const queryClient = useQueryClient();
   const update = useMutation(trpc.domain.updatePolicy.mutationOptions());
   const [policy, setPolicy] = useState<PolicyDraft>(domain.policy);
-  const [began] = useState<PolicyDraft>(domain.policy);
+  const [saved] = useState<PolicyDraft>(domain.policy);
   const failure = update.error === null ? null : readFailure(update.error);
   const draft: Draft = {
     policy,
     set: (name, value) => setPolicy((all) => ({ ...all, [name]: value })),
-    problem: (path) => (failure === null ? undefined : problemOf(failure.fields, 'policy', path)),
+    problem: (path) => (failure === null ? undefined : fieldError(failure.fields, 'policy', path)),
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -105,7 +106,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
     <form onSubmit={submit} noValidate aria-label="Policy" className="flex flex-col gap-6">
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
         <TargetSection draft={draft} appName={domain.appName} pathPrefix={domain.pathPrefix} />
-        <AccessSection draft={draft} known={(began.basicAuth?.users ?? []).map(({ name }) => name)} />
+        <AccessSection draft={draft} known={(saved.basicAuth?.users ?? []).map(({ name }) => name)} />
         <LimitsSection draft={draft} />
         <HeadersSection draft={draft} of="requestHeaders" />
         <HeadersSection draft={draft} of="responseHeaders" />
@@ -119,7 +120,12 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
             : 'You may look at this; changing it needs the right to write domains.'}
         </p>
       ) : (
-        <SaveBar changed={changedIn(began, policy)} pending={update.isPending} failure={failure} onDiscard={onEnd} />
+        <SaveBar
+          changed={changedFields(saved, policy).length}
+          pending={update.isPending}
+          failure={failure}
+          onDiscard={onEnd}
+        />
       )}
     </form>
   );

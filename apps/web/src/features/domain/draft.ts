@@ -20,8 +20,3 @@ export interface Draft {
   /** Returns the API's error for a field by its path below `policy`. */
   readonly problem: (path: string) => string | undefined;
 }
-
-export function changedIn(before: PolicyDraft, after: PolicyDraft): number {
-  const names = Object.keys(after) as (keyof PolicyDraft)[];
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).length;
-}

@@ -6,13 +6,13 @@ import { StatePill } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { PROTECTION, useUpdateProtection } from './protection.ts';
 
 export function EnvironmentProtection({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can } = useMe();
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   const environments = useQuery(useTRPC().environment.list.queryOptions()).data?.items ?? [];
   const environment = environments.find(({ id }) => id === app.environmentId);
   const update = useUpdateProtection();

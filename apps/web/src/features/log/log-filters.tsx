@@ -3,7 +3,7 @@
 import { Checkbox, Select } from '@fairlead/ui/input';
 import { SearchInput } from '@fairlead/ui/search-input';
 import type { AppDetail } from '../../api/types.ts';
-import { placeOf } from '../../common/app/app-place.ts';
+import { placementOf } from '../../common/app/app-placement.ts';
 import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -64,7 +64,7 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
   const { regex, level, process, instance, server, span } = useFields();
   const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
   const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);
-  const servers = placeOf(app)?.servers ?? [];
+  const servers = placementOf(app)?.servers ?? [];
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchInput

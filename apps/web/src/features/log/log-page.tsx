@@ -14,7 +14,7 @@ import { type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail, LogFilter, LogLine } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { useUrlFilter } from '../../common/page/use-url-state.ts';
 import { AppLogLines } from './app-log-lines.tsx';
 import { LogFilters, type LogFilterValues, useLogFilters } from './log-filters.tsx';
@@ -28,7 +28,7 @@ const PAGE_LINES = 500;
 const TAIL_FIRST_LINES = 200;
 
 export function LogPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const { app, place } = usePlacedApp(slug, initial);
+  const { app, placement } = useAppInEnvironment(slug, initial);
   const mode = useUrlFilter('mode');
   const filters = useLogFilters();
   const live = mode.value !== 'search';
@@ -47,7 +47,7 @@ export function LogPage({ slug, initial }: { readonly slug: string; readonly ini
           <LogFilters app={app} live={live} />
         </div>
       </div>
-      {place === null ? (
+      {placement === null ? (
         <LogFrame status={null}>
           <EmptyState title="Not running yet">Log lines appear here when a deployment has started the app.</EmptyState>
         </LogFrame>

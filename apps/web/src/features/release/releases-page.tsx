@@ -15,7 +15,7 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
-import { type AppPlace, firstDeployHint, usePlacedApp } from '../../common/app/app-place.ts';
+import { type AppPlacement, firstDeployHint, useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { CommitLine } from '../../common/deployment/commit-line.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
@@ -29,7 +29,7 @@ const CompareDialog = dynamic(() => import('./compare-dialog.tsx').then((module)
 
 export function ReleasesPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const trpc = useTRPC();
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   const { environmentId } = app;
   const releases = useInfiniteQuery(
     trpc.release.list.infiniteQueryOptions(
@@ -101,9 +101,9 @@ function ReleaseRow({
   onCompare,
 }: ReleaseProps & { readonly onCompare: (() => void) | null }) {
   const { can } = useMe();
-  const others = app.places.filter((place) => place.environmentId !== environmentId);
-  const targets = others.filter((place) =>
-    can('deployment.write', { projectId: app.projectId, environmentId: place.environmentId }),
+  const others = app.places.filter((placement) => placement.environmentId !== environmentId);
+  const targets = others.filter((placement) =>
+    can('deployment.write', { projectId: app.projectId, environmentId: placement.environmentId }),
   );
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 border-line border-t px-4 py-3">
@@ -162,7 +162,7 @@ function RollBack({ app, environmentId, release, accent = false }: ReleaseProps 
   );
 }
 
-function Promote({ release, targets }: { readonly release: Release; readonly targets: readonly AppPlace[] }) {
+function Promote({ release, targets }: { readonly release: Release; readonly targets: readonly AppPlacement[] }) {
   const { paths } = useMe();
   const router = useRouter();
   const promote = useAction(

@@ -12,7 +12,7 @@ import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, AppSecrets } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -22,7 +22,7 @@ import { SecretRows } from './secret-rows.tsx';
 import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function SecretsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   const placement = { appId: app.id, environmentId: app.environmentId };
   const secrets = useQuery(useTRPC().secret.list.queryOptions(placement));
   return (

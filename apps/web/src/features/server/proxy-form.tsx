@@ -8,8 +8,9 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
+import { changedFields } from '../../common/form/changed-fields.ts';
+import { fieldError } from '../../common/form/field-error.ts';
 import { ChoiceField, NumberField } from '../../common/form/fields.tsx';
-import { problemOf } from '../../common/form/problem-of.ts';
 import { RangesField } from '../../common/form/ranges-field.tsx';
 import { SaveBar } from '../../common/form/save-bar.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -35,12 +36,12 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
   const queryClient = useQueryClient();
   const update = useMutation(trpc.server.updateProxy.mutationOptions());
   const [proxy, setProxy] = useState<Proxy>(server.proxy);
-  const [began] = useState<Proxy>(server.proxy);
+  const [saved] = useState<Proxy>(server.proxy);
   const failure = update.error === null ? null : readFailure(update.error);
   const draft: Draft = {
     proxy,
     change: (part) => setProxy((all) => ({ ...all, ...part })),
-    problem: (path) => (failure === null ? undefined : problemOf(failure.fields, 'proxy', path)),
+    problem: (path) => (failure === null ? undefined : fieldError(failure.fields, 'proxy', path)),
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -74,7 +75,12 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
         ) : null}
       </Card>
       {readOnly ? null : (
-        <SaveBar changed={changedIn(began, proxy)} pending={update.isPending} failure={failure} onDiscard={onEnd} />
+        <SaveBar
+          changed={changedFields(saved, proxy).length}
+          pending={update.isPending}
+          failure={failure}
+          onDiscard={onEnd}
+        />
       )}
     </form>
   );
@@ -182,9 +188,4 @@ function AccessLog({ draft: { proxy, change, problem } }: { readonly draft: Draf
       )}
     </div>
   );
-}
-
-function changedIn(before: Proxy, after: Proxy): number {
-  const names = Object.keys(after) as (keyof Proxy)[];
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).length;
 }

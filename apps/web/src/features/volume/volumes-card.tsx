@@ -4,13 +4,13 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app/app-place.ts';
+import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { UnusedVolumesCard } from './unused-volumes-card.tsx';
 import { VolumeRow } from './volume-row.tsx';
 
 export function VolumesCard({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const trpc = useTRPC();
-  const { app } = usePlacedApp(slug, initial);
+  const { app } = useAppInEnvironment(slug, initial);
   const { environmentId } = app;
   const volumes = useQuery(trpc.volume.list.queryOptions({ appId: app.id, environmentId })).data?.items ?? [];
   return (

@@ -6,31 +6,31 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useUrlFilter } from '../page/use-url-state.ts';
 
-export type AppPlace = AppDetail['places'][number];
+export type AppPlacement = AppDetail['places'][number];
 
-export interface PlacedApp {
+export interface AppInEnvironment {
   /** App with its settings in this environment. */
   readonly app: AppDetail;
-  readonly place: AppPlace | null;
+  readonly placement: AppPlacement | null;
   /** Environment id for links to the app's other pages; undefined in its primary environment. */
-  readonly asked: AppDetail['environmentId'] | undefined;
+  readonly linkEnvironmentId: AppDetail['environmentId'] | undefined;
 }
 
-export function usePlacedApp(slug: string, initial: AppDetail): PlacedApp {
+export function useAppInEnvironment(slug: string, initial: AppDetail): AppInEnvironment {
   const trpc = useTRPC();
   const { value } = useUrlFilter('environment');
   const home = useQuery(trpc.app.get.queryOptions({ slug })).data;
   const { places, environmentId: first } = home ?? initial;
-  const wanted = places.find(({ environmentId }) => environmentId === value && value !== first)?.environmentId;
-  const there = useQuery({
-    ...trpc.app.get.queryOptions({ slug, ...(wanted === undefined ? {} : { environmentId: wanted }) }),
+  const requested = places.find(({ environmentId }) => environmentId === value && value !== first)?.environmentId;
+  const current = useQuery({
+    ...trpc.app.get.queryOptions({ slug, ...(requested === undefined ? {} : { environmentId: requested }) }),
     placeholderData: keepPreviousData,
   }).data;
-  const app = there ?? initial;
-  return { app, place: placeOf(app), asked: app.isHome ? undefined : app.environmentId };
+  const app = current ?? initial;
+  return { app, placement: placementOf(app), linkEnvironmentId: app.isHome ? undefined : app.environmentId };
 }
 
-export function placeOf(app: AppDetail): AppPlace | null {
+export function placementOf(app: AppDetail): AppPlacement | null {
   return app.places.find(({ environmentId }) => environmentId === app.environmentId) ?? null;
 }
 
