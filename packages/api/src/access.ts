@@ -7,8 +7,7 @@ import { type Actor, AppError } from '@fairlead/core/kernel';
 import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
 import { may, mayAnywhere, type Permission, type Reach, type Rights, reachOf, type Scope } from '@fairlead/core/role';
 import { type ActiveToken, findActiveToken } from '@fairlead/core/token';
-import type { ApiContext } from './context.ts';
-import { inSystemScope } from './system-scope.ts';
+import { type ApiContext, inSystemScope } from './context.ts';
 
 export interface Access {
   readonly organizationId: OrganizationId;

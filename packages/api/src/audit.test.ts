@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { answerAuditExport } from './index.ts';
 import { apiRouter } from './router.ts';
-import { type AuditStage, auditCalls } from './testing/audit/index.ts';
+import { auditCalls } from './testing/audit/calls.ts';
+import type { AuditStage } from './testing/audit/inputs.ts';
 import { origin, startTestApi, type TestApi } from './testing/index.ts';
 
 let api: TestApi;

@@ -3,19 +3,24 @@
 /** The largest input is a pasted file of secrets; a batch holds several calls. */
 export const bodyBytesMax = 1024 * 1024;
 
-/**
- * Returns the same request with its body in memory; null if it is larger than the limit, whatever its Content-Length.
- */
-export async function withBoundedBody(request: Request): Promise<Request | null> {
-  if (request.body === null) return request;
-  if (Number(request.headers.get('content-length') ?? 0) > bodyBytesMax) return null;
+/** Returns the body; null if it is larger than `bytesMax`, whatever its Content-Length. */
+export async function readBoundedBody(request: Request, bytesMax: number): Promise<Buffer | null> {
+  if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return null;
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of request.body) {
+  for await (const part of request.body ?? []) {
     bytes += part.length;
-    if (bytes > bodyBytesMax) return null;
+    if (bytes > bytesMax) return null;
     parts.push(part);
   }
+  return Buffer.concat(parts);
+}
+
+/** Returns the same request with its body in memory; null if it is too large. */
+export async function withBoundedBody(request: Request): Promise<Request | null> {
+  if (request.body === null) return request;
+  const body = await readBoundedBody(request, bodyBytesMax);
+  if (body === null) return null;
   const { method, headers, signal } = request;
-  return new Request(request.url, { method, headers, signal, body: Buffer.concat(parts) });
+  return new Request(request.url, { method, headers, signal, body });
 }

@@ -3,7 +3,7 @@
 import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { HostPolicy } from '@fairlead/core/domain';
-import type { Clock, Log } from '@fairlead/core/kernel';
+import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { SecretKeys } from '@fairlead/core/secret';
@@ -95,4 +95,9 @@ export function createContext(parts: ApiParts, request: RequestParts): ApiContex
     },
     memo: {},
   };
+}
+
+/** Opens system scope with a stated reason, for requests without an organization. */
+export function inSystemScope<T>(ctx: ApiContext, reason: string, run: (core: SystemCtx) => Promise<T>): Promise<T> {
+  return ctx.database.system(reason, (tx) => run({ tx, clock: ctx.clock, log: ctx.log }));
 }

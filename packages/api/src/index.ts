@@ -5,6 +5,7 @@ import { apiRouter } from './router.ts';
 /** Procedures as plain functions, for server components. */
 export const createCaller = createCallerFactory(apiRouter);
 
+export { answerAuditExport } from './answer-audit-export.ts';
 export { answerAuth } from './answer-auth.ts';
 export { answerRequest } from './answer-request.ts';
 export {
@@ -18,7 +19,6 @@ export {
   type RequestParts,
 } from './context.ts';
 export type { PublicError } from './errors.ts';
-export { answerAuditExport } from './export-audit.ts';
 export { answerHttp } from './http/answer-http.ts';
 export { answerPageUpload } from './http/answer-upload.ts';
 export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';

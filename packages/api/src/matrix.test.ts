@@ -8,11 +8,11 @@ import { deploymentRefSchema, promoteRelease, promoteReleaseInputSchema } from '
 import { detachDomain, domainRefSchema } from '@fairlead/core/domain';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { inSystemScope } from './context.ts';
 import { memberProcedure, router } from './procedures.ts';
 import { open, waitsForApproval } from './protection.ts';
 import { apiRouter } from './router.ts';
 import { byDomain, byEnvironment } from './scopes.ts';
-import { inSystemScope } from './system-scope.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 import { checkMatrix, declaredRoutes } from './testing/matrix/index.ts';
 

@@ -1,6 +1,7 @@
 // HTTP API: plain JSON and an API token in, the same procedures as tRPC, plain JSON out.
 // Invariant: it never authenticates by cookie, because browsers send cookies by themselves.
 import { AppError } from '@fairlead/core/kernel';
+import { readBoundedBody } from '../body-limit.ts';
 import { type ApiParts, createContext } from '../context.ts';
 import { problemOf } from '../problem.ts';
 import { createCallerFactory } from '../procedures.ts';
@@ -58,15 +59,10 @@ async function readJson(request: Request): Promise<unknown> {
   // The one kind of body that a foreign page cannot send without asking first.
   if (!/^application\/json(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw new AppError('request.not_json');
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of request.body ?? []) {
-    bytes += part.length;
-    if (bytes > bodyBytesMax) throw new AppError('request.too_large', { bytesMax: bodyBytesMax });
-    parts.push(part);
-  }
+  const body = await readBoundedBody(request, bodyBytesMax);
+  if (body === null) throw new AppError('request.too_large', { bytesMax: bodyBytesMax });
   try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch (error) {
     throw new AppError('request.not_json', {}, { cause: error });
   }

@@ -78,9 +78,9 @@ test('the document is valid OpenAPI 3.1', async () => {
 test('every procedure that a token may call is in it, with its permission, and no other', () => {
   const expected = procedures().filter(([, def]) => isForTokens(def));
   expect(expected.length).toBeGreaterThan(25);
-  const told = Object.values(document.paths).flatMap((path) => Object.values(path));
-  expect(told.map((operation) => operation?.operationId).sort()).toEqual(expected.map(([path]) => path).sort());
-  for (const operation of told) {
+  const documented = Object.values(document.paths).flatMap((path) => Object.values(path));
+  expect(documented.map((operation) => operation?.operationId).sort()).toEqual(expected.map(([path]) => path).sort());
+  for (const operation of documented) {
     const [, def] = expected.find(([path]) => path === operation?.operationId) ?? [];
     expect(operation?.['x-permission']).toBe(def?.meta?.access);
   }
@@ -93,7 +93,7 @@ test('every procedure that a token may call is in it, with its permission, and n
     'role.create',
     'secret.reveal',
   ]) {
-    expect(told.map((operation) => operation?.operationId)).not.toContain(closed);
+    expect(documented.map((operation) => operation?.operationId)).not.toContain(closed);
   }
 });
 

@@ -16,7 +16,7 @@ export interface JsonSchema {
 const dateMark = 'x-date';
 
 export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _, ...told } = z.toJSONSchema(schema, {
+  const { $schema: _, ...document } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io,
     unrepresentable: 'any',
@@ -25,7 +25,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       Object.assign(jsonSchema, { type: 'string', format: 'date-time', [dateMark]: true });
     },
   });
-  return told as JsonSchema;
+  return document as JsonSchema;
 }
 
 export function published(schema: JsonSchema): JsonSchema {

@@ -1,4 +1,4 @@
-// Procedures of the audit log. Its export is in export-audit.ts.
+// Procedures of the audit log. Its export is in answer-audit-export.ts.
 import {
   auditPageSchema,
   auditVerdictSchema,

@@ -23,10 +23,9 @@ import {
 } from '@fairlead/core/invitation';
 import type { Ctx } from '@fairlead/core/kernel';
 import { AppError } from '@fairlead/core/kernel';
-import type { ApiContext } from '../context.ts';
+import { type ApiContext, inSystemScope } from '../context.ts';
 import { memberProcedure, publicProcedure, router, signedInProcedure } from '../procedures.ts';
 import { isRights } from '../protection.ts';
-import { inSystemScope } from '../system-scope.ts';
 
 export const invitationRouter = router({
   list: memberProcedure('member.invite')

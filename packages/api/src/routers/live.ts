@@ -1,14 +1,33 @@
 // Live stream of a page. It ends when the session, the membership or the right to see one of its topics ends, and
 // never holds a transaction.
-import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
+import { type LiveEvent, type LiveTopic, liveEvent, liveTopic, liveTopicsMax } from '@fairlead/contract/live';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
+import { z } from 'zod';
 import type { Access } from '../access.ts';
-import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
 import { type StreamSide, streamWhileAllowed } from '../open-streams.ts';
 import { memberStream, router } from '../procedures.ts';
 import { byDeployment, byRun, findSeenPlacement } from '../scopes.ts';
+
+const watchInputSchema = z.object({
+  topics: z.array(liveTopic).min(1).max(liveTopicsMax),
+  /** Cursor that tRPC's client sends after a reconnect; this stream has no history, so it is accepted and unused. */
+  lastEventId: z.string().nullish(),
+});
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+async function* parseEach(events: AsyncIterable<unknown>): AsyncGenerator<LiveEvent, void> {
+  for await (const event of events) yield liveEvent.parse(event);
+}
+
+/** Checks every event before it is sent. */
+const watchOutputSchema = z
+  .custom<AsyncIterable<LiveEvent>>(isAsyncIterable, 'expected a stream')
+  .transform((events) => parseEach(events));
 
 export const liveRouter = router({
   watch: memberStream('app.read')

@@ -17,9 +17,9 @@ import {
   updateOrganizationInputSchema,
 } from '@fairlead/core/organization';
 import { requireSession } from '../access.ts';
+import { inSystemScope } from '../context.ts';
 import { memberProcedure, router, signedInProcedure } from '../procedures.ts';
 import { isOrganization, open } from '../protection.ts';
-import { inSystemScope } from '../system-scope.ts';
 
 export const organizationRouter = router({
   create: signedInProcedure

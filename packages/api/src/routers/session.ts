@@ -1,8 +1,8 @@
 // Procedures of the signed-in person: identity and memberships.
 import { listMemberships } from '@fairlead/core/organization';
 import { meSchema } from '@fairlead/core/session';
+import { inSystemScope } from '../context.ts';
 import { router, signedInProcedure } from '../procedures.ts';
-import { inSystemScope } from '../system-scope.ts';
 
 export const sessionRouter = router({
   me: signedInProcedure.output(meSchema).query(async ({ ctx }) => {

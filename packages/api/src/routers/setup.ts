@@ -9,8 +9,8 @@ import {
   setupStatusSchema,
 } from '@fairlead/core/setup';
 import type { Database } from '@fairlead/db';
+import { inSystemScope } from '../context.ts';
 import { publicProcedure, router } from '../procedures.ts';
-import { inSystemScope } from '../system-scope.ts';
 
 // Caches that set-up is done: any caller may ask, and it never opens again, so the database need not be queried.
 const claimed = new WeakSet<Database>();

@@ -3,10 +3,10 @@
 // Invariant: a foreign id gets exactly the response of a missing one.
 import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
+import { answerAuditExport } from '../../answer-audit-export.ts';
 import { answerAuth } from '../../answer-auth.ts';
 import { answerRequest } from '../../answer-request.ts';
 import type { ApiParts } from '../../context.ts';
-import { answerAuditExport } from '../../export-audit.ts';
 import { answerHttp } from '../../http/answer-http.ts';
 import { apiRouter } from '../../router.ts';
 import { emptyRepository, type TestApi } from '../test-api.ts';

@@ -1,2 +1,0 @@
-export { auditCalls } from './calls.ts';
-export type { AuditStage } from './inputs.ts';
