@@ -31,7 +31,7 @@ export const authClient = {
     const options = await get<PublicKeyCredentialCreationOptionsJSON>('/passkey/generate-register-options');
     if ('errorCode' in options) return options;
     const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options.json);
-    const made = await asked(() => navigator.credentials.create({ publicKey }));
+    const made = await requestCredential(() => navigator.credentials.create({ publicKey }));
     if (made === null) return refused;
     const answer = await send('/passkey/verify-registration', { name, response: made.toJSON() });
     if ('errorCode' in answer) return answer;
@@ -54,14 +54,14 @@ async function answerChallenge(path: string): Promise<AuthResult> {
   const options = await get<PublicKeyCredentialRequestOptionsJSON>('/passkey/generate-authenticate-options');
   if ('errorCode' in options) return options;
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.json);
-  const signed = await asked(() => navigator.credentials.get({ publicKey }));
+  const signed = await requestCredential(() => navigator.credentials.get({ publicKey }));
   return signed === null ? refused : post(path, { response: signed.toJSON() });
 }
 
 /** Null if the person closed the browser's prompt: it throws NotAllowedError for that and for similar cases. */
-async function asked(ask: () => Promise<Credential | null>): Promise<PublicKeyCredential | null> {
+async function requestCredential(request: () => Promise<Credential | null>): Promise<PublicKeyCredential | null> {
   try {
-    const credential = await ask();
+    const credential = await request();
     return credential instanceof PublicKeyCredential ? credential : null;
   } catch (error) {
     if (error instanceof DOMException) return null;

@@ -1,8 +1,8 @@
 // Shared parts of identity: its client, the library, the limits, and the origin of a request.
+import { getIPFromHeader } from '@better-auth/core/utils/ip';
 import type { IdentityClient } from '@fairlead/db/identity';
 import type { Mail } from '@fairlead/mail';
 import { type Origin, recordEvent } from './account-event.ts';
-import { clientAddress } from './client-address.ts';
 import type { KnownDevices } from './known-device.ts';
 import type { AuthOptions, Library } from './library.ts';
 import { changeMail, type NoticedChange } from './mails.ts';
@@ -18,6 +18,13 @@ export interface Internals {
 
 export function originOf({ options }: Internals, headers: Headers): Origin {
   return { ip: clientAddress(headers, options.trustedProxies), userAgent: headers.get('user-agent') };
+}
+
+/** Returns the client's address; null without a trusted proxy. An IPv6 network counts as one address. */
+function clientAddress(headers: Headers, trustedProxies: readonly string[]): string | null {
+  const forwarded = headers.get('x-forwarded-for');
+  if (forwarded === null || trustedProxies.length === 0) return null;
+  return getIPFromHeader(forwarded, { trustedProxies: [...trustedProxies] });
 }
 
 export function pageUrl({ options }: Internals, path: string): string {

@@ -57,7 +57,7 @@ export async function signInByPassword(internals: Internals, request: Request): 
   if (!(await mayTry(internals, guesser)) || !(await limit.begin(guesser))) return refuse('request.too_many');
 
   const path = `${authPath}/sign-in/email`;
-  const kept = known === null ? null : await findPassword(internals, known.id);
+  const stored = known === null ? null : await findPassword(internals, known.id);
   const response = await library().handler(withBody(request, path, { ...body.data, email: account }));
   if (response.status === wrong) return refuse('session.credentials_wrong');
   if (!response.ok || known === null) {
@@ -65,13 +65,13 @@ export async function signInByPassword(internals: Internals, request: Request): 
     return response.ok ? refuse('session.credentials_wrong') : response;
   }
   const result = (await response.json()) as { token?: string; twoFactorRedirect?: boolean };
-  if (kept === null || !(await isStillPassword(internals, kept))) {
+  if (stored === null || !(await isStillPassword(internals, stored))) {
     await client().session.deleteMany({ where: { userId: known.id, token: result.token ?? '' } });
     await client().verification.deleteMany({ where: { value: known.id } });
     return refuse('session.credentials_wrong');
   }
   await limit.succeed(guesser);
-  await renewHash(internals, kept, body.data.password);
+  await renewHash(internals, stored, body.data.password);
   if (result.twoFactorRedirect === true) return answer({ needsCode: true }, response);
   return welcome(internals, request.headers, known.id, response);
 }
