@@ -63,7 +63,12 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
   return (
     <div className="min-w-0">
       <p className="text-sm text-ink-faint">{panel.title}</p>
-      <div role="img" aria-label={sayPanel(title, panel, format, xLabel)} className="relative mt-1" style={{ height }}>
+      <div
+        role="img"
+        aria-label={describePanel(title, panel, format, xLabel)}
+        className="relative mt-1"
+        style={{ height }}
+      >
         <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 400, height }}>
           <ComposedChart data={rows} margin={MARGIN} accessibilityLayer={false}>
             <CartesianGrid vertical={false} stroke="var(--line)" />
@@ -142,7 +147,7 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
 
 const AXIS_TEXT = { fill: 'var(--ink-faint)', fontSize: 11, fontFamily: 'var(--font-geist-mono)' } as const;
 
-function sayPanel(title: string, panel: Panel, format: (value: number) => string, xLabel: string): string {
+function describePanel(title: string, panel: Panel, format: (value: number) => string, xLabel: string): string {
   const lines = panel.lines.map((line) => {
     const cells = line.cells.map((cell) => `${format(cell.middle)} at ${cell.x}`).join(', ');
     return `${line.series}: ${cells}`;
