@@ -55,7 +55,7 @@ export async function drillDeploys(system: System, { rounds, note = () => undefi
   }
 
   async function live({ deploymentId }: { readonly deploymentId: DeploymentId }, text: string): Promise<void> {
-    const ended = await system.finished(deploymentId);
+    const ended = await system.waitForDeployment(deploymentId);
     if (ended.state !== 'live') throw new Error(`ended ${ended.state}: ${ended.failureMessage}`);
     const { body } = await system.get(SLUG);
     if (body !== text) throw new Error(`${JSON.stringify(body)} serves instead of ${JSON.stringify(text)}`);

@@ -1,7 +1,7 @@
-// Runs both suites of e2e/fairness on one test stand, in their short or long form.
+// Runs both suites of e2e/fairness on one testbed, in their short or long form.
 import type { Running } from '../perf/peer.ts';
 import { BULK_BYTES_MAX, type FairnessCell, measureFairness, median } from './fairness.ts';
-import { fairlead, NGINX_PEER, startPeer, startStand, stopAll } from './stand.ts';
+import { fairlead, NGINX_PEER, startPeer, startTestbed, stopAll } from './testbed.ts';
 import { nameOf, obtainClients, runTransfer, transfers } from './transfers.ts';
 
 /** Ratio of a small request's p99 to nginx's. */
@@ -27,26 +27,26 @@ export interface FairnessResult {
 
 export async function checkFairness({ agent, folder, long, rounds, note }: FairnessCheck): Promise<FairnessResult> {
   const clients = await obtainClients();
-  const stand = await startStand(folder);
+  const testbed = await startTestbed(folder);
   const running: Running[] = [];
   try {
-    const ours = await startPeer(stand, fairlead(agent));
+    const ours = await startPeer(testbed, fairlead(agent));
     running.push(ours);
-    const nginx = await startPeer(stand, NGINX_PEER);
+    const nginx = await startPeer(testbed, NGINX_PEER);
     running.push(nginx);
     const moved = [];
     for (const transfer of transfers(long)) {
-      const fault = await runTransfer(stand, ours, clients, transfer);
+      const fault = await runTransfer(testbed, ours, clients, transfer);
       moved.push({ name: nameOf(transfer), fault });
       if (fault !== undefined) note(`BROKEN ${nameOf(transfer)}: ${fault}`);
     }
     const form = long ? LONG : SHORT;
     const plan = { ...form, rounds: rounds ?? form.rounds };
-    const cells = await measureFairness(stand, { fairlead: ours, nginx }, plan, note);
+    const cells = await measureFairness(testbed, { fairlead: ours, nginx }, plan, note);
     const isStarved = ({ ours }: FairnessCell) =>
       median(ours.map(({ bulkBytesMedian }) => bulkBytesMedian)) > BULK_BYTES_MAX;
     return { cells: cells.map((cell) => ({ ...cell, starved: isStarved(cell) })), transfers: moved };
   } finally {
-    await stopAll(stand, running);
+    await stopAll(testbed, running);
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { Protocol } from '../perf/cells.ts';
 import type { Running } from '../perf/peer.ts';
-import type { Stand } from './stand.ts';
+import type { Testbed } from './testbed.ts';
 
 const PROTOCOLS: readonly Protocol[] = ['http1', 'http2', 'http3'];
 const BULK = [
@@ -47,7 +47,7 @@ export interface FairnessPlan {
 }
 
 export async function measureFairness(
-  stand: Stand,
+  testbed: Testbed,
   proxies: { readonly fairlead: Running; readonly nginx: Running },
   plan: FairnessPlan,
   note: (line: string) => void,
@@ -59,7 +59,7 @@ export async function measureFairness(
       const ours: Load[] = [];
       const nginx: Load[] = [];
       const load = (running: Running, over: Protocol) =>
-        measure(stand, running, ['-protocol', over, '-bulk', bulk, '-clients', `${clients}`], plan.seconds);
+        measure(testbed, running, ['-protocol', over, '-bulk', bulk, '-clients', `${clients}`], plan.seconds);
       for (let round = 0; round < plan.rounds; round += 1) {
         ours.push(await load(proxies.fairlead, protocol));
         nginx.push(await load(proxies.nginx, protocol === 'http3' ? 'http2' : protocol));
@@ -74,10 +74,10 @@ export async function measureFairness(
   return cells;
 }
 
-async function measure(stand: Stand, running: Running, what: readonly string[], seconds: number): Promise<Load> {
-  const ca = join(stand.certificate, 'leaf.pem');
+async function measure(testbed: Testbed, running: Running, what: readonly string[], seconds: number): Promise<Load> {
+  const ca = join(testbed.certificate, 'leaf.pem');
   const args = ['load', '-connect', running.https, '-ca', ca, '-duration', `${seconds}s`, ...what];
-  const { code, stdout, output } = await run(stand.client, args);
+  const { code, stdout, output } = await run(testbed.client, args);
   if (code !== 0) throw new Error(`${what.join(' ')}: ${output.trim()}`);
   return JSON.parse(stdout);
 }

@@ -11,7 +11,7 @@ import { requirePrograms } from '../../tools/test/debian.ts';
 import type { Protocol } from '../perf/cells.ts';
 import type { Running } from '../perf/peer.ts';
 import { cacheFolder } from '../protocols/folders.ts';
-import type { Stand } from './stand.ts';
+import type { Testbed } from './testbed.ts';
 
 const AIOQUIC = 'aioquic==1.3.0';
 const H2LOAD = { file: '/usr/bin/h2load', packages: ['nghttp2-client'] };
@@ -91,41 +91,41 @@ export async function obtainClients(): Promise<TransferClients> {
 
 /** Returns why a transfer is broken; undefined if it is complete. */
 export async function runTransfer(
-  stand: Stand,
+  testbed: Testbed,
   running: Running,
   clients: TransferClients,
   transfer: Transfer,
 ): Promise<string | undefined> {
-  const expected = await digestOf(stand, transfer.bytes);
+  const expected = await digestOf(testbed, transfer.bytes);
   switch (transfer.client) {
     case 'go':
-      return byGo(stand, running, transfer);
+      return byGo(testbed, running, transfer);
     case 'curl':
-      return byCurl(stand, running, transfer, expected);
+      return byCurl(testbed, running, transfer, expected);
     case 'h2load':
-      return byH2load(stand, running, transfer, expected);
+      return byH2load(testbed, running, transfer, expected);
     case 'aioquic':
-      return byAioquic(stand, running, clients, transfer, expected);
+      return byAioquic(testbed, running, clients, transfer, expected);
   }
 }
 
 const digests = new Map<number, string>();
 
-async function digestOf(stand: Stand, bytes: number): Promise<string> {
+async function digestOf(testbed: Testbed, bytes: number): Promise<string> {
   const known = digests.get(bytes);
   if (known !== undefined) return known;
-  const digest = await (await fetch(`http://${stand.app.address}/digest/${bytes}`)).text();
+  const digest = await (await fetch(`http://${testbed.app.address}/digest/${bytes}`)).text();
   digests.set(bytes, digest);
   return digest;
 }
 
 /** Writes a file with the app's bytes. */
-async function fileOf(stand: Stand, bytes: number): Promise<string> {
-  const folder = join(stand.folder, 'bodies');
+async function fileOf(testbed: Testbed, bytes: number): Promise<string> {
+  const folder = join(testbed.folder, 'bodies');
   const file = join(folder, `${bytes}`);
   if (existsSync(file)) return file;
   mkdirSync(folder, { recursive: true });
-  const [answer] = (await once(get(`http://${stand.app.address}/bytes/${bytes}`), 'response')) as [IncomingMessage];
+  const [answer] = (await once(get(`http://${testbed.app.address}/bytes/${bytes}`), 'response')) as [IncomingMessage];
   await pipeline(answer, createWriteStream(file));
   return file;
 }
@@ -134,27 +134,27 @@ function portOf(running: Running): string {
   return running.https.slice(running.https.lastIndexOf(':') + 1);
 }
 
-async function byGo(stand: Stand, running: Running, transfer: Transfer): Promise<string | undefined> {
+async function byGo(testbed: Testbed, running: Running, transfer: Transfer): Promise<string | undefined> {
   const { protocol, up, bytes, windows } = transfer;
-  const ca = join(stand.certificate, 'leaf.pem');
+  const ca = join(testbed.certificate, 'leaf.pem');
   const args = ['-protocol', protocol, '-connect', running.https, '-ca', ca, `-up=${up}`, '-bytes', `${bytes}`];
   const sizes = ['-stream-window', `${windows.stream}`, '-connection-window', `${windows.connection}`];
-  const { code, output } = await run(stand.client, ['transfer', ...args, ...sizes, '-limit', `${LIMIT_SECONDS}s`]);
+  const { code, output } = await run(testbed.client, ['transfer', ...args, ...sizes, '-limit', `${LIMIT_SECONDS}s`]);
   return code === 0 ? undefined : output.trim();
 }
 
 async function byCurl(
-  stand: Stand,
+  testbed: Testbed,
   running: Running,
   { protocol, up, bytes }: Transfer,
   expected: string,
 ): Promise<string | undefined> {
-  const answer = join(stand.folder, 'answer');
+  const answer = join(testbed.folder, 'answer');
   const to = [
     '--connect-to',
     `${HOST}:443:127.0.0.1:${portOf(running)}`,
     '--cacert',
-    join(stand.certificate, 'leaf.pem'),
+    join(testbed.certificate, 'leaf.pem'),
   ];
   const how = [
     '-sS',
@@ -165,7 +165,7 @@ async function byCurl(
     answer,
     protocol === 'http1' ? '--http1.1' : '--http2',
   ];
-  const what = up ? ['-T', await fileOf(stand, bytes), `https://${HOST}/digest`] : [`https://${HOST}/bytes/${bytes}`];
+  const what = up ? ['-T', await fileOf(testbed, bytes), `https://${HOST}/digest`] : [`https://${HOST}/bytes/${bytes}`];
   const { code, output } = await run('curl', [...to, ...how, ...what]);
   if (code !== 0) return output.trim();
   const hash = createHash('sha256');
@@ -182,7 +182,7 @@ function verdict(digest: string, expected: string): string | undefined {
 }
 
 async function byH2load(
-  stand: Stand,
+  testbed: Testbed,
   running: Running,
   { up, bytes, windows }: Transfer,
   expected: string,
@@ -191,7 +191,7 @@ async function byH2load(
   const bits = (window: number) => `${Math.log2(window)}`;
   const count = `${H2LOAD_STREAMS}`;
   const how = ['-n', count, '-c', '1', '-m', count, '-w', bits(windows.stream), '-W', bits(windows.connection)];
-  const body = up ? ['-d', await fileOf(stand, bytes), '-H', `x-sha256: ${expected}`] : [];
+  const body = up ? ['-d', await fileOf(testbed, bytes), '-H', `x-sha256: ${expected}`] : [];
   const url = `https://${HOST}:${port}/${up ? 'digest' : `bytes/${bytes}`}`;
   const to = ['--connect-to', `127.0.0.1:${port}`, '-N', `${LIMIT_SECONDS}`];
   const { code, output } = await run('h2load', [...how, ...body, ...to, url]);
@@ -203,16 +203,16 @@ async function byH2load(
 }
 
 async function byAioquic(
-  stand: Stand,
+  testbed: Testbed,
   running: Running,
   { python: { modules } }: TransferClients,
   { up, bytes, windows }: Transfer,
   expected: string,
 ): Promise<string | undefined> {
   const program = join(import.meta.dirname, 'aioquic_client.py');
-  const to = ['--port', portOf(running), '--ca', join(stand.certificate, 'leaf.pem'), '--bytes', `${bytes}`];
+  const to = ['--port', portOf(running), '--ca', join(testbed.certificate, 'leaf.pem'), '--bytes', `${bytes}`];
   const sizes = ['--stream-window', `${windows.stream}`, '--connection-window', `${windows.connection}`];
-  const body = up ? ['--upload', await fileOf(stand, bytes)] : [];
+  const body = up ? ['--upload', await fileOf(testbed, bytes)] : [];
   const { code, stdout, output } = await run('python3', [program, ...to, ...sizes, ...body], {
     env: { PYTHONPATH: modules },
     signal: AbortSignal.timeout(LIMIT_SECONDS * 1000),

@@ -8,7 +8,7 @@ import { AGENT_BINARY } from '../system/harness/assemble.ts';
 import { type Attack, type Mode, REASON, SENTENCES, type Sentence } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
 import type { InsideOptions } from './inside.ts';
-import { HOSTS, openWorld } from './namespaces.ts';
+import { HOSTS, openTestNetwork } from './namespaces.ts';
 import type { ModeResult } from './server-drill.ts';
 
 export interface CheckOptions {
@@ -25,7 +25,7 @@ export function attacksOf(mode: Mode, isShort: boolean): readonly Attack[] {
 
 export async function checkIsolation({ modes, note }: CheckOptions): Promise<Partial<Record<Mode, ModeResult>>> {
   const folder = mkdtempSync(join(SCRATCH, 'fairlead-isolation-'));
-  const world = await openWorld();
+  const world = await openTestNetwork();
   try {
     const [file, resolver] = [join(folder, 'options.json'), join(folder, 'resolv.conf')];
     const inside = modes.map(async ({ mode, attacks }) => ({

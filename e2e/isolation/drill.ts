@@ -8,7 +8,7 @@ import { startEngine, startRegistry } from '../system/harness/engine.ts';
 import { System } from '../system/harness/system.ts';
 import { type Mode, PORTS } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
-import { Stand } from './fixtures.ts';
+import { Fixtures } from './fixtures.ts';
 import {
   type DrillMode,
   type ModeResult,
@@ -26,18 +26,18 @@ export async function drillIsolation(
   if (first === undefined) throw new Error('no mode was named');
   const undo: Undo[] = [];
   try {
-    const stand = await Stand.open(outside);
-    undo.push(() => stand.close());
+    const fixtures = await Fixtures.open(outside);
+    undo.push(() => fixtures.close());
     const agentEnvironment = first.attacks.some(usesContainers) ? await openEngine(undo) : {};
     const system = await System.start({ address: '[::]', agentArgs: argsOf(first), agentEnvironment });
     undo.push(() => system.stop());
     // The drill needs no dashboard: a listener on its port is enough.
-    await stand.serveOnLoopback('web', system.ports.web);
+    await fixtures.serveOnLoopback('web', system.ports.web);
     const { agentFolder: folder } = system;
     const local = { ...first, id: await system.serverId(), folder, httpsPort: system.ports.https };
     const servers = [local, ...(await Promise.all(others.map((plan) => enrol(system, plan, undo))))];
     const drills = servers.map(
-      (server) => new ServerDrill(system, stand, server, (line) => note(`${server.mode}: ${line}`)),
+      (server) => new ServerDrill(system, fixtures, server, (line) => note(`${server.mode}: ${line}`)),
     );
     note('the servers are online');
     await Promise.all(drills.map((drill) => drill.deploy()));

@@ -26,7 +26,7 @@ const TOKENS = [
 
 export type TokenName = (typeof TOKENS)[number];
 
-export class Stand {
+export class Fixtures {
   readonly tokens: Readonly<Record<string, string>>;
   readonly abstract = `fairlead-check-${randomBytes(6).toString('hex')}`;
   readonly #outside: readonly string[];
@@ -47,15 +47,15 @@ export class Stand {
   }
 
   /** `outside`: prefix of a command that runs outside of the server. */
-  static async open(outside: readonly string[]): Promise<Stand> {
-    const stand = new Stand(outside);
+  static async open(outside: readonly string[]): Promise<Fixtures> {
+    const fixtures = new Fixtures(outside);
     try {
-      await Promise.all([stand.#openTargets(), stand.#openPlainVictims()]);
+      await Promise.all([fixtures.#openTargets(), fixtures.#openPlainVictims()]);
     } catch (error) {
-      await stand.close();
+      await fixtures.close();
       throw error;
     }
-    return stand;
+    return fixtures;
   }
 
   token(name: TokenName): string {

@@ -30,14 +30,14 @@ export const HOSTS = {
 /** Name of the server's link and of the world's. */
 export const DEVICE = 'wan0';
 
-export interface World {
+export interface TestNetwork {
   /** Prefixes of commands that run on the server or outside of it. Not `ip netns exec`: that hides the control groups. */
   readonly onServer: readonly string[];
   readonly outside: readonly string[];
   close(): Promise<void>;
 }
 
-export async function openWorld(): Promise<World> {
+export async function openTestNetwork(): Promise<TestNetwork> {
   const undo: Undo[] = [];
   const id = `fliso${randomInt(1, 0xffffff).toString(16)}`;
   const enter = (name: string) => ['nsenter', `--net=/var/run/netns/${id}-${name}`];

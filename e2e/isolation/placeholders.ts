@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { System } from '../system/harness/system.ts';
 import { PORTS } from './attack.ts';
-import type { Stand } from './fixtures.ts';
+import type { Fixtures } from './fixtures.ts';
 import { DEVICE, SERVER } from './namespaces.ts';
 import type { ServerUnderAttack } from './server-drill.ts';
 
@@ -28,7 +28,7 @@ export async function instanceOf(system: System, slug: string) {
 /** Returns the placeholders for attacks and for controls. */
 export async function findPlaces(
   system: System,
-  stand: Pick<Stand, 'abstract' | 'engineSocket'>,
+  fixtures: Pick<Fixtures, 'abstract' | 'engineSocket'>,
   server: ServerUnderAttack,
 ): Promise<{ readonly real: Places; readonly control: Places }> {
   const instances = ['hostile', 'victim', 'wide', 'socketed'].map((name) => instanceOf(system, server.slug(name)));
@@ -42,8 +42,8 @@ export async function findPlaces(
     database,
     https: server.httpsPort,
     metrics: server.metricsPort,
-    abstract: stand.abstract,
-    engineSocket: stand.engineSocket,
+    abstract: fixtures.abstract,
+    engineSocket: fixtures.engineSocket,
     victimHost: `${server.slug('victim')}.localhost`,
     // This process is in the server's network, as its agent is.
     agentPid: process.pid,

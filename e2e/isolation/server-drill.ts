@@ -7,7 +7,7 @@ import { waitFor } from '../../tools/lib/wait.ts';
 import type { System } from '../system/harness/system.ts';
 import type { Attack, Mode } from './attack.ts';
 import { ALLOWED, ATTACKS } from './attacks.ts';
-import { ATTEMPT_TIMEOUT_MS, readAnswers, type Stand } from './fixtures.ts';
+import { ATTEMPT_TIMEOUT_MS, type Fixtures, readAnswers } from './fixtures.ts';
 import {
   attackingBuild,
   attackingDockerfile,
@@ -75,7 +75,7 @@ type AttemptedAttack = Pick<Attack, 'id' | 'technique' | 'args' | 'proof'>;
 
 export class ServerDrill {
   readonly #system: System;
-  readonly #stand: Stand;
+  readonly #fixtures: Fixtures;
   readonly #server: ServerUnderAttack;
   readonly #note: (line: string) => void;
   readonly #verdicts = new Map<string, Verdict>();
@@ -84,9 +84,9 @@ export class ServerDrill {
   #sentences: readonly string[] = [];
   #places: { readonly real: Places; readonly control: Places } = { real: {}, control: {} };
 
-  constructor(system: System, stand: Stand, server: ServerUnderAttack, note: (line: string) => void) {
+  constructor(system: System, fixtures: Fixtures, server: ServerUnderAttack, note: (line: string) => void) {
     this.#system = system;
-    this.#stand = stand;
+    this.#fixtures = fixtures;
     this.#server = server;
     this.#note = note;
   }
@@ -109,7 +109,7 @@ export class ServerDrill {
 
   /** Deploys the hostile app and its victims. */
   async deploy(): Promise<void> {
-    const token = (name: 'victim' | 'wide' | 'socketed') => this.#stand.token(name);
+    const token = (name: 'victim' | 'wide' | 'socketed') => this.#fixtures.token(name);
     await Promise.all([
       this.#deploy('hostile', hostileApp()),
       this.#deploy('victim', victim({ token: token('victim'), listens: 'host' })),
@@ -119,7 +119,7 @@ export class ServerDrill {
     ]);
     const { id } = this.#server;
     this.#sentences = (await this.#system.servers()).find((one) => one.id === id)?.host.isolationOff ?? [];
-    this.#places = await findPlaces(this.#system, this.#stand, this.#server);
+    this.#places = await findPlaces(this.#system, this.#fixtures, this.#server);
     this.#note('the apps are live');
   }
 
@@ -138,7 +138,7 @@ export class ServerDrill {
     this.#note('attacks of apps and from outside are over');
     if (listening !== undefined) {
       await this.#system.product.verbs.cancelDeployment({ deploymentId: listening });
-      await this.#system.finished(listening);
+      await this.#system.waitForDeployment(listening);
     }
     await this.#attackFromBuild('build', 'attacking', attackingBuild);
     await this.#attackFromBuild('dockerfile', 'boxed', attackingDockerfile);
@@ -167,7 +167,7 @@ export class ServerDrill {
     await Promise.all(
       kinds.map(async ([where, user, isOf]) => {
         const own = attacks.filter((attack) => isOf(attack)).map(asControl);
-        const run: Run = (attempts) => this.#stand.attempt(where, user, attempts);
+        const run: Run = (attempts) => this.#fixtures.attempt(where, user, attempts);
         const simple = own.filter(({ meanwhile }) => meanwhile === undefined);
         for (const [id, verdict] of await this.#attemptAll(simple, this.#places.control, run))
           this.#controls.set(id, verdict);
@@ -185,14 +185,14 @@ export class ServerDrill {
   async flood(): Promise<void> {
     for (const attack of this.#server.attacks.filter(floods)) {
       this.#verdicts.set(attack.id, await this.#attempt(attack, this.#places.real, this.#runner(attack.from)));
-      const run: Run = (attempts) => this.#stand.attempt('server', PLAIN_USER, attempts);
+      const run: Run = (attempts) => this.#fixtures.attempt('server', PLAIN_USER, attempts);
       this.#controls.set(attack.id, await this.#attempt(asControl(attack), this.#places.control, run));
     }
   }
 
   async #deploy(name: string, files: Readonly<Record<string, string>>): Promise<void> {
     const deploymentId = await this.#begin(name, files, name === 'socketed' ? '' : '/');
-    const { state, failureMessage } = await this.#system.finished(deploymentId, BUILD_TIMEOUT_MS);
+    const { state, failureMessage } = await this.#system.waitForDeployment(deploymentId, BUILD_TIMEOUT_MS);
     if (state !== 'live') throw new Error(`${name} could not be deployed: ${failureMessage}`);
   }
 
@@ -204,7 +204,7 @@ export class ServerDrill {
 
   async #beginListeningBuild() {
     const { buildPort: own, leftoverPort: leftover } = this.#server;
-    const files = listeningBuild({ own, leftover }, this.#stand.token('build'));
+    const files = listeningBuild({ own, leftover }, this.#fixtures.token('build'));
     const deploymentId = await this.#begin('building', files);
     const isListening = async () =>
       (await this.#system.log(deploymentId)).some((line) => line.includes(`${REPORT}listening`));
@@ -224,7 +224,7 @@ export class ServerDrill {
     const verdicts = new Map<string, Verdict>();
     for (let at = 0; at < attacks.length; at += BATCH) {
       const batch = attacks.slice(at, at + BATCH);
-      const before = this.#stand.recorded;
+      const before = this.#fixtures.recorded;
       const nonceOf = (id: string) => `${this.mode}/${places === this.#places.control ? 'control' : 'attack'}/${id}/`;
       const broken = (error: unknown) => ({ broken: error instanceof Error ? error.message : String(error) });
       const attempts: Attempt[] = [];
@@ -244,8 +244,8 @@ export class ServerDrill {
       }
       for (const { id, proof } of batch.filter((each) => !verdicts.has(each.id))) {
         const answer = answers.find((each) => each.id === id) ?? failure;
-        const arrivals = await this.#stand.arrivals(before, nonceOf(id), proof);
-        verdicts.set(id, judge(proof, answer, { tokens: this.#stand.tokens, nonce: nonceOf(id), arrivals }));
+        const arrivals = await this.#fixtures.arrivals(before, nonceOf(id), proof);
+        verdicts.set(id, judge(proof, answer, { tokens: this.#fixtures.tokens, nonce: nonceOf(id), arrivals }));
       }
     }
     return verdicts;
@@ -257,7 +257,7 @@ export class ServerDrill {
   }
 
   #runner(from: Attack['from']): Run {
-    if (from === 'outside') return (attempts) => this.#stand.attempt('outside', undefined, attempts);
+    if (from === 'outside') return (attempts) => this.#fixtures.attempt('outside', undefined, attempts);
     return from === 'container' ? (attempts) => this.#askHostile('container', attempts) : this.#inApp;
   }
 
@@ -286,7 +286,7 @@ export class ServerDrill {
     if (attacks.length === 0) return;
     const places = this.#places.real;
     const attempts = attacks.map(({ id, technique, args }) => ({ id, technique, args: fill(args, places) }));
-    const ended = await this.#system.finished(await this.#begin(name, filesOf(attempts)), BUILD_TIMEOUT_MS);
+    const ended = await this.#system.waitForDeployment(await this.#begin(name, filesOf(attempts)), BUILD_TIMEOUT_MS);
     const lines = (await this.#system.log(ended.id)).filter((line) => line.includes(REPORT));
     const reports = lines.map(
       (line) => JSON.parse(line.slice(line.indexOf(REPORT) + REPORT.length)) as Answer & { readonly id: string },
@@ -294,14 +294,14 @@ export class ServerDrill {
     for (const { id, proof } of attacks) {
       const broken = { broken: `the build said nothing of it: ${ended.failureMessage}` };
       const answer = reports.find((report) => report.id === id) ?? broken;
-      this.#verdicts.set(id, judge(proof, answer, { tokens: this.#stand.tokens, nonce: id, arrivals: [] }));
+      this.#verdicts.set(id, judge(proof, answer, { tokens: this.#fixtures.tokens, nonce: id, arrivals: [] }));
     }
   }
 
   /** Deploys apps that listen late, while the attacks wait for their traffic on their ports. */
   async #attackDuringDeploy(): Promise<void> {
     const attacks = this.#server.attacks.filter(({ meanwhile }) => meanwhile === 'deploy');
-    const token = this.#stand.token('slow');
+    const token = this.#fixtures.token('slow');
     const during = async (attack: Attack, at: number) => {
       const name = `slow-${at}`;
       const deploymentId = await this.#begin(name, victim({ token, listens: 'late' }), '/');
@@ -317,7 +317,10 @@ export class ServerDrill {
         () => undefined,
       );
       if (catchesUserSignal(pid)) process.kill(pid, 'SIGUSR2');
-      const [verdict, ended] = await Promise.all([attempt, this.#system.finished(deploymentId, BUILD_TIMEOUT_MS)]);
+      const [verdict, ended] = await Promise.all([
+        attempt,
+        this.#system.waitForDeployment(deploymentId, BUILD_TIMEOUT_MS),
+      ]);
       const { body } = await this.#get(name, '/', 5000).catch((error: Error) => ({ body: error.message }));
       const isServed = ended.state === 'live' && body.includes(token);
       const detail = `the app it was after is not served: ${ended.state}, ${ended.failureMessage}, ${body}`;
@@ -338,7 +341,7 @@ export class ServerDrill {
       ['server', isV6 ? '::1' : '127.0.0.1'],
     ] as const;
     const visits = ends.map(([where, to]) =>
-      this.#stand.attempt(where, undefined, [
+      this.#fixtures.attempt(where, undefined, [
         { id: 'visit', technique: 'visit', args: { host: to, port, seconds, kind } },
       ]),
     );

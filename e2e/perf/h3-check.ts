@@ -12,8 +12,8 @@ import type { Peer, Running } from './peer.ts';
 import { goSource } from './peer-install.ts';
 import { fairlead } from './peers.ts';
 import { binaries, makeCertificate } from './prepare.ts';
+import { startServing, stopProcess } from './processes.ts';
 import type { Row } from './proxy-report.ts';
-import { serving, stopped } from './stand.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -48,16 +48,16 @@ const folder = mkdtempSync(join(tmpdir(), 'fairlead-h3-'));
 try {
   const certificate = join(folder, 'certificate');
   makeCertificate(stand, certificate);
-  const app = await serving(stand, ['app', String(bodyBytes)]);
+  const app = await startServing(stand, ['app', String(bodyBytes)]);
   try {
     const running = await peer.start({ file: agent, version: '' }, { folder, certificate, app: app.address, clients });
     try {
       await compare(peer, running, certificate);
     } finally {
-      await stopped(running.child);
+      await stopProcess(running.child);
     }
   } finally {
-    await stopped(app.child);
+    await stopProcess(app.child);
   }
 } finally {
   rmSync(folder, { recursive: true });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { Cell } from './cells.ts';
 import type { Peer, Program, Running } from './peer.ts';
+import { type ServingProcess, startServing, stopProcess } from './processes.ts';
 import type { Row } from './proxy-report.ts';
-import { type Serving, serving, stopped } from './stand.ts';
 
 export const WARM_UP_MS = 500;
 /** Delay before an idle connection is measured, so that it has released its unused memory. */
@@ -22,7 +22,7 @@ export interface Failure {
   readonly reason: string;
 }
 
-export interface Stand {
+export interface MeasurementSetup {
   readonly agent: string;
   readonly stand: string;
   readonly folder: string;
@@ -34,12 +34,12 @@ export interface Stand {
 
 interface Started extends Contender {
   readonly running: Running;
-  readonly app: Serving;
+  readonly app: ServingProcess;
 }
 
 /** Returns the rows of one cell, and the peers that could not be measured. */
 export async function measureCell(
-  stand: Stand,
+  setup: MeasurementSetup,
   cell: Cell,
   contenders: readonly Contender[],
 ): Promise<{ rows: Row[]; failures: Failure[] }> {
@@ -47,20 +47,20 @@ export async function measureCell(
   const failures: Failure[] = [];
   const failed = (peer: Peer, error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    stand.note(`${cell.name}: ${peer.name} FAILED: ${reason}`);
+    setup.note(`${cell.name}: ${peer.name} FAILED: ${reason}`);
     failures.push({ cell: cell.name, proxy: peer.name, reason });
   };
-  const folder = mkdtempSync(join(stand.folder, `${cell.name}-`));
+  const folder = mkdtempSync(join(setup.folder, `${cell.name}-`));
   // Memory from an earlier round would hide the need of the next one.
   const freshEachRound = cell.mode === 'idle';
   let field: Started[] = [];
   try {
-    if (!freshEachRound) field = await startAll(stand, cell, folder, contenders, failed);
-    for (let round = 0; round < stand.rounds; round++) {
-      if (freshEachRound) field = await startAll(stand, cell, folder, contenders, failed);
+    if (!freshEachRound) field = await startAll(setup, cell, folder, contenders, failed);
+    for (let round = 0; round < setup.rounds; round++) {
+      if (freshEachRound) field = await startAll(setup, cell, folder, contenders, failed);
       for (const started of [...field]) {
         try {
-          rows.push(await measureRow(stand, cell, folder, started));
+          rows.push(await measureRow(setup, cell, folder, started));
         } catch (error) {
           failed(started.peer, error);
           field = field.filter((each) => each !== started);
@@ -76,7 +76,7 @@ export async function measureCell(
 }
 
 async function startAll(
-  stand: Stand,
+  setup: MeasurementSetup,
   cell: Cell,
   folder: string,
   contenders: readonly Contender[],
@@ -86,12 +86,12 @@ async function startAll(
   for (const contender of contenders) {
     // Each peer gets an app of its own, so that the app's table is not full of another's connections.
     const socket = contender.peer.unixApp ? [join(mkdtempSync(join(folder, 'app-')), 'socket')] : [];
-    const app = await serving(stand.stand, ['app', String(cell.bodyBytes), ...socket]);
+    const app = await startServing(setup.stand, ['app', String(cell.bodyBytes), ...socket]);
     try {
-      const ends = { folder, certificate: stand.certificate, app: app.address, clients: cell.clients };
+      const ends = { folder, certificate: setup.certificate, app: app.address, clients: cell.clients };
       field.push({ ...contender, app, running: await contender.peer.start(contender.program, ends) });
     } catch (error) {
-      await stopped(app.child);
+      await stopProcess(app.child);
       failed(contender.peer, error);
     }
   }
@@ -104,13 +104,13 @@ async function stopAll(field: readonly Started[]): Promise<Started[]> {
 }
 
 async function stop({ running, app }: Started): Promise<void> {
-  await stopped(running.child);
-  await stopped(app.child);
+  await stopProcess(running.child);
+  await stopProcess(app.child);
 }
 
 /** Measures one round of one proxy with `fairlead-agent bench`. */
 export async function measureRow(
-  stand: Pick<Stand, 'agent' | 'certificate' | 'seconds'>,
+  setup: Pick<MeasurementSetup, 'agent' | 'certificate' | 'seconds'>,
   cell: Cell,
   folder: string,
   { peer, running }: Pick<Started, 'peer' | 'running'>,
@@ -122,20 +122,20 @@ export async function measureRow(
         name: peer.name,
         url: `${scheme}://bench.localhost/`,
         connect: cell.secure ? running.https : running.http,
-        ca_file: join(stand.certificate, 'ca/ca.pem'),
+        ca_file: join(setup.certificate, 'ca/ca.pem'),
         protocol: cell.protocol,
         pids: running.pids(),
       },
     ],
     mode: cell.mode,
     concurrency: [cell.clients],
-    duration_ms: stand.seconds * 1000,
+    duration_ms: setup.seconds * 1000,
     warmup_ms: cell.mode === 'idle' ? IDLE_WARM_UP_MS : WARM_UP_MS,
   };
   mkdirSync(folder, { recursive: true });
   const planFile = join(folder, 'plan.json');
   writeFileSync(planFile, JSON.stringify(plan));
-  const bench = await run(stand.agent, ['bench', '--plan', planFile, '--json']);
+  const bench = await run(setup.agent, ['bench', '--plan', planFile, '--json']);
   const line = bench.stdout.trim();
   if (bench.code !== 0 || line === '') throw new Error(bench.output.trim().split('\n').at(-1) ?? 'no row');
   const row: Omit<Row, 'cell' | 'app_path'> = JSON.parse(line);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Protocol } from './cells.ts';
 import { treeOf } from './process-figures.ts';
-import { freePort, listening } from './stand.ts';
+import { freePort, startListening } from './processes.ts';
 
 /** Number of serving threads or processes, the same for all peers. */
 export const WORKERS = 2;
@@ -89,7 +89,7 @@ export function configured({ name, speaks, obtain, configs, values = {}, args, e
       const file = join(folder, configs[0] ?? '');
       const address = `127.0.0.1:${https}`;
       const log = join(folder, 'log');
-      const child = await listening({ program: program.file, args: args(file, folder), env, log, address }).catch(
+      const child = await startListening({ program: program.file, args: args(file, folder), env, log, address }).catch(
         (error: unknown) => {
           const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
           throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { WebSocketServer } from 'ws';
 import { run } from '../../tools/lib/command.ts';
 import { cacheFolder } from './folders.ts';
+import { startProxy } from './proxy-under-test.ts';
 import type { Case, SuiteResult } from './result.ts';
-import { startStand } from './stand.ts';
 
 const PACKAGE = 'autobahntestsuite==25.10.1';
 /** Largest message of section 9. */
@@ -78,11 +78,11 @@ export async function runAutobahn(program: string): Promise<SuiteResult> {
   });
   const address = app.address();
   if (address === null || typeof address === 'string') throw new Error('a listening socket has no port.');
-  const stand = await startStand(program, `127.0.0.1:${address.port}`);
+  const proxy = await startProxy(program, `127.0.0.1:${address.port}`);
   try {
     const reports = join(cacheFolder('autobahn'), 'reports');
     rmSync(reports, { recursive: true, force: true });
-    const url = `ws://localhost:${stand.httpPort}${PATH}`;
+    const url = `ws://localhost:${proxy.httpPort}${PATH}`;
     const plan = { outdir: reports, servers: [{ agent: 'fairlead', url }], cases: ['*'], 'exclude-cases': [] };
     const file = join(cacheFolder('autobahn'), 'plan.json');
     writeFileSync(file, JSON.stringify({ ...plan, 'exclude-agent-cases': {} }));
@@ -92,7 +92,7 @@ export async function runAutobahn(program: string): Promise<SuiteResult> {
     const cases = readReport(reports);
     return { suite, cases: cases.length > 0 ? cases : [{ name: 'autobahn/runs-to-its-end', passed: false }], output };
   } finally {
-    await stand.stop();
+    await proxy.stop();
     for (const socket of app.clients) socket.terminate();
     app.close();
   }

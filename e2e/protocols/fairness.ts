@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildAgent } from '../../tools/start/builds.ts';
 import { checkFairness } from '../fairness/check.ts';
-import { buildClient } from '../fairness/stand.ts';
+import { buildClient } from '../fairness/testbed.ts';
 import type { SuiteResult } from './result.ts';
 
 export async function runFairness(): Promise<SuiteResult> {

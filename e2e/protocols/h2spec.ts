@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import { GO, requirePrograms } from '../../tools/test/debian.ts';
 import { cacheFolder } from './folders.ts';
+import { startProxy } from './proxy-under-test.ts';
 import type { Case, SuiteResult } from './result.ts';
-import { startStand } from './stand.ts';
 
 const MODULE = join(import.meta.dirname, 'h2spec');
 
@@ -39,15 +39,15 @@ export async function runH2spec(program: string): Promise<SuiteResult> {
   const suite = 'h2spec';
   const h2spec = await build();
   if ('missing' in h2spec) return { suite, cases: [], notRun: h2spec.missing };
-  const stand = await startStand(program);
+  const proxy = await startProxy(program);
   try {
     const report = join(cacheFolder('h2spec'), 'report.xml');
-    const args = ['--tls', '--insecure', '--strict', '--host', 'localhost', '--port', String(stand.httpsPort)];
+    const args = ['--tls', '--insecure', '--strict', '--host', 'localhost', '--port', String(proxy.httpsPort)];
     const { code, output } = await run(h2spec.file, [...args, '--timeout', '10', '--junit-report', report]);
     const cases = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : [];
     const unexplained = cases.length === 0 || (code !== 0 && cases.every(({ passed }) => passed));
     return { suite, cases: unexplained ? [{ name: 'h2spec/runs-to-its-end', passed: false }] : cases, output };
   } finally {
-    await stand.stop();
+    await proxy.stop();
   }
 }

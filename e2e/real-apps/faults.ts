@@ -143,7 +143,7 @@ async function check(): Promise<void> {
       await begin(deploymentId);
       let failed: DeploymentDetail;
       try {
-        failed = await system.finished(deploymentId, 600_000);
+        failed = await system.waitForDeployment(deploymentId, 600_000);
       } finally {
         await end();
       }

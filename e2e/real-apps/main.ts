@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { REAL_APPS } from './list.ts';
 import { nameOf } from './real-app.ts';
 import { HEALTHY_SECONDS, runList } from './run-list.ts';
-import { lastLine, shortfalls, sumUp } from './verdict.ts';
+import { lastLine, shortfalls, summarize } from './verdict.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const { results, broken } = await runList(chosen, {
   outFile: values.out,
 });
 
-const sum = sumUp(results);
+const sum = summarize(results);
 const failing = chosen.filter(([, app]) => 'fails' in app).length;
 const asListed = results.filter(({ outcome }) => outcome === 'failed as listed').length;
 console.log(`must fail ${failing}, failed as listed ${asListed}`);

@@ -136,11 +136,11 @@ async function otherRuntime(system: System, appId: AppId, expected: string): Pro
 
 async function finish(system: System, deploymentId: DeploymentId): Promise<DeploymentDetail> {
   try {
-    return await system.finished(deploymentId, DEPLOY_TIMEOUT_MS);
+    return await system.waitForDeployment(deploymentId, DEPLOY_TIMEOUT_MS);
   } catch {
     // A deployment that never ends must not block the next one.
     await system.product.verbs.cancelDeployment({ deploymentId });
-    return system.finished(deploymentId);
+    return system.waitForDeployment(deploymentId);
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailingApp, LivingApp } from './real-app.ts';
-import { type Ending, lastLine, type Outcome, outcomeOf, shortfalls, sumUp } from './verdict.ts';
+import { type Ending, lastLine, type Outcome, outcomeOf, shortfalls, summarize } from './verdict.ts';
 
 const living: LivingApp = { repository: 'a/b', commit: 'c', first: { path: '/' }, second: [{ path: '/x' }] };
 const failing: FailingApp = { repository: 'a/b', commit: 'c', fails: { code: 'build.not_detected', quotes: 'Ruby' } };
@@ -48,7 +48,7 @@ const results = (counts: Partial<Record<Outcome, number>>) =>
   );
 
 test('expected failures do not count as apps', () => {
-  const sum = sumUp(results({ live: 2, 'failed as listed': 3, 'wrong advice': 1 }));
+  const sum = summarize(results({ live: 2, 'failed as listed': 3, 'wrong advice': 1 }));
   expect(lastLine(sum)).toBe(
     "apps 3, live at first try 2, live with one setting 0, environment's fault 0, wrong advice 1",
   );
@@ -63,5 +63,5 @@ test.each<[string, Partial<Record<Outcome, number>>, number]>([
   ['59 apps', { live: 59 }, 1],
   ['one wrong advice', { live: 70, 'wrong advice': 1 }, 1],
 ])('%s: bounds that are missed', (_, counts, missed) => {
-  expect(shortfalls(sumUp(results(counts)))).toHaveLength(missed);
+  expect(shortfalls(summarize(results(counts)))).toHaveLength(missed);
 });

@@ -52,7 +52,7 @@ function failsAsListed({ fails }: FailingApp, { state, failureCode, failureMessa
   return state === 'failed' && failureCode === fails.code && (failureMessage ?? '').includes(fails.quotes);
 }
 
-export function sumUp(results: readonly { readonly outcome: Outcome }[]): Sum {
+export function summarize(results: readonly { readonly outcome: Outcome }[]): Sum {
   const count = (outcome: Outcome) => results.filter((each) => each.outcome === outcome).length;
   return {
     apps: results.length - count('failed as listed'),

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { dumpTables } from '@fairlead/db/testing/cluster';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from '../system/harness/apps.ts';
+import { respondingApp } from '../system/harness/apps.ts';
 import { type Gates, openGates } from '../system/harness/gates.ts';
 import { System } from '../system/harness/system.ts';
 import { filesOf } from './files.ts';
+import { type LoggingAppOptions, loggingApp } from './logging-app.ts';
 import { plantedSecrets } from './planted.ts';
 import { placesOfProcesses, requireOnTmpfs } from './processes.ts';
 import type { Haystack, Planted } from './search.ts';
-import { type Talk, talking } from './talker.ts';
 
 const SLUG = 'talker';
 const PLANTED = 48;
@@ -71,19 +71,19 @@ async function live(
   const environment = planted.filter((_, index) => index % 3 !== 0);
   const files = planted.filter((_, index) => index % 3 === 0);
   const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
-  const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.address(mark) });
+  const talk = (mark: string): LoggingAppOptions => ({ ...names, mark, gate: gates.address(mark) });
   const values = [...environment, ...files].map(({ value }) => value);
   // Half of each kind are build secrets too; the digest proves that the others were not there.
   const marked = new Set(planted.filter((_, index) => index % 4 < 2).map(({ name }) => name));
   const built = [...environment, ...files].flatMap(({ name, value }) => (marked.has(name) ? [[name, value]] : []));
 
-  const repository = await system.repositories.create(SLUG, answering('no secrets yet'));
+  const repository = await system.repositories.create(SLUG, respondingApp('no secrets yet'));
   const { appId } = await system.createApp(SLUG, repository);
   await system.setSecrets(appId, [
     ...environment.map((secret) => ({ ...secret, delivery: 'environment' as const, atBuild: marked.has(secret.name) })),
     ...files.map((secret) => ({ ...secret, delivery: 'file' as const, atBuild: marked.has(secret.name) })),
   ]);
-  await repository.commit('Tell everything', talking(talk('told-once')));
+  await repository.commit('Tell everything', loggingApp(talk('told-once')));
   gates.open('told-once');
   const first = await system.deploy(appId);
   if (first.state !== 'live') throw new Error(`the talker is ${first.state}: ${first.failureMessage}`);
@@ -100,7 +100,7 @@ async function live(
     'an app and its build have them and told them; now one that tells them and dies while the control plane is away',
   );
 
-  await repository.commit('Tell everything and die', talking({ ...talk('told-twice'), dies: true }));
+  await repository.commit('Tell everything and die', loggingApp({ ...talk('told-twice'), dies: true }));
   const { deploymentId } = await system.product.verbs.createDeployment({ appId });
   await gates.arrived('told-twice');
   await system.controlPlane.stopServices();
@@ -108,7 +108,7 @@ async function live(
   // The last output of a process that died belongs to the log of the deployment, which waits for the control plane.
   const spooled = await waitForOutput(join(system.agentFolder, 'spool'), 'told-twice');
   await system.controlPlane.start();
-  const second = await system.finished(deploymentId);
+  const second = await system.waitForDeployment(deploymentId);
   if (second.state !== 'failed') throw new Error(`what died was deployed: ${second.state}`);
   const log = await waitFor(async () => outputWithMark((await system.log(deploymentId)).join('\n'), 'told-twice'), {
     what: 'the last words in the log of the deployment',

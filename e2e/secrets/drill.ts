@@ -18,10 +18,10 @@ import { createFakeAgent } from '@fairlead/testkit';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { origin, signedInCaller } from './caller.ts';
 import { filesOf } from './files.ts';
+import { runLifecycle } from './lifecycle.ts';
 import { plantedSecrets } from './planted.ts';
 import type { Haystack, Planted } from './search.ts';
 import { startService } from './service.ts';
-import { tell } from './story.ts';
 
 export interface Drill {
   readonly planted: readonly Planted[];
@@ -140,7 +140,7 @@ async function run(
   cleanUps.push(() => link.close());
 
   const planted = plantedSecrets();
-  await tell({ call, world, link, planted, keep, identity, note });
+  await runLifecycle({ call, world, link, planted, keep, identity, note });
 
   return {
     planted,

@@ -11,7 +11,7 @@ import { startProduct } from '../../tools/lib/running-product.ts';
 import { startTraffic } from '../../tools/lib/traffic.ts';
 import { type Undo, undoAll } from '../../tools/lib/undo.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from '../system/harness/apps.ts';
+import { respondingApp } from '../system/harness/apps.ts';
 import { AGENT_BINARY } from '../system/harness/assemble.ts';
 import { serveRepositories } from '../system/harness/repository.ts';
 import { type Guest, startGuest } from './guest.ts';
@@ -67,7 +67,7 @@ try {
   const sourcePort = await freePort();
   const repositories = await serveRepositories(join(scratch, 'repositories'), sourcePort);
   undo.push(() => repositories.close());
-  const repository = await repositories.create('there', answering('it is there'));
+  const repository = await repositories.create('there', respondingApp('it is there'));
 
   const guest = await startGuest(values.folder ?? join(scratch, 'guest'), note);
   undo.push(() => guest.stop());

@@ -26,14 +26,14 @@ let crane: Repository;
 beforeAll(async () => {
   system = await System.start();
   fleet = await openFleet(system);
-  [server, quay] = await Promise.all([openHarbour(), openQuay()]);
+  [server, quay] = await Promise.all([addHarbour(), addQuay()]);
 }, 180_000);
 afterAll(async () => {
   await fleet?.close();
   await system?.stop();
 }, 120_000);
 
-function openHarbour(): Promise<FleetServer> {
+function addHarbour(): Promise<FleetServer> {
   return fleet.addServer('harbour', async ({ prefix }) => {
     const mirror = await startRegistry(prefix, { username: '', password: '' });
     engine = await startEngine(prefix, mirror);
@@ -48,7 +48,7 @@ function openHarbour(): Promise<FleetServer> {
   });
 }
 
-function openQuay(): Promise<FleetServer> {
+function addQuay(): Promise<FleetServer> {
   return fleet.addServer('quay', async ({ prefix }) => {
     quayEngine = await startEngine(prefix);
     return { environment: quayEngine.environment, undo: () => quayEngine.close() };
@@ -103,7 +103,7 @@ test('a new version takes over under load without a failed request, and a rollba
     const { releaseId } = first;
     if (releaseId === null) throw new Error('a live deployment has a release');
     const { deploymentId } = await system.product.verbs.rollbackApp({ appId: first.appId, releaseId });
-    expect(await system.finished(deploymentId)).toMatchObject({ state: 'live', failureMessage: null });
+    expect(await system.waitForDeployment(deploymentId)).toMatchObject({ state: 'live', failureMessage: null });
     expect((await server.get('crane.localhost')).body).toBe('one');
   } finally {
     expect((await load.stop()).failures).toEqual([]);

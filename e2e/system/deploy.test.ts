@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering, answeringOnSocket, endlessBuild, failingBuild } from './harness/apps.ts';
+import { endlessBuild, failingBuild, respondingApp, socketApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -31,7 +31,7 @@ test('the sample app is cloned by its URL, pinned to the commit and served over 
 });
 
 test("missing names from the repository's .env.example are reported until they are set", async () => {
-  const files = { ...answering('expects'), '.env.example': 'API_TOKEN=example\n# the port is ours\nPORT=3000\n' };
+  const files = { ...respondingApp('expects'), '.env.example': 'API_TOKEN=example\n# the port is ours\nPORT=3000\n' };
   const repository = await system.repositories.create('expects', files);
   const first = await system.createApp('expects', repository);
   expect(first).toMatchObject({ state: 'live', missingNames: ['API_TOKEN'] });
@@ -55,12 +55,12 @@ test('an instance runs as an unprivileged user of its own', async () => {
 });
 
 test('a bad commit fails with its log stored while the old release stays live; a rollback restores an older release', async () => {
-  const repository = await system.repositories.create('changing', answering('one'));
+  const repository = await system.repositories.create('changing', respondingApp('one'));
   const first = await system.createApp('changing', repository);
   expect(first).toMatchObject({ state: 'live' });
   expect(await system.get('changing')).toEqual({ status: 200, body: 'one' });
 
-  await repository.commit('Second version', answering('two'));
+  await repository.commit('Second version', respondingApp('two'));
   const second = await system.deploy(first.appId);
   expect(second).toMatchObject({ state: 'live', commitSubject: 'Second version' });
   expect(await system.get('changing')).toEqual({ status: 200, body: 'two' });
@@ -78,7 +78,7 @@ test('a bad commit fails with its log stored while the old release stays live; a
   const releaseId = first.releaseId;
   if (releaseId === null) throw new Error('a live deployment has a release');
   const { deploymentId } = await system.product.verbs.rollbackApp({ appId: first.appId, releaseId });
-  expect(await system.finished(deploymentId)).toMatchObject({
+  expect(await system.waitForDeployment(deploymentId)).toMatchObject({
     state: 'live',
     trigger: 'rollback',
     commitSubject: 'First version',
@@ -87,11 +87,11 @@ test('a bad commit fails with its log stored while the old release stays live; a
 });
 
 test('a deployment under traffic answers every request', async () => {
-  const repository = await system.repositories.create('busy', answering('before'));
+  const repository = await system.repositories.create('busy', respondingApp('before'));
   const { appId } = await system.createApp('busy', repository);
   const traffic = system.traffic('busy', '/');
   await traffic.more(50);
-  await repository.commit('Next version', answering('after'));
+  await repository.commit('Next version', respondingApp('after'));
   expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
   await traffic.more(50);
   expect(await system.get('busy')).toEqual({ status: 200, body: 'after' });
@@ -99,13 +99,13 @@ test('a deployment under traffic answers every request', async () => {
 });
 
 test('an app on a Unix socket is reached there without a port, and a deployment of it under traffic answers every request', async () => {
-  const repository = await system.repositories.create('unix', answeringOnSocket('before'));
+  const repository = await system.repositories.create('unix', socketApp('before'));
   const { appId, state } = await system.createApp('unix', repository);
   expect(state).toBe('live');
   expect((await system.app('unix')).instances).toMatchObject([{ state: 'healthy', port: null }]);
   const traffic = system.traffic('unix', '/');
   await traffic.more(50);
-  await repository.commit('Next version', answeringOnSocket('after'));
+  await repository.commit('Next version', socketApp('after'));
   expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
   await traffic.more(50);
   expect(await system.get('unix')).toEqual({ status: 200, body: 'after' });
@@ -134,5 +134,5 @@ test('a cancelled deployment ends its build', async () => {
     timeoutMs: 30_000,
   });
   await system.product.verbs.cancelDeployment({ deploymentId });
-  expect(await system.finished(deploymentId)).toMatchObject({ state: 'cancelled' });
+  expect(await system.waitForDeployment(deploymentId)).toMatchObject({ state: 'cancelled' });
 });

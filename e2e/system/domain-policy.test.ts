@@ -2,13 +2,13 @@
 import { policyInputSchema } from '@fairlead/core/traffic';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from './harness/apps.ts';
+import { respondingApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
 beforeAll(async () => {
   system = await System.start();
-  const deployment = await system.createApp('door', await system.repositories.create('door', answering('inside')));
+  const deployment = await system.createApp('door', await system.repositories.create('door', respondingApp('inside')));
   expect(deployment).toMatchObject({ state: 'live' });
 });
 afterAll(() => system?.stop());

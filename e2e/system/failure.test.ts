@@ -4,7 +4,7 @@ import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../tools/lib/free-ports.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering, crashing, ENDING, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
+import { crashingApp, EXITING_APP, listeningOn, NEVER_LISTENING_APP, respondingApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -25,19 +25,19 @@ function expectFailure(deployment: DeploymentDetail, code: string): string {
 
 // Runs concurrently: an app that never listens uses its whole timeout.
 test.concurrent('a repository that does not exist', async () => {
-  const url = (await system.repositories.create('some', answering('x'))).url.replace('/some.git', '/none.git');
+  const url = (await system.repositories.create('some', respondingApp('x'))).url.replace('/some.git', '/none.git');
   const deployment = await system.createApp('nowhere', { url });
   expectFailure(deployment, 'build.clone_failed');
 });
 
 test.concurrent('an app that never listens gets a message with the port to listen on', async () => {
-  const repository = await system.repositories.create('silent', NEVER_LISTENING);
+  const repository = await system.repositories.create('silent', NEVER_LISTENING_APP);
   const message = expectFailure(await system.createApp('silent', repository), 'rollout.not_listening');
   expect(message).toContain('PORT');
 });
 
 test.concurrent('a program that exits gets the advice to run it as a worker or a job', async () => {
-  const repository = await system.repositories.create('job', ENDING);
+  const repository = await system.repositories.create('job', EXITING_APP);
   const message = expectFailure(await system.createApp('job', repository), 'rollout.ended');
   expect(message).toContain('Settings → Workers');
   expect(message).toContain('start command `node job.js`');
@@ -54,12 +54,12 @@ test.concurrent('an app that listens on another port is served there, and the lo
 });
 
 test.concurrent('an app that crashes in a loop fails with its output stored, and the live release stays live', async () => {
-  const repository = await system.repositories.create('fragile', answering('steady'));
+  const repository = await system.repositories.create('fragile', respondingApp('steady'));
   const good = await system.createApp('fragile', repository);
   expect(good).toMatchObject({ state: 'live' });
   const traffic = system.traffic('fragile', '/');
 
-  await repository.commit('Crash at once', crashing('no rope left'));
+  await repository.commit('Crash at once', crashingApp('no rope left'));
   const deployment = await system.deploy(good.appId);
   expect(expectFailure(deployment, 'rollout.crash_loop')).toContain('`no rope left`');
   // Lines travel separately from the report that ends the deployment, and may arrive later.

@@ -53,7 +53,7 @@ const serving = () => Promise.all([east, west].map(async ({ server }) => (await 
 
 /** Returns the outcome of the shared app's deployment: its state, its failure, and the rollout on each server. */
 async function ended(deploymentId: DeploymentId) {
-  const { state, failureMessage, servers } = await system.finished(deploymentId, LOSS_TIMEOUT_MS);
+  const { state, failureMessage, servers } = await system.waitForDeployment(deploymentId, LOSS_TIMEOUT_MS);
   return { state, failureMessage, servers: servers.map((each) => each.state) };
 }
 async function deployShared(subject: string, files: Readonly<Record<string, string>>) {
@@ -214,7 +214,7 @@ test('a server that is cut off keeps serving, the other deploys, and a deploymen
 
     await west.server.namespace.mend();
     // The first deployment after the outage may have been given up by now; the next one succeeds.
-    await system.finished(waiting.deploymentId, LOSS_TIMEOUT_MS);
+    await system.waitForDeployment(waiting.deploymentId, LOSS_TIMEOUT_MS);
     expect(await system.deploy((await system.app(west.slug)).id)).toMatchObject({
       state: 'live',
       failureMessage: null,

@@ -70,7 +70,7 @@ const accepted = {
 } as const;
 type Field = keyof typeof accepted;
 
-function takenBy(field: Field): string[] {
+function acceptedBy(field: Field): string[] {
   return words().filter((word) => {
     const parsed = accepted[field](word);
     if (!parsed.success) {
@@ -82,16 +82,16 @@ function takenBy(field: Field): string[] {
 
 test('invalid characters in a branch, folder, address, host or variable are refused with a message', () => {
   for (const field of ['branch', 'rootFolder', 'repositoryUrl', 'domain', 'secretName'] as const) {
-    expect(takenBy(field), field).toEqual([]);
+    expect(acceptedBy(field), field).toEqual([]);
   }
 });
 
 test('accepted values arrive unchanged, and nothing executes them', { timeout: 300_000 }, async () => {
   const taken = {
-    name: takenBy('name'),
-    healthPath: takenBy('healthPath'),
-    command: takenBy('command'),
-    secret: takenBy('secret'),
+    name: acceptedBy('name'),
+    healthPath: acceptedBy('healthPath'),
+    command: acceptedBy('command'),
+    secret: acceptedBy('secret'),
   };
   // A field that accepts no value would prove nothing.
   for (const [field, list] of Object.entries(taken)) expect(list.length, field).toBeGreaterThan(2);

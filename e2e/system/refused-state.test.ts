@@ -5,7 +5,7 @@ import { systemClock } from '@fairlead/core/kernel';
 import { bumpServer } from '@fairlead/core/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from './harness/apps.ts';
+import { respondingApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 const HOST = 'steady.localhost';
@@ -33,7 +33,7 @@ async function rename(from: string, to: string): Promise<void> {
 }
 
 test('a bad route is refused with its reason and without an effect, and the next good state is applied', async () => {
-  const repository = await system.repositories.create('steady', answering('steady'));
+  const repository = await system.repositories.create('steady', respondingApp('steady'));
   expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });
   const traffic = system.traffic('steady', '/');

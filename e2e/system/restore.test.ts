@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answeringSecrets } from './harness/apps.ts';
+import { secretsApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -25,7 +25,7 @@ const API_TOKEN = 'token-5f1c9a7e3b';
 const SIGNING_KEY = 'line one\nline two of a key';
 
 test('servers obey a restored control plane, it opens its secrets, and no request fails', async () => {
-  const repository = await system.repositories.create('keeper', answeringSecrets('before'));
+  const repository = await system.repositories.create('keeper', secretsApp('before'));
   const first = await system.createApp('keeper', repository);
   expect(first).toMatchObject({ state: 'live' });
   const { id: appId } = await system.app('keeper');
@@ -51,7 +51,7 @@ test('servers obey a restored control plane, it opens its secrets, and no reques
 
   const backup = await system.backUp(to);
   // The server advances past the backup: its applied state is newer than the restored one.
-  await repository.commit('Answer otherwise', answeringSecrets('later'));
+  await repository.commit('Answer otherwise', secretsApp('later'));
   expect(await system.deploy(before.id)).toMatchObject({ state: 'live' });
   await waitFor(saying('later'), {
     what: 'the newer release',

@@ -2,7 +2,7 @@
 // after the proxy dropped it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from './harness/apps.ts';
+import { respondingApp } from './harness/apps.ts';
 import { startNginx } from './harness/nginx.ts';
 import { System } from './harness/system.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test('an agent enrols and deploys through nginx over HTTPS', async () => {
-  const repository = await system.repositories.create('fronted', answering('through nginx'));
+  const repository = await system.repositories.create('fronted', respondingApp('through nginx'));
   const deployment = await system.createApp('fronted', repository);
   expect(deployment).toMatchObject({ state: 'live' });
   expect(await system.get('fronted')).toEqual({ status: 200, body: 'through nginx' });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { NFTABLES } from '../../tools/test/debian.ts';
-import { answering } from './harness/apps.ts';
+import { respondingApp } from './harness/apps.ts';
 import type { Repository } from './harness/repository.ts';
 import { System } from './harness/system.ts';
 
@@ -15,7 +15,7 @@ let repository: Repository;
 
 beforeAll(async () => {
   system = await System.start();
-  repository = await system.repositories.create('steady', answering('steady'));
+  repository = await system.repositories.create('steady', respondingApp('steady'));
   expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
 });
 afterAll(() => system?.stop());
@@ -66,7 +66,7 @@ test('`proxy` gets SIGKILL under traffic: no connection is refused, and only in-
 });
 
 test('a deployment works after both were killed', async () => {
-  await repository.commit('Second version', answering('second'));
+  await repository.commit('Second version', respondingApp('second'));
   const { id: appId } = await system.app('steady');
   expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
   expect(await system.get('steady')).toEqual({ status: 200, body: 'second' });
@@ -86,11 +86,11 @@ test('the control plane is stopped: the app serves, also through restarts of the
   await system.startAgentAlone('steady');
   expect(await system.get('steady')).toEqual({ status: 200, body: 'second' });
 
-  await repository.commit('Third version', answering('third'));
+  await repository.commit('Third version', respondingApp('third'));
   const { id: appId } = await system.app('steady');
   const { deploymentId } = await system.product.verbs.createDeployment({ appId });
   await system.controlPlane.start();
-  expect(await system.finished(deploymentId)).toMatchObject({ state: 'live' });
+  expect(await system.waitForDeployment(deploymentId)).toMatchObject({ state: 'live' });
   expect(await system.get('steady')).toEqual({ status: 200, body: 'third' });
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });
 });

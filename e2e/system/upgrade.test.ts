@@ -32,7 +32,7 @@ const running = (digest: string) =>
   });
 
 /** Runs `work` under all kinds of load; no request may fail, and the instance must stay the same. */
-async function unnoticed(work: () => Promise<void>): Promise<void> {
+async function withoutLostRequests(work: () => Promise<void>): Promise<void> {
   const pids = async () => (await system.app('steady')).instances.map(({ pid }) => pid);
   const before = await pids();
   load = system.load('steady');
@@ -46,7 +46,7 @@ async function unnoticed(work: () => Promise<void>): Promise<void> {
 test('another agent takes over in the same process with its proxy, unnoticed by visitors', async () => {
   await running(digestOf(former));
   const pid = system.agentPid;
-  await unnoticed(async () => {
+  await withoutLostRequests(async () => {
     expect(await system.upgradeAgent(other)).toMatchObject({ state: 'succeeded', failureMessage: null });
     await running(digestOf(other));
     const hex = digestOf(other).slice('sha256:'.length);
@@ -60,7 +60,7 @@ test('another agent takes over in the same process with its proxy, unnoticed by 
 
 test('a program that exits at its start is rolled back with the reason, and so is one that fails its check', async () => {
   const pid = system.agentPid;
-  await unnoticed(async () => {
+  await withoutLostRequests(async () => {
     const refused = await system.upgradeAgent(Buffer.from('#!/bin/sh\necho "no such luck" >&2\nexit 1\n'));
     expect(refused).toMatchObject({ state: 'failed', failureCode: 'upgrade.check_failed' });
     expect(refused.failureMessage).toContain('no such luck');

@@ -18,7 +18,7 @@ export async function findFaults(page: Page, where: string): Promise<string[]> {
 }
 
 /** Checks the page as it stands, open dialogs included: no finding in either theme, and nothing wider than a phone. */
-export async function look(page: Page): Promise<void> {
+export async function checkAppearance(page: Page): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     expect(await findFaults(page, theme)).toEqual([]);

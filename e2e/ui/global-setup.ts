@@ -8,7 +8,7 @@ import { startMailSink } from './mail-sink.ts';
 export default async function globalSetup(): Promise<() => Promise<void>> {
   const agent = process.env.FAIRLEAD_E2E_AGENT;
   const mail = await startMailSink();
-  const offered = agent === undefined ? undefined : offerAnother(agent);
+  const offered = agent === undefined ? undefined : offerAnotherAgent(agent);
   const env = {
     FAIRLEAD_SMTP_URL: mail.url,
     FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
@@ -31,7 +31,7 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
 }
 
 /** Creates a folder with a copy of the agent that has another digest, for upgrade.spec.ts. */
-function offerAnother(agent: string): string {
+function offerAnotherAgent(agent: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-offered-'));
   copyFileSync(agent, join(folder, 'agent'));
   appendFileSync(join(folder, 'agent'), '\n');

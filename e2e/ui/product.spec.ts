@@ -10,18 +10,18 @@ const DEPLOYED = { timeout: 60_000 };
 
 let page: Page;
 /** Errors in the browser's console; a good page has none. */
-const complaints: string[] = [];
+const consoleErrors: string[] = [];
 
 test.beforeAll(async ({ browser }) => {
   const context = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
   page = await context.newPage();
-  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on('pageerror', (error) => consoleErrors.push(`${page.url()}: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
+    if (message.type() === 'error') consoleErrors.push(`${page.url()}: ${message.text()}`);
   });
 });
 test.afterEach(() => {
-  expect(complaints.splice(0)).toEqual([]);
+  expect(consoleErrors.splice(0)).toEqual([]);
 });
 test.afterAll(() => page.context().close());
 
@@ -85,7 +85,7 @@ test('sign out and in again', async () => {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(page.getByText('Email or password is wrong.')).toBeVisible();
   // The refused sign-in is the only expected error.
-  expect(complaints.splice(0).every((complaint) => complaint.includes('401'))).toBe(true);
+  expect(consoleErrors.splice(0).every((complaint) => complaint.includes('401'))).toBe(true);
   await page.getByLabel('Password').fill(ADA.password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(heading('Overview')).toBeVisible();

@@ -1,7 +1,7 @@
 // Browser tests of releases and configuration: compare and roll back a release, save a setting that waits for a
 // deployment. Runs after product.spec.ts, which leaves two releases, the first of them live.
 import { expect, type Page, test } from '@playwright/test';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -21,7 +21,7 @@ test('a release is compared with the live one and rolled back to', async () => {
   await page.getByRole('button', { name: 'Compare release 2 with the live one' }).click();
   const compared = page.getByRole('dialog', { name: 'Release 2 beside the live release 1' });
   await expect(compared.getByText('The same settings.')).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await compared.getByRole('button', { name: 'Roll back to release 2' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
@@ -37,7 +37,7 @@ test('a saved setting waits for the next deployment, and the page says so', asyn
   await save.click();
   await expect(page.getByText('Fairlead sets this variable itself.')).toBeVisible();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('LOG_LEVEL');
-  await look(page);
+  await checkAppearance(page);
   await save.click();
   await expect(page.getByText('1 setting is not live yet:')).toBeVisible();
   await expect(page.getByText('variables.LOG_LEVEL').first()).toBeVisible();
@@ -68,7 +68,7 @@ test('a deploy key is created, and the page shows its public key', async () => {
   await page.getByRole('button', { name: 'Create deploy key' }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
   await page.getByRole('button', { name: 'Remove the deploy key' }).click();
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
   await expect(page.getByText(/^ssh-ed25519 /)).toHaveCount(0);
 });

@@ -5,7 +5,7 @@ import { ageSessions } from '@fairlead/auth/testing/age-sessions';
 import { findRunning } from '@fairlead/db/embedded';
 import { expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -41,7 +41,7 @@ test('a secret is added, and shown masked', async () => {
   await add.getByLabel('Name').fill('api_key');
   await add.getByRole('textbox', { name: 'Value' }).fill(VALUE);
   await add.getByRole('checkbox', { name: /^Sealed/ }).uncheck();
-  await look(page);
+  await checkAppearance(page);
   await add.getByRole('button', { name: 'Save' }).click();
   await expect(rowOf('API_KEY').getByRole('img', { name: 'Hidden value' })).toBeVisible();
   await expect(page.getByText('1 change is not live yet')).toBeVisible();
@@ -59,11 +59,11 @@ test('two secrets are pasted and previewed by name; an invalid line blocks all o
   await paste.getByRole('textbox').fill(`export REGION="north"\n# for later\n${LONG_NAME}=db`);
   const preview = paste.getByRole('list', { name: 'Changes' });
   await expect(preview.getByRole('listitem')).toHaveText([/^REGION5 charactersnew$/, /2 charactersnew$/]);
-  await look(page);
+  await checkAppearance(page);
   await paste.getByRole('button', { name: 'Save 2 secrets' }).click();
   await expect(rowOf('REGION')).toContainText('sealed');
   await expect(rowOf(LONG_NAME)).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
 });
 
 test('a value is revealed after an identity check; a sealed one never', async () => {
@@ -93,7 +93,7 @@ test('an older value is restored as a new version', async () => {
   const history = dialog('History of API_KEY');
   await history.getByRole('button', { name: 'Restore version 1' }).click();
   await expect(history.getByRole('listitem')).toHaveCount(3);
-  await look(page);
+  await checkAppearance(page);
   await page.keyboard.press('Escape');
   await choose('API_KEY', 'Show value');
   await expect(rowOf('API_KEY').getByText(VALUE)).toBeVisible();
@@ -113,7 +113,7 @@ test('a secret is deleted after a confirmation', async () => {
   await dialog('Delete REGION').getByRole('button', { name: 'Cancel' }).click();
   await expect(rowOf('REGION')).toBeVisible();
   await choose('REGION', 'Delete');
-  await look(page);
+  await checkAppearance(page);
   await dialog('Delete REGION').getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf('REGION')).toHaveCount(0);
   await expect(page.getByText('REGION (deleted)')).toBeVisible();

@@ -2,7 +2,7 @@
 // other settings. Runs after product.spec.ts, which leaves an app.
 import { expect, type Page, test } from '@playwright/test';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -38,7 +38,7 @@ test('an invalid server port is marked, and a bare port means loopback', async (
   await ports(owner).fill('localhost:5432');
   await save(owner).click();
   await expect(network(owner)).toContainText('Enter an IP address in place of the name');
-  await look(owner);
+  await checkAppearance(owner);
   await ports(owner).fill('5432');
   await save(owner).click();
   await expect(ports(owner)).toHaveValue('127.0.0.1:5432');
@@ -64,7 +64,7 @@ test('a member without the permission sees why these settings are read-only, and
   await expect(ports(developer)).toHaveCount(2);
   for (const port of await ports(developer).all()) await expect(port).toBeDisabled();
   await expect(network(developer)).toContainText('Changing them needs the right to change servers.');
-  await look(developer);
+  await checkAppearance(developer);
   await developer.getByLabel('Stop timeout').fill('7');
   await save(developer).click();
   await expect(save(developer)).toBeDisabled();

@@ -7,7 +7,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { freePort } from '../../tools/lib/free-ports.ts';
 import { type Repositories, type Repository, serveRepositories } from '../system/harness/repository.ts';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -44,7 +44,7 @@ test('a repository without an app in its root offers the folders that have one',
   await page.getByLabel('Git repository').fill(shop.url);
   await page.keyboard.press('Tab');
   await expect(plan()).toContainText('There is no app in the repository itself');
-  await look(page);
+  await checkAppearance(page);
   await plan().getByRole('button', { name: 'web', exact: true }).click();
   await expect(page.getByLabel('Root folder')).toHaveValue('web');
   await expect(plan()).toContainText('Node');
@@ -58,7 +58,7 @@ test('an edited start command and a variable are deployed, and the rest stays de
   // Fairlead sets PORT itself.
   await expect(plan().getByLabel('PORT')).toHaveCount(0);
   await plan().getByLabel('GREETING').fill('hello');
-  await look(page);
+  await checkAppearance(page);
   await page.getByLabel('Name', { exact: true }).fill('Planned');
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { ROOT } from '../../tools/lib/command.ts';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -60,7 +60,7 @@ test('a repository over ssh gets a deploy key with instructions', async () => {
     'href',
     'https://github.com/ada/private-shop/settings/keys/new',
   );
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('link', { name: 'Later, in settings' }).click();
   // The app exists with its deploy key.
   await expect(page.getByLabel('Git repository')).toHaveValue('ssh://git@github.com/ada/private-shop.git');
@@ -75,7 +75,7 @@ test('a local folder is packed, uploaded, built and live', async () => {
   await page.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
   await expect(page.getByText(/^hello-node: \d+ files/)).toBeVisible();
   await page.getByLabel('Name', { exact: true }).fill('Uploaded');
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(head()).toContainText('Live', DEPLOYED);
@@ -93,7 +93,7 @@ test('the next version is uploaded on the app’s own page', async () => {
     .setInputFiles({ name: 'shop.tar.gz', mimeType: 'application/gzip', buffer: Buffer.from('no archive') });
   await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(dialog.getByRole('alert')).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await dialog.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
   await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);

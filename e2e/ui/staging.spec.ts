@@ -1,7 +1,7 @@
 // Browser tests of an app in a second environment: created, deployed with the live release, and linked on every page.
 // Runs after product.spec.ts.
 import { expect, type Page, test } from '@playwright/test';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -28,7 +28,7 @@ test('the app is added to a new environment with the live release', async () => 
   await dialog.getByLabel('Name').fill('Staging');
   await dialog.getByLabel('Domain').fill(HOST);
   await expect(dialog.getByLabel('Start with')).toHaveValue('release');
-  await look(page);
+  await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
@@ -46,7 +46,7 @@ test('its pages stay in the environment, and the URL is enough to return to it',
   }
   await page.reload();
   await expect(menu('Staging')).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
 });
 
 test('domains and secrets belong to one environment only', async () => {
@@ -59,7 +59,7 @@ test('domains and secrets belong to one environment only', async () => {
   await add.getByLabel('Name').fill('ONLY_STAGING');
   await add.getByRole('textbox', { name: 'Value' }).fill('a value of staging');
   await add.getByLabel('Also at build time').check();
-  await look(page);
+  await checkAppearance(page);
   await add.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByTitle('ONLY_STAGING', { exact: true })).toBeVisible();
   const added = page.getByRole('listitem').filter({ has: page.getByTitle('ONLY_STAGING', { exact: true }) });
@@ -114,7 +114,7 @@ test('environments are listed with their apps, created and protected', async () 
   await expect(row('Preview')).toContainText('No app yet');
   await page.getByRole('button', { name: 'Protect Preview' }).click();
   await expect(row('Preview')).toContainText('Protected');
-  await look(page);
+  await checkAppearance(page);
 });
 
 test('the app is removed from the environment, which is then deleted; each by its name', async () => {
@@ -125,7 +125,7 @@ test('the app is removed from the environment, which is then deleted; each by it
   await page.getByRole('button', { name: 'Remove hello from Staging' }).click();
   const leaving = page.getByRole('dialog', { name: 'Remove hello from Staging' });
   await expect(leaving).toContainText(`${HOST} stops leading here`);
-  await look(page);
+  await checkAppearance(page);
   await leaving.getByRole('textbox').fill('hello');
   await leaving.getByRole('button', { name: 'Remove' }).click();
   await expect(page).toHaveURL(/\/apps\/hello$/);
@@ -138,7 +138,7 @@ test('the app is removed from the environment, which is then deleted; each by it
   await expect(page.getByRole('button', { name: 'Delete Production' })).toHaveCount(0);
   await page.getByRole('button', { name: 'Delete Staging' }).click();
   const ending = page.getByRole('dialog', { name: 'Delete the environment Staging' });
-  await look(page);
+  await checkAppearance(page);
   await ending.getByRole('textbox').fill('Staging');
   await ending.getByRole('button', { name: 'Delete Staging' }).click();
   await expect(page.getByText('Staging is deleted')).toBeVisible();

@@ -1,7 +1,7 @@
 // Browser tests of a team: a new organization, an invitation by link, a new member, roles, removal, and the scheduled
 // deletion of the organization.
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -31,7 +31,7 @@ test('every user can create an organization from the switcher', async () => {
   await owner.getByRole('button', { name: 'My organization' }).click();
   await owner.getByRole('menuitem', { name: 'New organization' }).click();
   await expect(heading(owner, 'New organization')).toBeVisible();
-  await look(owner);
+  await checkAppearance(owner);
   await owner.getByLabel('Name').fill('Ropes & Rings');
   await owner.getByRole('button', { name: 'Create organization' }).click();
   await expect(owner).toHaveURL(/\/ropes-rings$/);
@@ -47,10 +47,10 @@ test('an invitation by link is shown once', async () => {
   await dialog.getByRole('button', { name: 'Create link' }).click();
   link = (await dialog.getByTestId('invitation-link').textContent()) ?? '';
   expect(link).toMatch(/\/invitation#token=invite_/);
-  await look(owner);
+  await checkAppearance(owner);
   await dialog.getByRole('button', { name: 'Done' }).click();
   await expect(rowOf(owner, 'Anyone with the link')).toContainText('Viewer');
-  await look(owner);
+  await checkAppearance(owner);
 });
 
 test('a new user creates an account and joins; no URL contains the token', async () => {
@@ -58,7 +58,7 @@ test('a new user creates an account and joins; no URL contains the token', async
   guest.on('request', (request) => addresses.push(request.url()));
   await guest.goto(link);
   await expect(heading(guest, 'Join Ropes & Rings')).toBeVisible();
-  await look(guest);
+  await checkAppearance(guest);
   await guest.getByLabel('Your name').fill(GRACE.name);
   await guest.getByLabel('Email').fill(GRACE.email);
   await guest.getByLabel('Password').fill(GRACE.password);
@@ -107,7 +107,7 @@ test('a removed member loses access at once', async () => {
 test('the deletion of an organization is scheduled, shown on every page and cancelled', async () => {
   await owner.goto('/ropes-rings/settings/organization');
   await expect(heading(owner, 'Organization')).toBeVisible();
-  await look(owner);
+  await checkAppearance(owner);
   await owner.getByRole('button', { name: 'Delete', exact: true }).click();
   const dialog = owner.getByRole('dialog', { name: 'Delete the organization Ropes & Rings' });
   const confirm = dialog.getByRole('button', { name: 'Delete Ropes & Rings' });
@@ -116,7 +116,7 @@ test('the deletion of an organization is scheduled, shown on every page and canc
   await confirm.click();
   const banner = owner.getByRole('region', { name: 'Deletion' });
   await expect(banner).toContainText('will be deleted');
-  await look(owner);
+  await checkAppearance(owner);
   await owner.goto('/ropes-rings');
   await banner.getByRole('button', { name: 'Cancel' }).click();
   await expect(banner).toHaveCount(0);

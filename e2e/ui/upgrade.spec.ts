@@ -1,7 +1,7 @@
 // Browser tests of an agent upgrade: offered, confirmed, followed live, and running. Runs after product.spec.ts and
 // last, because later tests would run with another agent.
 import { expect, type Page, test } from '@playwright/test';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -16,10 +16,10 @@ test.afterAll(() => page.context().close());
 test('a server whose agent differs from the offered one says so', async () => {
   await page.goto('/my-organization/servers');
   await expect(page.getByText('Agent upgrade available')).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('link', { name: 'local', exact: true }).click();
   await expect(page.getByText('Another agent is offered', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
 });
 
 test('the upgrade asks for confirmation, and the page follows it', async () => {
@@ -28,10 +28,10 @@ test('the upgrade asks for confirmation, and the page follows it', async () => {
   await page.getByRole('button', { name: 'Upgrade agent' }).click();
   const dialog = page.getByRole('dialog', { name: 'Upgrade the agent of local' });
   await expect(dialog.getByText('Apps keep running and no request is lost', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Upgrade agent' }).click();
   await expect(page.getByText('Upgrading to', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await expect(digest).not.toHaveAttribute('title', before ?? '', { timeout: 60_000 });
   await expect(page.getByText('Upgrading to', { exact: false })).toHaveCount(0, { timeout: 60_000 });
   await expect(page.getByText('Another agent is offered', { exact: false })).toHaveCount(0);

@@ -6,7 +6,7 @@ const manifest = (scripts: Readonly<Record<string, string>>) =>
   JSON.stringify({ name: 'app', version: '1.0.0', private: true, type: 'module', scripts });
 
 /** App that answers every request with `text`. */
-export function answering(text: string): Files {
+export function respondingApp(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
     'server.js': [
@@ -24,7 +24,7 @@ export function answering(text: string): Files {
  * App that answers with its process's id and the client's address from the proxy; it holds `/held` until its next
  * request.
  */
-export const TELLING: Files = {
+export const PROCESS_ID_APP: Files = {
   'package.json': manifest({ start: 'node server.js' }),
   'server.js': [
     "import { createServer } from 'node:http';",
@@ -42,8 +42,8 @@ export const TELLING: Files = {
   ].join('\n'),
 };
 /** App that answers with `text` on the Unix socket that its fairlead.toml asks for. */
-export function answeringOnSocket(text: string): Files {
-  const { 'server.js': server = '', ...files } = answering(text);
+export function socketApp(text: string): Files {
+  const { 'server.js': server = '', ...files } = respondingApp(text);
   return {
     ...files,
     'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n',
@@ -52,7 +52,7 @@ export function answeringOnSocket(text: string): Files {
 }
 
 /** App that answers with `text`, the variable API_TOKEN and the file SIGNING_KEY. */
-export function answeringSecrets(text: string): Files {
+export function secretsApp(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
     'server.js': [
@@ -85,7 +85,7 @@ export function endlessBuild(line: string): Files {
   };
 }
 
-export const NEVER_LISTENING: Files = {
+export const NEVER_LISTENING_APP: Files = {
   'package.json': manifest({ start: 'node server.js' }),
   'server.js': "console.log('thinking about it');\nsetInterval(() => undefined, 60_000);\n",
 };
@@ -97,7 +97,7 @@ export function listeningOn(port: number): Files {
   };
 }
 
-export function crashing(line: string): Files {
+export function crashingApp(line: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
     'server.js': `console.error(${JSON.stringify(line)});\nprocess.exit(1);\n`,
@@ -105,7 +105,7 @@ export function crashing(line: string): Files {
 }
 
 /** App that exits at once, as a finished job does. */
-export const ENDING: Files = {
+export const EXITING_APP: Files = {
   'package.json': manifest({ start: 'node job.js' }),
   'job.js': `console.log('done');\n`,
 };

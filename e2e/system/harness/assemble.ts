@@ -65,7 +65,11 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
     unsafeButFast: options.durable !== true,
   });
   undo.push(() => controlPlane.stopDatabase());
-  const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
+  const product = await openProduct({
+    databaseUrl: controlPlane.databaseUrl,
+    organizationName: 'Test',
+    log: silentLog,
+  });
   undo.push(() => product.close());
   undo.push(() => controlPlane.stopServices());
   await controlPlane.start();
@@ -101,4 +105,4 @@ export async function findServer(product: Product): Promise<ServerSummary | unde
 }
 
 /** Log of the API verbs; the services log to files. */
-export const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
+export const silentLog = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };

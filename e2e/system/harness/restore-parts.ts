@@ -7,7 +7,7 @@ import { restore } from '../../../tools/backup/restore.ts';
 import { ControlPlane } from '../../../tools/start/control-plane.ts';
 import { layOut, openData } from '../../../tools/start/folders.ts';
 import { openProduct } from '../../../tools/start/product.ts';
-import { AGENT_BINARY, type Parts, quiet } from './assemble.ts';
+import { AGENT_BINARY, type Parts, silentLog } from './assemble.ts';
 
 export type KeyedBackup = Backup & { readonly recoveryKey: string };
 
@@ -36,7 +36,7 @@ export async function restoreParts(parts: Parts, backup: KeyedBackup): Promise<P
   openData(folders);
   const database = await startEmbedded({ dataDir: folders.postgres, port: ports.database, log: () => undefined });
   try {
-    await restore({ folders, databaseUrl: database.url, ...backup, log: quiet });
+    await restore({ folders, databaseUrl: database.url, ...backup, log: silentLog });
   } finally {
     await database.stop();
   }
@@ -54,6 +54,6 @@ export async function restoreParts(parts: Parts, backup: KeyedBackup): Promise<P
     ...parts,
     folders,
     controlPlane: restored,
-    product: await openProduct({ databaseUrl, organizationName: 'Test', log: quiet }),
+    product: await openProduct({ databaseUrl, organizationName: 'Test', log: silentLog }),
   };
 }

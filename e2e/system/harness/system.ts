@@ -40,7 +40,7 @@ import { waitFor } from '../../../tools/lib/wait.ts';
 import { CONTROL_HOST, type ControlPlane } from '../../../tools/start/control-plane.ts';
 import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
 import type { Product } from '../../../tools/start/product.ts';
-import { AGENT, AGENT_BINARY, assemble, findServer, type Parts, quiet, type SystemOptions } from './assemble.ts';
+import { AGENT, AGENT_BINARY, assemble, findServer, type Parts, type SystemOptions, silentLog } from './assemble.ts';
 import { type Load, startLoad } from './load.ts';
 import type { Repositories, Repository } from './repository.ts';
 import { backUpParts, type KeyedBackup, restoreParts } from './restore-parts.ts';
@@ -58,11 +58,11 @@ export class System {
   #parts: Parts;
   #logs: LogStore;
   readonly #undo: readonly Undo[];
-  readonly #first: ControlPlane;
+  readonly #firstControlPlane: ControlPlane;
 
   private constructor(parts: Parts, undo: readonly Undo[]) {
     this.#parts = parts;
-    this.#first = parts.controlPlane;
+    this.#firstControlPlane = parts.controlPlane;
     this.#undo = undo;
     this.#logs = createFolderLogStore(parts.folders.logStore);
   }
@@ -178,7 +178,7 @@ export class System {
   /** Returns the data of the local server's page. */
   async serverDetail(): Promise<ServerDetail> {
     const serverId = await this.serverId();
-    return this.#act((ctx) => getServer(ctx, { serverId }));
+    return this.#asSystem((ctx) => getServer(ctx, { serverId }));
   }
 
   async serverId(): Promise<ServerId> {
@@ -194,7 +194,7 @@ export class System {
     healthPath = '',
     serverId?: ServerId,
   ): Promise<DeploymentDetail> {
-    return this.finished(await this.beginApp(slug, repository, healthPath, serverId));
+    return this.waitForDeployment(await this.beginApp(slug, repository, healthPath, serverId));
   }
 
   /** Creates and deploys an app without waiting; returns the deployment. */
@@ -214,7 +214,7 @@ export class System {
     // The repository is never cloned.
     const repository = { url: 'https://nowhere.example/none.git' };
     const { id: appId } = await this.#create(slug, repository, { healthPath: '/', serverId, deployNow: false });
-    await this.#act(async (ctx, keys) => {
+    await this.#asSystem(async (ctx, keys) => {
       await updateConfig(ctx, { appId, settings: { builder: 'image', image } });
       await updateCredential(ctx, { appId, kind: 'registry', host: registryHost(image), ...login }, keys);
     });
@@ -232,7 +232,7 @@ export class System {
   ): Promise<AppId> {
     const options = { healthPath: '/', serverId: undefined, deployNow: false, branch: '' };
     const { id: appId } = await this.#create(slug, repository, options);
-    await this.#act((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
+    await this.#asSystem((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
     return appId;
   }
 
@@ -265,10 +265,10 @@ export class System {
 
   async deploy(appId: AppId): Promise<DeploymentDetail> {
     const { deploymentId } = await this.product.verbs.createDeployment({ appId });
-    return this.finished(deploymentId);
+    return this.waitForDeployment(deploymentId);
   }
 
-  finished(deploymentId: DeploymentId, timeoutMs = DEPLOY_TIMEOUT_MS): Promise<DeploymentDetail> {
+  waitForDeployment(deploymentId: DeploymentId, timeoutMs = DEPLOY_TIMEOUT_MS): Promise<DeploymentDetail> {
     return waitFor(
       async () => {
         const deployment = await this.product.verbs.getDeployment({ deploymentId });
@@ -300,7 +300,7 @@ export class System {
   }
 
   /** Sends one request and returns the response headers as well. */
-  answer(slug: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<PinnedAnswer> {
+  getResponse(slug: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<PinnedAnswer> {
     const { https: port } = this.#parts.ports;
     return answerPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs: 30_000, headers });
   }
@@ -321,19 +321,19 @@ export class System {
 
   /** Writes secrets of an app; its next deployment applies them. */
   async setSecrets(appId: AppId, items: UpdateSecretsInput['items']): Promise<void> {
-    await this.#act(async (ctx, keys) => {
+    await this.#asSystem(async (ctx, keys) => {
       await updateSecrets(ctx, { owner: { appId }, items }, keys);
     });
   }
 
   /** Runs work that needs a signed-in person. */
-  async #act<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
+  async #asSystem<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
     const { product, folders } = this.#parts;
     const { database, organizationId } = product;
     const keys = createSecretKeys(await openMasterKeyFile(join(folders.secrets, 'master-key')));
     const actor = { kind: 'system', reason: 'a test' } as const;
     return database.tenant(organizationId, (tx) =>
-      work({ tx, organizationId, actor, clock: systemClock, log: quiet }, keys),
+      work({ tx, organizationId, actor, clock: systemClock, log: silentLog }, keys),
     );
   }
 
@@ -348,7 +348,7 @@ export class System {
     const server = await this.server();
     const target = server.host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';
     const offer = { target, version: '9.9.9', digest: `sha256:${added.hex}`, sizeBytes: added.sizeBytes } as const;
-    await this.#act(async (ctx) => {
+    await this.#asSystem(async (ctx) => {
       await recordArtifact(ctx, { digest: offer.digest, kind: 'agent', sizeBytes: offer.sizeBytes });
       await upgradeServer(ctx, { serverId: server.id }, [offer]);
     });
@@ -381,7 +381,7 @@ export class System {
   }
 
   async stop(): Promise<void> {
-    if (this.#parts.controlPlane !== this.#first) {
+    if (this.#parts.controlPlane !== this.#firstControlPlane) {
       await this.#parts.product.close();
       await this.#parts.controlPlane.stopServices();
       await this.#parts.supervisor.stop(AGENT);

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-export interface Stand {
+export interface ProxyUnderTest {
   readonly httpsPort: number;
   readonly httpPort: number;
   stop(): Promise<void>;
 }
 
 /** Starts `fairlead-protocols stand`, in front of its own app or of the one at `app`. */
-export async function startStand(program: string, app?: string): Promise<Stand> {
+export async function startProxy(program: string, app?: string): Promise<ProxyUnderTest> {
   const child = spawn(program, ['stand', ...(app === undefined ? [] : [app])], { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   for await (const line of createInterface({ input: child.stdout })) {
@@ -25,7 +25,7 @@ export async function startStand(program: string, app?: string): Promise<Stand> 
       },
     };
   }
-  throw new Error('the stand ended before it served');
+  throw new Error('the proxy ended before it served');
 }
 
 function portOf(address: string): number {

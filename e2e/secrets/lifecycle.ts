@@ -7,7 +7,7 @@ import type { Call } from './caller.ts';
 import { nextState, report, requireArrived } from './link.ts';
 import type { Planted } from './search.ts';
 
-export interface Stage {
+export interface LifecycleOptions {
   readonly call: Call;
   readonly world: TestWorld;
   readonly link: OpenFakeLink;
@@ -17,7 +17,15 @@ export interface Stage {
   readonly note: (line: string) => void;
 }
 
-export async function tell({ call, world, link, planted, keep, identity, note }: Stage): Promise<void> {
+export async function runLifecycle({
+  call,
+  world,
+  link,
+  planted,
+  keep,
+  identity,
+  note,
+}: LifecycleOptions): Promise<void> {
   const created = await call('app.create', 'POST', {
     name: 'Shop',
     repositoryUrl: 'https://git.example.test/shop.git',

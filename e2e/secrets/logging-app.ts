@@ -6,7 +6,7 @@ import type { Files } from '../system/harness/repository.ts';
 /** Longer values are logged as they are only: all their encodings would exceed an app's share of the search. */
 const ENCODED_CHARACTERS_MAX = 4096;
 
-export interface Talk {
+export interface LoggingAppOptions {
   readonly environment: readonly string[];
   readonly files: readonly string[];
   /** Gate that the app waits at before it logs and listens. */
@@ -47,7 +47,7 @@ const telling: readonly string[] = [
  * App that responds with the digest of all its values, which proves their arrival, and with the digest of its build
  * secrets by name. The build logs them all.
  */
-export function talking({ environment, files, gate, mark, dies = false }: Talk): Files {
+export function loggingApp({ environment, files, gate, mark, dies = false }: LoggingAppOptions): Files {
   return {
     'package.json': JSON.stringify({
       name: 'talker',

@@ -11,13 +11,13 @@ const LISTEN_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
-export interface Serving {
+export interface ServingProcess {
   readonly child: ChildProcess;
   readonly address: string;
 }
 
 /** Starts a program that prints `{"address"}` once it serves, and that ends with its standard input. */
-export async function serving(program: string, args: readonly string[]): Promise<Serving> {
+export async function startServing(program: string, args: readonly string[]): Promise<ServingProcess> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('{"address"')) return { child, ...JSON.parse(line) };
@@ -35,7 +35,7 @@ export interface Launch {
 }
 
 /** Starts a program and waits until something listens at `address`. */
-export async function listening({ program, args, env, log, address }: Launch): Promise<ChildProcess> {
+export async function startListening({ program, args, env, log, address }: Launch): Promise<ChildProcess> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const output = createWriteStream(log);
   child.stdout.pipe(output, { end: false });
@@ -48,7 +48,7 @@ export async function listening({ program, args, env, log, address }: Launch): P
   while (fault === undefined && child.exitCode === null && child.signalCode === null) {
     if (await accepts(address)) return child;
     if (performance.now() > deadline) {
-      await stopped(child);
+      await stopProcess(child);
       throw new Error(`did not listen within ${LISTEN_TIMEOUT_MS / 1000} s`);
     }
     await delay(POLL_MS);
@@ -72,11 +72,11 @@ async function accepts(address: string): Promise<boolean> {
 /** Returns a free TCP port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'startListening');
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a listening socket has no port');
+  if (address === null || typeof address === 'string') throw new Error('a startListening socket has no port');
   return address.port;
 }
 
@@ -84,7 +84,7 @@ export async function freePort(): Promise<number> {
  * Ends a process by its standard input if that is a pipe of ours, else by SIGTERM; kills it and its descendants if it
  * stays.
  */
-export async function stopped(child: ChildProcess): Promise<void> {
+export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   if (child.stdin === null) child.kill('SIGTERM');

@@ -5,38 +5,38 @@ import { run } from '../../tools/lib/command.ts';
 import { NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, type Program, type Running } from '../perf/peer.ts';
 import { debian, goSource } from '../perf/peer-install.ts';
-import { type Serving, serving, stopped } from '../perf/stand.ts';
+import { type ServingProcess, startServing, stopProcess } from '../perf/processes.ts';
 
-export interface Stand {
+export interface Testbed {
   /** The Go program. */
   readonly client: string;
   readonly folder: string;
   /** Holds `leaf.pem`, which is its own authority. */
   readonly certificate: string;
-  readonly app: Serving;
+  readonly app: ServingProcess;
 }
 
 export function buildClient(): Promise<Program> {
   return goSource('fairness-client', join(import.meta.dirname, 'client'));
 }
 
-export async function startStand(folder: string): Promise<Stand> {
+export async function startTestbed(folder: string): Promise<Testbed> {
   const client = await buildClient();
   const certificate = join(folder, 'certificate');
   mkdirSync(certificate);
   const made = await run(client.file, ['certificate', certificate]);
   if (made.code !== 0) throw new Error(made.output);
-  return { client: client.file, folder, certificate, app: await serving(client.file, ['app']) };
+  return { client: client.file, folder, certificate, app: await startServing(client.file, ['app']) };
 }
 
-export function startPeer(stand: Stand, peer: Peer): Promise<Running> {
-  const { folder, certificate, app } = stand;
+export function startPeer(testbed: Testbed, peer: Peer): Promise<Running> {
+  const { folder, certificate, app } = testbed;
   return peer.obtain().then((program) => peer.start(program, { folder, certificate, app: app.address, clients: 0 }));
 }
 
-export async function stopAll(stand: Stand, running: readonly Running[]): Promise<void> {
-  await Promise.all(running.map(({ child }) => stopped(child)));
-  await stopped(stand.app.child);
+export async function stopAll(testbed: Testbed, running: readonly Running[]): Promise<void> {
+  await Promise.all(running.map(({ child }) => stopProcess(child)));
+  await stopProcess(testbed.app.child);
 }
 
 export function fairlead(agent: string): Peer {
