@@ -1,6 +1,6 @@
 // Returns the settings of an app in one environment, and those that are not deployed yet.
 import type { Ctx } from '../kernel/index.ts';
-import { diffSettings } from './diff.ts';
+import { diffSettings } from './diff-settings.ts';
 import type { ConfigView, PlaceInput } from './schema.ts';
 import { findNewestConfig, loadSettings, requirePlace } from './store.ts';
 

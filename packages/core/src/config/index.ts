@@ -1,9 +1,7 @@
-// Settings, as servers and deployments read them; app changes them.
-export { diffSettings } from './diff.ts';
+// Settings, as servers and deployments read them. Their update needs both of them, so updateConfig is in app.
+export { diffSettings } from './diff-settings.ts';
 export { getConfig } from './get-config.ts';
 export { listConfigs } from './list-configs.ts';
-export { isSameNetwork, isWithinNetwork, opensNetwork } from './network.ts';
-export { runCommandsIn } from './run-commands.ts';
+export { isSameNetwork, isWithinNetwork, listensOnSocket, opensNetwork, runCommandsIn, variablesIn } from './rules.ts';
 export * from './schema.ts';
 export { findNewestConfig, loadSettings, type Place, requirePlace, type StoredConfig } from './store.ts';
-export { variablesIn } from './variables.ts';

@@ -1,7 +1,7 @@
 // Lists the versions of an app's settings in one environment.
 import { parseId } from '@fairlead/contract/ids';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
-import { diffSettings } from './diff.ts';
+import { diffSettings } from './diff-settings.ts';
 import { type ConfigVersion, defaultSettings, type ListConfigsInput, settingsSchema } from './schema.ts';
 import { requirePlace } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSameNetwork, isWithinNetwork } from './network.ts';
+import { isSameNetwork, isWithinNetwork } from './rules.ts';
 import { settingsSchema } from './schema.ts';
 
 const parse = (serverPorts: readonly string[]) => settingsSchema.safeParse({ serverPorts });

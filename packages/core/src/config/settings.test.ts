@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { diffSettings } from './diff.ts';
-import { runCommandsIn } from './run-commands.ts';
+import { diffSettings } from './diff-settings.ts';
+import { runCommandsIn, variablesIn } from './rules.ts';
 import { settingsSchema, variablesSchema } from './schema.ts';
-import { variablesIn } from './variables.ts';
 
 test('a plain string has both scopes, like every variable stored before scopes existed', () => {
   const variables = {

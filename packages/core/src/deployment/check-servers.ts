@@ -1,8 +1,8 @@
 // Checks that an app's servers support its settings; returns the failure that the deployment would end with.
 // Invariant: an agent never gets messages that need a capability it lacks; the deployment is refused with a sentence.
-import { loadSettings, type Place, type Settings } from '../config/index.ts';
+import { listensOnSocket, loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { listensOnSocket, releasePlanSchema } from '../release/index.ts';
+import { releasePlanSchema } from '../release/index.ts';
 import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
 import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';

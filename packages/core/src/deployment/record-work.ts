@@ -2,9 +2,8 @@
 // Invariant: it never trusts a value that an agent sent.
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
+import { listensOnSocket, loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { listensOnSocket } from '../release/index.ts';
 import { lackOf } from '../server/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';

@@ -21,9 +21,15 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
-import { type HealthCheckSettings, opensNetwork, type Settings, variablesIn } from '../config/index.ts';
+import {
+  type HealthCheckSettings,
+  listensOnSocket,
+  opensNetwork,
+  type Settings,
+  variablesIn,
+} from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
-import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
+import type { ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 

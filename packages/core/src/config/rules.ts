@@ -1,0 +1,55 @@
+// Rules of settings: variables by scope, commands, and what opens a server's network. Pure.
+import { commandLine } from '../kernel/command.ts';
+import type { Settings, VariableScope } from './schema.ts';
+
+/** Returns the variables of a build, or of what runs. */
+export function variablesIn(
+  { variables }: Pick<Settings, 'variables'>,
+  place: Exclude<VariableScope, 'both'>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, { value, scope }]) =>
+      scope === 'both' || scope === place ? [[name, value]] : [],
+    ),
+  );
+}
+
+/** Returns a line for each, of all environments: an artifact may be promoted to any. Omits `start`, the build's own start command. */
+export function runCommandsIn(all: readonly Settings[], start: readonly string[]): string[] {
+  const commands = all.flatMap(
+    ({ startCommand, workers, releaseCommand, postReleaseCommand, readinessCheck, livenessCheck }) => [
+      startCommand,
+      ...workers.map(({ command }) => command),
+      ...[releaseCommand, postReleaseCommand].flatMap((hook) => (hook === null ? [] : [hook.command])),
+      ...[readinessCheck, livenessCheck].flatMap((check) => (check?.kind === 'command' ? [check.command] : [])),
+    ],
+  );
+  const options = all.flatMap((settings) => variablesIn(settings, 'run').NODE_OPTIONS ?? []);
+  const lines = [...commands.map(commandLine), ...options].filter((line) => line !== '' && line !== commandLine(start));
+  return [...new Set(lines)];
+}
+
+/** Tells if a release listens on a Unix socket instead of a port. Settings take precedence over a committed fairlead.toml. */
+export function listensOnSocket(
+  { listen }: Pick<Settings, 'listen'>,
+  plan: { readonly listensOnSocket: boolean },
+): boolean {
+  return listen === 'socket' || (listen === 'auto' && plan.listensOnSocket);
+}
+
+/** Settings that open a server and its networks to an app. Opening them needs `server.write`. */
+export type NetworkSettings = Pick<Settings, 'privateNetwork' | 'serverPorts'>;
+
+export function opensNetwork({ privateNetwork, serverPorts }: NetworkSettings): boolean {
+  return privateNetwork || serverPorts.length > 0;
+}
+
+/** Reports whether `inner` opens nothing that `outer` keeps closed. */
+export function isWithinNetwork(inner: NetworkSettings, outer: NetworkSettings): boolean {
+  const isPrivateFine = outer.privateNetwork || !inner.privateNetwork;
+  return isPrivateFine && inner.serverPorts.every((port) => outer.serverPorts.includes(port));
+}
+
+export function isSameNetwork(a: NetworkSettings, b: NetworkSettings): boolean {
+  return isWithinNetwork(a, b) && isWithinNetwork(b, a);
+}
