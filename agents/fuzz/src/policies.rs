@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use fairlead_model::{HeaderAction, HeaderRule, ProxySettings};
 use fairlead_route::{
-    Client, Credentials, HeaderRules, RequestEdit, RequestFacts, RequestLine, Target, TrustedProxies, Version, encode_request,
-    forwarded_address, usable_request_id,
+    Client, Credentials, HeaderRules, HttpVersion, RequestEdit, RequestFacts, RequestLine, RequestTarget,
+    TrustedProxies, encode_request, forwarded_address, usable_request_id,
 };
 
 use crate::reference;
@@ -37,8 +37,7 @@ pub fn policy(data: &[u8]) {
 }
 
 fn addresses<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(fields: &'a reference::Fields, headers: impl Fn() -> H) {
-    let settings =
-        ProxySettings { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..ProxySettings::default() };
+    let settings = ProxySettings { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..ProxySettings::default() };
     let trust = TrustedProxies::new(&settings).unwrap();
     let stranger = Client::new("192.0.2.7".parse().unwrap(), true);
     assert!(trust.client(&stranger, headers()).is_none(), "a stranger spoke for another");
@@ -73,8 +72,8 @@ fn rules<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(chosen: &[u8], headers: i
         .collect();
     let line = RequestLine {
         method: b"GET",
-        target: Target::parse(b"GET", b"/").unwrap(),
-        version: Version::Http11,
+        target: RequestTarget::parse(b"GET", b"/").unwrap(),
+        version: HttpVersion::Http11,
         authority: Some(b"a.test"),
         unsized_body: false,
     };

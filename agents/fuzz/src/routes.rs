@@ -1,6 +1,6 @@
 //! Fuzz target of request targets, hosts and the route table, compared with a simple lookup.
 
-use fairlead_route::{Authority, RouteMatch, RouteTable, Target, strip_prefix};
+use fairlead_route::{Authority, RequestTarget, RouteMatch, RouteTable, strip_prefix};
 
 const HOSTS: [&str; 3] = ["a.test", "b.a.test", "test"];
 const PREFIXES: [&str; 6] = ["/", "/a", "/a/b", "/ab", "/a/b/c", "/b/"];
@@ -16,7 +16,7 @@ pub fn routing(data: &[u8]) {
     let cut = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     let (raw, host) = (&rest[..cut], rest.get(cut + 1..).unwrap_or_default());
     let method: &[u8] = if chosen[2] & 0x80 == 0 { b"GET" } else { b"OPTIONS" };
-    let Ok(target) = Target::parse(method, raw) else { return };
+    let Ok(target) = RequestTarget::parse(method, raw) else { return };
     let path = target.path();
     assert!(path.starts_with(b"/") || path == b"*" && method == b"OPTIONS");
     assert!(target.path_and_query.iter().all(|byte| matches!(byte, 0x21..=0x7e)));
@@ -30,7 +30,10 @@ pub fn routing(data: &[u8]) {
     assert!(lower.iter().all(|byte| !byte.is_ascii_uppercase() && *byte > b' '));
     // A parsed name parses to itself.
     if !lower.is_empty() {
-        assert_eq!(Authority::parse(lower).expect("a name is no host").name().as_bytes(), lower.strip_suffix(b".").unwrap_or(lower));
+        assert_eq!(
+            Authority::parse(lower).expect("a name is no host").name().as_bytes(),
+            lower.strip_suffix(b".").unwrap_or(lower)
+        );
     }
 
     let routes: Vec<_> = HOSTS
@@ -58,13 +61,18 @@ pub fn routing(data: &[u8]) {
     }
     let slow = routes
         .iter()
-        .filter(|(host, prefix, _)| host.as_bytes() == lower && segments(text).starts_with(&segments(prefix)) || host.as_bytes() == lower && *prefix == "/")
+        .filter(|(host, prefix, _)| {
+            host.as_bytes() == lower && segments(text).starts_with(&segments(prefix))
+                || host.as_bytes() == lower && *prefix == "/"
+        })
         .max_by_key(|(_, prefix, _)| segments(prefix).len())
         .map(|(_, _, number)| *number);
     assert_eq!(found, slow, "{text} at {}", String::from_utf8_lossy(lower));
     if let Some((_, prefix, _)) = routes.iter().find(|(_, _, number)| Some(*number) == found) {
         let length = prefix.trim_end_matches('/').len();
-        if path != b"*" && let Some(stripped) = strip_prefix(target.path_and_query, length) {
+        if path != b"*"
+            && let Some(stripped) = strip_prefix(target.path_and_query, length)
+        {
             let sent = [stripped.slash, stripped.rest].concat();
             assert!(sent.starts_with(b"/"), "{:?} is no path", String::from_utf8_lossy(&sent));
         }

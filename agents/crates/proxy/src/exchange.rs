@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use fairlead_model::Priority;
 use fairlead_route::{
-    Client, Malformed, RequestBody, RequestEdit, RequestFacts, RequestLine, Version, client_key, encode_request,
+    Client, HttpVersion, Malformed, RequestBody, RequestEdit, RequestFacts, RequestLine, client_key, encode_request,
     grpc_timeout_ms, may_retry,
 };
 
@@ -196,7 +196,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         client: core.client_key(client.ip()),
         kept_head: None,
         secure: client.is_secure(),
-        takes_alt_svc: client.is_secure() && line.version != Version::Http3,
+        takes_alt_svc: client.is_secure() && line.version != HttpVersion::Http3,
         serving: None,
         policy,
         check,

@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use fairlead_route::{
-    Client, DownstreamBody, RequestEdit, RequestFacts, RequestIds, RequestLine, ResponseFacts, RouteMatch, RouteTable,
-    Target, Version, encode_request, encode_response,
+    Client, DownstreamBody, HttpVersion, RequestEdit, RequestFacts, RequestIds, RequestLine, RequestTarget,
+    ResponseFacts, RouteMatch, RouteTable, encode_request, encode_response,
 };
 use httparse::{Header, ParserConfig, Request, Response};
 
@@ -67,8 +67,8 @@ fn one_request(core: &mut Core, request: &[u8], answer: &[u8]) -> Result<usize, 
     let (Some(method), Some(path)) = (head.method, head.path) else { return Err("no request line".into()) };
     let line = RequestLine {
         method: method.as_bytes(),
-        target: Target::parse(method.as_bytes(), path.as_bytes())?,
-        version: Version::Http11,
+        target: RequestTarget::parse(method.as_bytes(), path.as_bytes())?,
+        version: HttpVersion::Http11,
         authority: None,
         unsized_body: false,
     };

@@ -16,14 +16,14 @@ const INTERVAL_MS: (u64, u64) = (100, 500);
 /// priorities.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Admission {
-    level: Level,
+    level: AdmissionLevel,
     since_ms: u64,
     shortest_ms: Option<u64>,
     emptied: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum AdmissionLevel {
     #[default]
     All,
     NotLow,
@@ -54,28 +54,29 @@ impl Admission {
             _ => 0,
         };
         // Uses half of the threshold to leave a level, or a level would switch with each interval.
-        let reaches =
-            |level: Level, threshold: u64| standing >= if self.level >= level { threshold / 2 } else { threshold };
-        self.level = if reaches(Level::OnlyHigh, (timeout / NORMAL_AT).max(1)) {
-            Level::OnlyHigh
-        } else if reaches(Level::NotLow, (timeout / LOW_AT).max(1)) {
-            Level::NotLow
+        let reaches = |level: AdmissionLevel, threshold: u64| {
+            standing >= if self.level >= level { threshold / 2 } else { threshold }
+        };
+        self.level = if reaches(AdmissionLevel::OnlyHigh, (timeout / NORMAL_AT).max(1)) {
+            AdmissionLevel::OnlyHigh
+        } else if reaches(AdmissionLevel::NotLow, (timeout / LOW_AT).max(1)) {
+            AdmissionLevel::NotLow
         } else {
-            Level::All
+            AdmissionLevel::All
         };
         (self.since_ms, self.shortest_ms, self.emptied) = (now_ms, None, false);
     }
 
     /// True if no priority is shed. With an empty queue there is then nothing to evaluate.
     pub fn is_open(&self) -> bool {
-        self.level == Level::All
+        self.level == AdmissionLevel::All
     }
 
     /// True if a request that would have to wait is shed.
     pub fn sheds(&self, priority: Priority) -> bool {
         match priority {
-            Priority::Low => self.level >= Level::NotLow,
-            Priority::Normal => self.level >= Level::OnlyHigh,
+            Priority::Low => self.level >= AdmissionLevel::NotLow,
+            Priority::Normal => self.level >= AdmissionLevel::OnlyHigh,
             Priority::High => false,
         }
     }

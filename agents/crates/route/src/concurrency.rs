@@ -44,7 +44,7 @@ pub struct ConcurrencyLimit {
     rate: u64,
     /// Mean service time in microseconds at a concurrency that the app handles; zero until one is known.
     natural_us: u64,
-    trial: Option<Trial>,
+    trial: Option<LimitTrial>,
     hold_until_ms: u64,
     hold_ms: u64,
     /// True if requests waited for this limit at the end of the last interval too, so this one was loaded throughout.
@@ -53,7 +53,7 @@ pub struct ConcurrencyLimit {
 
 /// Trial of another limit. Compares its throughput with that of the previous limit.
 #[derive(Debug, Clone, Copy)]
-struct Trial {
+struct LimitTrial {
     from: u32,
     rate: u64,
     /// Time before which the instance completes requests that began under the previous limit.
@@ -151,11 +151,11 @@ impl ConcurrencyLimit {
         let service_ms = (u64::from(self.limit) * 1_000_000 / rate.max(1)).min(SERVICE_MS_MAX);
         let measured_from_ms = interval.now_ms + service_ms.max(INTERVAL_MS);
         let ends_ms = measured_from_ms + service_ms.max(2 * INTERVAL_MS);
-        self.trial = Some(Trial { from: self.limit, rate, measured_from_ms, ends_ms, completed: 0 });
+        self.trial = Some(LimitTrial { from: self.limit, rate, measured_from_ms, ends_ms, completed: 0 });
         self.limit = limit;
     }
 
-    fn judge(&mut self, mut trial: Trial, interval: &Interval) {
+    fn judge(&mut self, mut trial: LimitTrial, interval: &Interval) {
         let Interval { now_ms, elapsed_ms, completed, load, binds, service_us } = *interval;
         let grows = self.limit > trial.from;
         if now_ms - elapsed_ms >= trial.measured_from_ms {

@@ -15,7 +15,7 @@ const TURNS: [Priority; 7] =
 /// Queue of `T`. A slot belongs to its holder until `free`, in the queue or not.
 #[derive(Debug)]
 pub struct FairQueue<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<QueueSlot<T>>,
     unused: Vec<u32>,
     /// Queued slots in the order of their arrival.
     arrivals: List,
@@ -33,7 +33,7 @@ pub struct FairQueue<T> {
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct QueueSlot<T> {
     value: Option<T>,
     /// Index of its flow; `NONE` if the slot is not queued.
     flow: u32,
@@ -151,7 +151,7 @@ impl<T> FairQueue<T> {
             Some(flow) => *flow,
             None => self.add_flow(client, priority),
         };
-        let new = Slot { value: Some(value), flow };
+        let new = QueueSlot { value: Some(value), flow };
         let slot = match self.unused.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = new;

@@ -90,7 +90,7 @@ pub fn trailer_forwards(name: &[u8]) -> bool {
 
 /// Options of Connection, and the hop-by-hop headers that it names.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Connection<'a> {
+pub(crate) struct ConnectionHeader<'a> {
     pub(crate) close: bool,
     pub(crate) keep_alive: bool,
     pub(crate) upgrade: bool,
@@ -98,7 +98,7 @@ pub(crate) struct Connection<'a> {
     count: usize,
 }
 
-impl<'a> Connection<'a> {
+impl<'a> ConnectionHeader<'a> {
     /// Adds one Connection header; returns false if it names more headers than fit.
     pub(crate) fn see(&mut self, value: &'a [u8]) -> bool {
         for token in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|token| !token.is_empty()) {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn connection_names_headers_of_this_hop() {
-        let mut connection = Connection::default();
+        let mut connection = ConnectionHeader::default();
         assert!(connection.see(b"Upgrade, X-Hop ,, close"));
         assert!(connection.upgrade && connection.close && !connection.keep_alive);
         assert!(connection.names(b"x-hop") && !connection.names(b"x-other"));

@@ -48,12 +48,12 @@ pub use limit::{ClientPermit, ClientRates, ClientsInFlight, Rate, SharedRate, TI
 pub use malformed::Malformed;
 pub use path::{StrippedPath, https_location, lenient_path, loose_path, redirect_location, strip_prefix};
 pub use proxy_protocol::{BadProxyHeader, PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
-pub use request::{RequestEdit, RequestFacts, RequestLine, Version, encode_request};
+pub use request::{HttpVersion, RequestEdit, RequestFacts, RequestLine, encode_request};
 pub use request_id::{REQUEST_ID_BYTES_MAX, RequestIds, usable_request_id};
 pub use response::{BadResponse, DownstreamBody, ResponseFacts, encode_response};
 pub use retry::{Attempt, RetryBudget, may_retry};
 pub use rules::HeaderRules;
 pub use sticky::{cookie, sticky_cookie};
 pub use table::{Guard, RouteMatch, RouteTable};
-pub use target::Target;
+pub use target::RequestTarget;
 pub use websocket::{CLOSE_FRAME, WebSocketFrames};

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use crate::framing::FramingHeaders;
 use crate::grpc::is_grpc;
-use crate::header::{Connection, Role, role};
-use crate::{Authority, Client, HeaderRules, Malformed, RequestBody, StrippedPath, Target, usable_request_id};
+use crate::header::{ConnectionHeader, Role, role};
+use crate::{Authority, Client, HeaderRules, Malformed, RequestBody, RequestTarget, StrippedPath, usable_request_id};
 
 /// HTTP version of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
+pub enum HttpVersion {
     /// HTTP/1.0.
     Http10,
     /// HTTP/1.1.
@@ -26,8 +26,8 @@ pub enum Version {
 pub struct RequestLine<'a> {
     /// Method token as sent: methods are case-sensitive.
     pub method: &'a [u8],
-    pub target: Target<'a>,
-    pub version: Version,
+    pub target: RequestTarget<'a>,
+    pub version: HttpVersion,
     /// `:authority` of HTTP/2.
     pub authority: Option<&'a [u8]>,
     /// True if a body of unknown length follows: HTTP/2 does its own framing, so no header needs to announce it.
@@ -53,7 +53,7 @@ pub struct RequestFacts<'a> {
     pub grpc: bool,
     /// Valid request id from the client.
     pub request_id: Option<&'a [u8]>,
-    connection: Connection<'a>,
+    connection: ConnectionHeader<'a>,
 }
 
 impl<'a> RequestFacts<'a> {
@@ -63,7 +63,7 @@ impl<'a> RequestFacts<'a> {
         headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Result<Self, Malformed> {
         let (mut host, mut request_id, mut upgrade) = (None, None, None);
-        let (mut framing, mut connection) = (FramingHeaders::default(), Connection::default());
+        let (mut framing, mut connection) = (FramingHeaders::default(), ConnectionHeader::default());
         let (mut expects_continue, mut takes_trailers, mut grpc) = (false, false, false);
         for (name, value) in headers {
             match role(name) {
@@ -86,21 +86,22 @@ impl<'a> RequestFacts<'a> {
             }
         }
         let authority = authority(line, host)?;
-        let body = match framing.request(line.version != Version::Http10)? {
+        let body = match framing.request(line.version != HttpVersion::Http10)? {
             RequestBody::None if line.unsized_body => RequestBody::Chunked,
             body => body,
         };
-        let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
+        let close = connection.close || (line.version == HttpVersion::Http10 && !connection.keep_alive);
         // HTTP/1.0 has no upgrades, the request is a GET (RFC 6455, 4.1), and a body before an upgrade has no use.
-        let may_upgrade = line.version == Version::Http11 && line.method == b"GET" && matches!(body, RequestBody::None);
+        let may_upgrade =
+            line.version == HttpVersion::Http11 && line.method == b"GET" && matches!(body, RequestBody::None);
         let takes = |protocol: &&[u8]| protocol.eq_ignore_ascii_case(b"websocket");
         Ok(Self {
             authority,
             body,
             close,
             upgrade: upgrade.filter(takes).filter(|_| may_upgrade && connection.upgrade),
-            expects_continue: expects_continue && line.version != Version::Http10 && body != RequestBody::None,
-            takes_trailers: takes_trailers && line.version != Version::Http10,
+            expects_continue: expects_continue && line.version != HttpVersion::Http10 && body != RequestBody::None,
+            takes_trailers: takes_trailers && line.version != HttpVersion::Http10,
             grpc,
             request_id,
             connection,
@@ -249,12 +250,12 @@ mod tests {
         headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect::<Vec<_>>().into_iter()
     }
 
-    fn line(method: &'static str, version: Version) -> RequestLine<'static> {
-        let target = Target::parse(method.as_bytes(), b"/p?q").unwrap();
+    fn line(method: &'static str, version: HttpVersion) -> RequestLine<'static> {
+        let target = RequestTarget::parse(method.as_bytes(), b"/p?q").unwrap();
         RequestLine { method: method.as_bytes(), target, version, authority: None, unsized_body: false }
     }
 
-    fn sent_on(method: &'static str, version: Version, headers: &[Header]) -> Result<String, Malformed> {
+    fn sent_on(method: &'static str, version: HttpVersion, headers: &[Header]) -> Result<String, Malformed> {
         let line = line(method, version);
         let facts = RequestFacts::gather(&line, bytes(headers))?;
         let client = Client::new("192.0.2.7".parse().unwrap(), true);
@@ -268,7 +269,7 @@ mod tests {
     fn the_head_sent_on_names_the_client_and_nothing_it_forged() {
         let head = sent_on(
             "GET",
-            Version::Http11,
+            HttpVersion::Http11,
             &[
                 ("Host", "a.test:444"),
                 ("X-Forwarded-For", "6.6.6.6"),
@@ -290,7 +291,7 @@ mod tests {
     fn framing_is_written_anew() {
         let body = |headers: &[Header]| {
             let headers = [&[("host", "a")], headers].concat();
-            sent_on("POST", Version::Http11, &headers).map(|head| head.split("id1\r\n").nth(1).unwrap().to_owned())
+            sent_on("POST", HttpVersion::Http11, &headers).map(|head| head.split("id1\r\n").nth(1).unwrap().to_owned())
         };
         assert_eq!(body(&[("Content-Length", "007")]).unwrap(), "content-length: 7\r\n\r\n");
         assert_eq!(body(&[("Transfer-Encoding", "Chunked")]).unwrap(), "transfer-encoding: chunked\r\n\r\n");
@@ -303,46 +304,48 @@ mod tests {
             Err(Malformed::TransferEncoding)
         );
         assert_eq!(
-            sent_on("POST", Version::Http10, &[("host", "a"), ("transfer-encoding", "chunked")]),
+            sent_on("POST", HttpVersion::Http10, &[("host", "a"), ("transfer-encoding", "chunked")]),
             Err(Malformed::Framing)
         );
     }
 
     #[test]
     fn a_request_has_exactly_one_host() {
-        assert_eq!(sent_on("GET", Version::Http11, &[]), Err(Malformed::Host));
-        assert_eq!(sent_on("GET", Version::Http11, &[("host", "a"), ("host", "a")]), Err(Malformed::Host));
-        let absolute =
-            RequestLine { target: Target::parse(b"GET", b"http://b/").unwrap(), ..line("GET", Version::Http11) };
+        assert_eq!(sent_on("GET", HttpVersion::Http11, &[]), Err(Malformed::Host));
+        assert_eq!(sent_on("GET", HttpVersion::Http11, &[("host", "a"), ("host", "a")]), Err(Malformed::Host));
+        let absolute = RequestLine {
+            target: RequestTarget::parse(b"GET", b"http://b/").unwrap(),
+            ..line("GET", HttpVersion::Http11)
+        };
         assert_eq!(RequestFacts::gather(&absolute, bytes(&[("host", "a")])).unwrap_err(), Malformed::HostMismatch);
         assert!(RequestFacts::gather(&absolute, bytes(&[("host", "B")])).is_ok());
-        let http2 = RequestLine { authority: Some(b"a.test"), ..line("GET", Version::Http2) };
+        let http2 = RequestLine { authority: Some(b"a.test"), ..line("GET", HttpVersion::Http2) };
         assert_eq!(RequestFacts::gather(&http2, bytes(&[])).unwrap().authority.host, b"a.test");
     }
 
     #[test]
     fn an_upgrade_is_sent_on_only_when_connection_says_so() {
         let head = |connection| {
-            sent_on("GET", Version::Http11, &[("host", "a"), ("Upgrade", "websocket"), ("Connection", connection)])
+            sent_on("GET", HttpVersion::Http11, &[("host", "a"), ("Upgrade", "websocket"), ("Connection", connection)])
                 .unwrap()
         };
         assert!(head("Upgrade").ends_with("connection: upgrade\r\nupgrade: websocket\r\n\r\n"));
         assert!(!head("keep-alive").contains("upgrade"));
         let post = [("host", "a"), ("Upgrade", "websocket"), ("Connection", "Upgrade")];
-        assert!(!sent_on("POST", Version::Http11, &post).unwrap().contains("upgrade"));
+        assert!(!sent_on("POST", HttpVersion::Http11, &post).unwrap().contains("upgrade"));
         let h2c = [("host", "a"), ("Upgrade", "h2c"), ("Connection", "Upgrade")];
-        assert!(!sent_on("GET", Version::Http11, &h2c).unwrap().contains("h2c"));
+        assert!(!sent_on("GET", HttpVersion::Http11, &h2c).unwrap().contains("h2c"));
     }
 
     #[test]
     fn split_cookies_are_joined() {
         let head =
-            sent_on("GET", Version::Http2, &[("host", "a"), ("cookie", "a=1"), ("accept", "x"), ("cookie", "b=2")])
+            sent_on("GET", HttpVersion::Http2, &[("host", "a"), ("cookie", "a=1"), ("accept", "x"), ("cookie", "b=2")])
                 .unwrap();
         assert!(head.contains("\r\ncookie: a=1; b=2\r\n"), "{head}");
         let empty = [("host", "a"), ("cookie", ""), ("cookie", "a=1"), ("cookie", "")];
-        assert!(sent_on("GET", Version::Http2, &empty).unwrap().contains("\r\ncookie: a=1\r\n"));
-        assert!(!sent_on("GET", Version::Http2, &[("host", "a"), ("cookie", "")]).unwrap().contains("cookie"));
+        assert!(sent_on("GET", HttpVersion::Http2, &empty).unwrap().contains("\r\ncookie: a=1\r\n"));
+        assert!(!sent_on("GET", HttpVersion::Http2, &[("host", "a"), ("cookie", "")]).unwrap().contains("cookie"));
     }
 
     #[test]
@@ -359,7 +362,7 @@ mod tests {
         );
         let headers =
             [("host", "a"), ("X_User", "root"), ("Authorization", "Basic x"), ("cookie", "a=1"), ("cookie", "b=2")];
-        let line = line("GET", Version::Http2);
+        let line = line("GET", HttpVersion::Http2);
         let facts = RequestFacts::gather(&line, bytes(&headers)).unwrap();
         let client = Client::new("192.0.2.7".parse().unwrap(), false);
         let edit = RequestEdit { rules: rules.as_ref(), stripped: crate::strip_prefix(b"/p?q", 2) };

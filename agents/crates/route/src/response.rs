@@ -2,7 +2,7 @@
 
 use crate::ResponseBody;
 use crate::framing::FramingHeaders;
-use crate::header::{Connection, Role, role};
+use crate::header::{ConnectionHeader, Role, role};
 use crate::request::{push, push_length};
 
 /// Invalid response of an app: the client gets 502, and the connection to the app is closed.
@@ -43,7 +43,7 @@ pub struct ResponseFacts<'a> {
     pub upgrade: Option<&'a [u8]>,
     /// True for server-sent events, which may stay open for hours.
     pub event_stream: bool,
-    connection: Connection<'a>,
+    connection: ConnectionHeader<'a>,
 }
 
 impl<'a> ResponseFacts<'a> {
@@ -54,7 +54,7 @@ impl<'a> ResponseFacts<'a> {
         to_head_request: bool,
         headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Result<Self, BadResponse> {
-        let (mut framing, mut connection) = (FramingHeaders::default(), Connection::default());
+        let (mut framing, mut connection) = (FramingHeaders::default(), ConnectionHeader::default());
         let (mut keep_alive_seconds, mut upgrade, mut event_stream) = (None, None, false);
         for (name, value) in headers {
             match role(name) {

@@ -4,14 +4,14 @@ use crate::{Authority, Malformed};
 
 /// Request target after parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target<'a> {
+pub struct RequestTarget<'a> {
     /// Path and query as forwarded; starts with `/`, or is `*`.
     pub path_and_query: &'a [u8],
     /// Authority of the absolute form; must agree with Host.
     pub authority: Option<Authority<'a>>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RequestTarget<'a> {
     /// Parses a target. Refuses fragments, bytes outside of visible ASCII and CONNECT's authority form.
     pub fn parse(method: &[u8], raw: &'a [u8]) -> Result<Self, Malformed> {
         if method == b"CONNECT" {
@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn the_absolute_form_becomes_origin_form() {
-        let target = Target::parse(b"GET", b"http://Example.com:80/a?b").unwrap();
+        let target = RequestTarget::parse(b"GET", b"http://Example.com:80/a?b").unwrap();
         assert_eq!((target.path_and_query, target.path()), (&b"/a?b"[..], &b"/a"[..]));
         assert_eq!(target.authority.unwrap().text, b"Example.com:80");
-        assert_eq!(Target::parse(b"GET", b"https://a").unwrap().path_and_query, b"/");
-        assert_eq!(Target::parse(b"OPTIONS", b"*").unwrap().path_and_query, b"*");
+        assert_eq!(RequestTarget::parse(b"GET", b"https://a").unwrap().path_and_query, b"/");
+        assert_eq!(RequestTarget::parse(b"OPTIONS", b"*").unwrap().path_and_query, b"*");
     }
 
     #[test]
@@ -78,8 +78,8 @@ mod tests {
             ("GET", "http://u@a/"),
             ("GET", "http:///a"),
         ] {
-            assert!(Target::parse(method.as_bytes(), raw.as_bytes()).is_err(), "{method} {raw:?}");
+            assert!(RequestTarget::parse(method.as_bytes(), raw.as_bytes()).is_err(), "{method} {raw:?}");
         }
-        assert_eq!(Target::parse(b"CONNECT", b"a:443"), Err(Malformed::Method));
+        assert_eq!(RequestTarget::parse(b"CONNECT", b"a:443"), Err(Malformed::Method));
     }
 }

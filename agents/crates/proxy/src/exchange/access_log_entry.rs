@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use fairlead_base::clock;
-use fairlead_route::{Client, RequestLine, Version};
+use fairlead_route::{Client, HttpVersion, RequestLine};
 
 use super::{Exchange, Reply};
 use crate::access_log::Record;
@@ -18,7 +18,7 @@ const CLIENT_LEFT: u16 = 499;
 #[derive(Debug)]
 pub(super) struct AccessLogEntry {
     pub(super) client: IpAddr,
-    pub(super) version: Version,
+    pub(super) version: HttpVersion,
     pub(super) secure: bool,
     /// Instance of the last attempt.
     pub(super) instance: Option<Rc<Instance>>,
@@ -88,12 +88,12 @@ pub(super) fn log_reply(core: &Core, client: &Client, line: &RequestLine<'_>, ho
     });
 }
 
-fn version(version: Version) -> &'static [u8] {
+fn version(version: HttpVersion) -> &'static [u8] {
     match version {
-        Version::Http10 => b"HTTP/1.0",
-        Version::Http11 => b"HTTP/1.1",
-        Version::Http2 => b"HTTP/2.0",
-        Version::Http3 => b"HTTP/3.0",
+        HttpVersion::Http10 => b"HTTP/1.0",
+        HttpVersion::Http11 => b"HTTP/1.1",
+        HttpVersion::Http2 => b"HTTP/2.0",
+        HttpVersion::Http3 => b"HTTP/3.0",
     }
 }
 

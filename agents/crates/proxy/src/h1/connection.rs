@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use fairlead_route::{Malformed, Version};
+use fairlead_route::{HttpVersion, Malformed};
 
 use super::downstream::H1Client;
 use super::head::{fields, header_slots, may_have_ended, parse_request};
@@ -136,7 +136,7 @@ fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<RequestDispatc
     let mut slots = header_slots();
     let Some(head) = parse_request(&client.input, &mut slots, &client.core.limits)? else { return Ok(None) };
     let (dispatch, framing) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
-    let (is_http_1_0, is_head) = (head.line.version == Version::Http10, head.line.method == b"HEAD");
+    let (is_http_1_0, is_head) = (head.line.version == HttpVersion::Http10, head.line.method == b"HEAD");
     let length = head.length;
     client.begin(framing.body, is_http_1_0, is_head, framing.close);
     if length == client.input.len() {

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use fairlead_route::{BadResponse, Malformed, RequestLine, Target, Version};
+use fairlead_route::{BadResponse, HttpVersion, Malformed, RequestLine, RequestTarget};
 use httparse::{Header, ParserConfig, Request, Response, Status};
 
 use crate::limits::{HEADERS_MAX, Limits};
@@ -60,8 +60,8 @@ pub(crate) fn parse_request<'h, 'b>(
     };
     let line = RequestLine {
         method: method.as_bytes(),
-        target: Target::parse(method.as_bytes(), path.as_bytes())?,
-        version: if version == 0 { Version::Http10 } else { Version::Http11 },
+        target: RequestTarget::parse(method.as_bytes(), path.as_bytes())?,
+        version: if version == 0 { HttpVersion::Http10 } else { HttpVersion::Http11 },
         authority: None,
         unsized_body: false,
     };

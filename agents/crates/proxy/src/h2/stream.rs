@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use fairlead_route::{Malformed, RequestLine, ResponseBody, Target, Version, grpc_status, is_grpc};
+use fairlead_route::{HttpVersion, Malformed, RequestLine, RequestTarget, ResponseBody, grpc_status, is_grpc};
 use h2::ext::Protocol;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -82,14 +82,15 @@ fn begin(
     match parts.extensions.get::<Protocol>() {
         None => {
             let method = parts.method.as_str().as_bytes();
-            let target = Target::parse(method, path.as_bytes())?;
-            let line = RequestLine { method, target, version: Version::Http2, authority, unsized_body: has_body };
+            let target = RequestTarget::parse(method, path.as_bytes())?;
+            let line = RequestLine { method, target, version: HttpVersion::Http2, authority, unsized_body: has_body };
             exchange::begin(core, origin, &line, headers).map(|(dispatch, _)| dispatch)
         }
         // Converts extended CONNECT (RFC 8441) to the HTTP/1.1 upgrade that it stands for.
         Some(protocol) if parts.method == Method::CONNECT && protocol.as_str() == "websocket" => {
-            let target = Target::parse(b"GET", path.as_bytes())?;
-            let line = RequestLine { method: b"GET", target, version: Version::Http11, authority, unsized_body: false };
+            let target = RequestTarget::parse(b"GET", path.as_bytes())?;
+            let line =
+                RequestLine { method: b"GET", target, version: HttpVersion::Http11, authority, unsized_body: false };
             let key = websocket::key([core.ids.random(), core.ids.random()]);
             let handshake: [(&[u8], &[u8]); 3] =
                 [(b"upgrade", b"websocket"), (b"connection", b"upgrade"), (b"sec-websocket-key", key.as_bytes())];

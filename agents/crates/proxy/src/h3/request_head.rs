@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
 use fairlead_h3::{ErrorCode, Event, Fault, Fields, MessageReader, decode, request};
-use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version, is_grpc};
+use fairlead_route::{HttpVersion, Malformed, RequestBody, RequestLine, RequestTarget, is_grpc};
 
 use super::endpoint::Driver;
 use crate::core::Core;
@@ -226,8 +226,8 @@ impl Head {
         }
         let line = RequestLine {
             method: head.method,
-            target: Target::parse(head.method, path)?,
-            version: Version::Http3,
+            target: RequestTarget::parse(head.method, path)?,
+            version: HttpVersion::Http3,
             authority: head.authority,
             unsized_body: content != Some(0),
         };
