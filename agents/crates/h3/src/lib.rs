@@ -14,7 +14,7 @@ mod varint;
 pub use control::{ControlReader, UniKind, UniReader};
 pub use error::{ErrorCode, Fault};
 pub use frame::{FRAME_HEADER_BYTES_MAX, goaway, header, settings};
-pub use message::{Event, MessageReader};
+pub use message::{MessageEvent, MessageReader};
 pub use qpack::{Fields, decode, encode_field, encode_prefix, encode_status};
 pub use request::{RequestFields, is_regular, request};
 pub use varint::{VARINT_MAX, read_varint, varint_size, write_varint};

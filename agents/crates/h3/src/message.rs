@@ -5,7 +5,7 @@ use crate::frame::{self, CANCEL_PUSH, DATA, GOAWAY, HEADERS, MAX_PUSH_ID, PUSH_P
 
 /// Part of a message at the start of the input.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum MessageEvent<'a> {
     /// Field section of the head.
     Head(&'a [u8]),
     /// Piece of the content.
@@ -42,7 +42,7 @@ impl MessageReader {
     }
 
     /// Reads from the start of `input`; returns the number of consumed bytes.
-    pub fn advance<'a>(&mut self, input: &'a [u8]) -> Result<(Event<'a>, usize), Fault> {
+    pub fn advance<'a>(&mut self, input: &'a [u8]) -> Result<(MessageEvent<'a>, usize), Fault> {
         let mut at = 0;
         loop {
             let rest = &input[at..];
@@ -51,32 +51,32 @@ impl MessageReader {
                 self.skip_left -= skipped;
                 at += skipped as usize;
                 if self.skip_left > 0 {
-                    return Ok((Event::More, at));
+                    return Ok((MessageEvent::More, at));
                 }
                 continue;
             }
             if self.data_left > 0 {
                 let length = self.data_left.min(rest.len() as u64);
                 if length == 0 {
-                    return Ok((Event::More, at));
+                    return Ok((MessageEvent::More, at));
                 }
                 self.data_left -= length;
                 let length = length as usize;
-                return Ok((Event::Data(&rest[..length]), at + length));
+                return Ok((MessageEvent::Data(&rest[..length]), at + length));
             }
-            let Some((kind, length, header)) = frame::read_header(rest) else { return Ok((Event::More, at)) };
+            let Some((kind, length, header)) = frame::read_header(rest) else { return Ok((MessageEvent::More, at)) };
             match (kind, self.part) {
                 (HEADERS, Part::Head | Part::Content) => {
                     let fits = usize::try_from(length).ok().filter(|length| *length <= self.block_bytes_max);
                     let length = fits.ok_or(Fault::HeadTooLarge)?;
-                    let Some(block) = rest.get(header..header + length) else { return Ok((Event::More, at)) };
+                    let Some(block) = rest.get(header..header + length) else { return Ok((MessageEvent::More, at)) };
                     at += header + length;
                     if self.part == Part::Head {
                         self.part = Part::Content;
-                        return Ok((Event::Head(block), at));
+                        return Ok((MessageEvent::Head(block), at));
                     }
                     self.part = Part::End;
-                    return Ok((Event::Trailers(block), at));
+                    return Ok((MessageEvent::Trailers(block), at));
                 }
                 (DATA, Part::Content) => self.data_left = length,
                 (HEADERS | DATA | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID, _) => {
@@ -94,8 +94,8 @@ impl MessageReader {
         let (mut reader, mut bytes) = (self.clone(), 0);
         loop {
             let (event, consumed) = reader.advance(input)?;
-            let is_last = event == Event::More;
-            if let Event::Data(data) = event {
+            let is_last = event == MessageEvent::More;
+            if let MessageEvent::Data(data) = event {
                 bytes += data.len() as u64;
             }
             input = &input[consumed..];
@@ -126,13 +126,13 @@ mod tests {
             loop {
                 let (event, consumed) = reader.advance(&buffer)?;
                 match event {
-                    Event::More => {
+                    MessageEvent::More => {
                         buffer.drain(..consumed);
                         break;
                     }
-                    Event::Head(block) => found.push(format!("head {}", block.len())),
-                    Event::Trailers(block) => found.push(format!("trailers {}", block.len())),
-                    Event::Data(data) => match found.last_mut().filter(|last| last.starts_with("data ")) {
+                    MessageEvent::Head(block) => found.push(format!("head {}", block.len())),
+                    MessageEvent::Trailers(block) => found.push(format!("trailers {}", block.len())),
+                    MessageEvent::Data(data) => match found.last_mut().filter(|last| last.starts_with("data ")) {
                         Some(last) => last.push_str(std::str::from_utf8(data).unwrap()),
                         None => found.push(format!("data {}", std::str::from_utf8(data).unwrap())),
                     },

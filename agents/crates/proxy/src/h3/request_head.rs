@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
-use fairlead_h3::{ErrorCode, Event, Fault, Fields, MessageReader, decode, request};
+use fairlead_h3::{ErrorCode, Fault, Fields, MessageEvent, MessageReader, decode, request};
 use fairlead_route::{HttpVersion, Malformed, RequestBody, RequestLine, RequestTarget, is_grpc};
 
 use super::endpoint::Driver;
@@ -86,7 +86,7 @@ impl RequestHeadReader {
             return self.skip();
         }
         match self.reader.advance(&self.input) {
-            Ok((Event::Head(block), consumed)) => {
+            Ok((MessageEvent::Head(block), consumed)) => {
                 self.block = Some(self.input.slice_ref(block));
                 self.input = self.input.split_off(consumed);
                 self.skip();
@@ -100,7 +100,7 @@ impl RequestHeadReader {
     /// Skips unknown frames: some clients send one after each head, and it is no content.
     fn skip(&mut self) {
         let mut reader = self.reader.clone();
-        if let Ok((Event::More, consumed)) = reader.advance(&self.input) {
+        if let Ok((MessageEvent::More, consumed)) = reader.advance(&self.input) {
             self.reader = reader;
             self.input = self.input.split_off(consumed);
         }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use fairlead_h3::{
-    ErrorCode, Event, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageReader, decode, encode_field, encode_prefix,
+    ErrorCode, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageEvent, MessageReader, decode, encode_field, encode_prefix,
     encode_status, header, is_regular,
 };
 use fairlead_route::{ResponseBody, grpc_status, trailer_forwards};
@@ -253,14 +253,14 @@ impl H3Client {
             let (event, consumed) = self.reader.advance(&input).map_err(|fault| self.fault(fault))?;
             self.input = input.slice(consumed..);
             match event {
-                Event::Data(data) => {
+                MessageEvent::Data(data) => {
                     self.count(data.len())?;
                     upload.data(data, out);
                     return Ok(true);
                 }
-                Event::Trailers(block) => self.trailers = self.trailer_lines(block)?,
-                Event::Head(_) => return Err(ClientError::BadBody),
-                Event::More if self.request_ended => {
+                MessageEvent::Trailers(block) => self.trailers = self.trailer_lines(block)?,
+                MessageEvent::Head(_) => return Err(ClientError::BadBody),
+                MessageEvent::More if self.request_ended => {
                     self.reader.end(self.input.len()).map_err(|fault| self.fault(fault))?;
                     if self.body_left.is_some_and(|left| left > 0) {
                         return Err(ClientError::BadBody);
@@ -268,7 +268,7 @@ impl H3Client {
                     upload.end(&self.trailers, out);
                     return Ok(true);
                 }
-                Event::More => return Ok(false),
+                MessageEvent::More => return Ok(false),
             }
         }
     }
