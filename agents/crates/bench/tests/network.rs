@@ -16,7 +16,7 @@ use fairlead_base::CancellationToken;
 use fairlead_base::handover::{HandoverRequest, REQUEST_BYTES, SOCKETS_MAX, answer};
 use fairlead_bench::{BenchError, Campaign, Contender, Mode, Targets, run_campaign, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkTarget, NetworkPath, UpstreamAddress};
-use fairlead_network::{Link, Namespace};
+use fairlead_network::{DeviceLink, Namespace};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use support::plan;
@@ -56,7 +56,7 @@ impl Instance {
         let (path, count) = (handover.clone(), counts.clone());
         std::thread::spawn(move || {
             let prefix = format!("fb{:04x}", std::process::id() & 0xffff);
-            let link = Link { prefix, group: 0, alias: "app".to_owned(), ipv6: false };
+            let link = DeviceLink { prefix, group: 0, alias: "app".to_owned(), ipv6: false };
             let _namespace = Namespace::enter_new(&link).unwrap();
             // Threads of the app start inside the namespace.
             let listener = TcpListener::bind(address).unwrap();

@@ -11,7 +11,7 @@ mod resolvers;
 mod rootless;
 
 pub use firewall::{Firewall, FirewallError, PublicPorts};
-pub use namespace::{Link, Namespace, NamespaceError, current, join, remove_devices, set_group};
+pub use namespace::{DeviceLink, Namespace, NamespaceError, current, join, remove_devices, set_group};
 pub use own::{AppNetwork, OwnNetwork, ServedNamespace};
 pub use relay::{RESOLVER, Relay};
 pub use resolvers::{remote_resolvers, resolv_conf};

@@ -33,7 +33,7 @@ const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
 /// The way out of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
+pub struct DeviceLink {
     /// Prefix of the name of the device outside, which the firewall knows: `Firewall::device_prefix`.
     pub prefix: String,
     /// Group of the device: `Firewall::device_group`.
@@ -68,7 +68,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// Creates a namespace and moves the calling thread into it. Threads and processes that it starts from then on are inside too.
-    pub fn enter_new(link: &Link) -> Result<Self, NamespaceError> {
+    pub fn enter_new(link: &DeviceLink) -> Result<Self, NamespaceError> {
         let host = current().map_err(failed("opening the server's network namespace"))?;
         let mut outside = Netlink::open().map_err(failed("opening the server's routing"))?;
         unshare().map_err(failed("making a network namespace"))?;
@@ -78,7 +78,7 @@ impl Namespace {
     }
 
     /// Creates a namespace without moving the calling thread. Runs `inside` in it, on a thread of its own.
-    pub fn make<T: Send>(link: &Link, inside: impl FnOnce() -> T + Send) -> Result<(Self, T), NamespaceError> {
+    pub fn make<T: Send>(link: &DeviceLink, inside: impl FnOnce() -> T + Send) -> Result<(Self, T), NamespaceError> {
         let made = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("network".to_owned());
             let thread = thread.spawn_scoped(scope, || Ok((Self::enter_new(link)?, inside())))?;
@@ -132,7 +132,7 @@ pub fn remove_devices(prefix: &str, has_ended: impl Fn(&str) -> bool) -> io::Res
 }
 
 /// Gives a namespace its way out. Returns the device outside.
-fn connect(own: BorrowedFd<'_>, outside: &mut Netlink, link: &Link) -> Result<u32, NamespaceError> {
+fn connect(own: BorrowedFd<'_>, outside: &mut Netlink, link: &DeviceLink) -> Result<u32, NamespaceError> {
     let mut inside = Netlink::open().map_err(failed("opening its routing"))?;
     inside.set_up(LOOPBACK).map_err(failed("taking its loopback up"))?;
     if let Err(error) = std::fs::write(UNPRIVILEGED_PORTS, "0") {
@@ -166,7 +166,7 @@ fn connect(own: BorrowedFd<'_>, outside: &mut Netlink, link: &Link) -> Result<u3
 fn give_addresses(
     outside: &mut Netlink,
     inside: &mut Netlink,
-    link: &Link,
+    link: &DeviceLink,
     index: u32,
     mac: HardwareAddress,
     mac_inside: HardwareAddress,

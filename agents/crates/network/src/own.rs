@@ -7,7 +7,7 @@ use std::path::Path;
 use fairlead_base::Folders;
 use tokio::task::JoinHandle;
 
-use crate::{Firewall, Link, Namespace, PublicPorts, Relay, RootlessNetwork, remove_devices};
+use crate::{DeviceLink, Firewall, Namespace, PublicPorts, Relay, RootlessNetwork, remove_devices};
 
 /// Alias of the devices of builds, which end with the agent.
 const BUILD: &str = "build";
@@ -66,8 +66,8 @@ impl OwnNetwork {
     }
 
     /// Describes the way out of the network of the instance or build that the alias names.
-    pub fn link(&self, private: bool, alias: &str) -> Link {
-        Link {
+    pub fn link(&self, private: bool, alias: &str) -> DeviceLink {
+        DeviceLink {
             prefix: self.firewall.device_prefix().to_owned(),
             group: Firewall::device_group(private),
             alias: alias.to_owned(),

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fairlead_network::{Firewall, Link, Namespace, PublicPorts, RESOLVER, Relay, join, remove_devices};
+use fairlead_network::{DeviceLink, Firewall, Namespace, PublicPorts, RESOLVER, Relay, join, remove_devices};
 use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 
 /// Ports of the server: of its proxy, and of a service of its own.
@@ -131,7 +131,7 @@ impl Lab {
     }
 
     fn app(&self, private: bool) -> App {
-        let link = Link {
+        let link = DeviceLink {
             prefix: self.firewall.device_prefix().to_owned(),
             group: Firewall::device_group(private),
             alias: "app".to_owned(),
@@ -390,7 +390,7 @@ fn rules_of_a_data_folder_that_is_gone_are_removed_and_others_stay() {
 #[test]
 fn the_relay_answers_by_the_servers_resolver_and_leads_to_its_ports() {
     let Some(lab) = Lab::new() else { return };
-    let link = Link {
+    let link = DeviceLink {
         prefix: lab.firewall.device_prefix().to_owned(),
         group: Firewall::device_group(false),
         alias: "app".to_owned(),

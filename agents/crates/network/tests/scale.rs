@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-use fairlead_network::{Firewall, Link, Namespace, RESOLVER, Relay};
+use fairlead_network::{DeviceLink, Firewall, Namespace, RESOLVER, Relay};
 use tokio::task::JoinSet;
 
 const NAMESPACES: usize = 20;
@@ -39,7 +39,7 @@ async fn many_namespaces_stand_side_by_side_and_leave_nothing() {
     }
     let prefix = format!("fs{:04x}", std::process::id() & 0xffff);
     let (group, alias) = (Firewall::device_group(false), "app".to_owned());
-    let link = Link { prefix: prefix.clone(), group, alias, ipv6: false };
+    let link = DeviceLink { prefix: prefix.clone(), group, alias, ipv6: false };
     assert_eq!(left(&prefix), (0, 0, 0));
     let mut relays = JoinSet::new();
     let mut namespaces = Vec::new();

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fairlead_network::{Link, Namespace, Relay, RootlessLink, RootlessNamespace};
+use fairlead_network::{DeviceLink, Namespace, Relay, RootlessLink, RootlessNamespace};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, wait};
 
@@ -53,7 +53,7 @@ fn failed(what: &str, error: io::Error) -> String {
     format!("its network: {what}: {error}")
 }
 
-fn enter_devices(link: &Link, network: &NetworkSpec) -> Result<(OwnedFd, Namespace), String> {
+fn enter_devices(link: &DeviceLink, network: &NetworkSpec) -> Result<(OwnedFd, Namespace), String> {
     let namespace = Namespace::enter_new(link).map_err(|error| format!("its network: {error}"))?;
     let relay = Relay::bind(&network.server_ports).map_err(|error| failed("listening for it", error))?;
     let outside = namespace.host_descriptor().try_clone_to_owned();
