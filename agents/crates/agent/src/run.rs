@@ -153,7 +153,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         spool: SpoolLimits::default(),
     })?;
 
-    let fetching = fairlead_fetch::Client::new(ca_file.as_deref())?;
+    let fetching = fairlead_fetch::FetchClient::new(ca_file.as_deref())?;
     let environment = fairlead_build::inherited_environment();
     let mirrors = args.mirrors.or_of_variables(|name| std::env::var(name).ok());
     let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), mirrors);

@@ -21,15 +21,15 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::reference::resolve;
-use crate::{Client, FetchError};
+use crate::{FetchClient, FetchError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum wait for the head of a response, and between two pieces of its body.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(60);
 const REDIRECTS_MAX: usize = 5;
 
-trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
+trait HttpTransport: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> HttpTransport for T {}
 
 /// Parsed URL: https, or http to a loopback address, without credentials.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Address {
     }
 }
 
-impl Client {
+impl FetchClient {
     /// Sends a request and returns the head of the response. Follows redirects unless the request carries a token.
     pub(crate) async fn request(
         &self,
@@ -120,7 +120,7 @@ impl Client {
         answer.map_err(|_| address.failed("no answer in time"))?.map_err(|error| address.failed(error))
     }
 
-    async fn connect(&self, address: &Address) -> Result<Box<dyn Transport>, FetchError> {
+    async fn connect(&self, address: &Address) -> Result<Box<dyn HttpTransport>, FetchError> {
         let stream = TcpStream::connect((address.host.as_str(), address.port)).await;
         let stream = stream.map_err(|error| address.unreachable(error))?;
         stream.set_nodelay(true).map_err(|error| address.unreachable(error))?;

@@ -26,13 +26,13 @@ const ATTEMPTS: u32 = 5;
 
 /// HTTP client. Opens one connection per request.
 #[derive(Clone)]
-pub struct Client {
+pub struct FetchClient {
     tls: Arc<ClientConfig>,
     /// Maximum attempts to download a file.
     attempts: u32,
 }
 
-impl Client {
+impl FetchClient {
     /// Returns a client that trusts the system's certificate authorities and those of a PEM file.
     pub fn new(ca_file: Option<&Path>) -> Result<Self, FetchError> {
         connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls), attempts: ATTEMPTS })
@@ -45,8 +45,8 @@ impl Client {
     }
 }
 
-impl std::fmt::Debug for Client {
+impl std::fmt::Debug for FetchClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Client(..)")
+        f.write_str("FetchClient(..)")
     }
 }

@@ -12,7 +12,7 @@ use http::{HeaderValue, Request, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use crate::connection::{Address, piece};
-use crate::{Client, Digest, FetchError};
+use crate::{Digest, FetchClient, FetchError};
 
 /// Parameters of a download.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub struct Receive<'a> {
     pub bytes_max: u64,
 }
 
-impl Client {
+impl FetchClient {
     /// Returns the whole body of a response.
     pub async fn bytes(&self, what: Receive<'_>, accept: &'static str) -> Result<Vec<u8>, FetchError> {
         let mut request = request(what)?;

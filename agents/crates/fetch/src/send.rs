@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use crate::receive::request;
-use crate::{Client, FetchError, Receive};
+use crate::{FetchClient, FetchError, Receive};
 
 const PART_BYTES: u64 = 8 << 20;
 /// Maximum number of attempts without progress.
@@ -43,7 +43,7 @@ impl Send<'_> {
     }
 }
 
-impl Client {
+impl FetchClient {
     /// Uploads the parts of the file that the store lacks.
     pub async fn send(&self, what: Send<'_>, cancel: &CancellationToken) -> Result<(), FetchError> {
         let mut file = tokio::fs::File::open(what.file).await?;

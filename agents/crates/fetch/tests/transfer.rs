@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use fairlead_base::CancellationToken;
-use fairlead_fetch::{Client, Digest, FetchError, Receive, Send};
+use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send};
 
 const TOKEN: &str = "a-token";
 
@@ -132,7 +132,7 @@ async fn a_file_that_breaks_off_goes_on_where_it_was_and_is_proved() {
     let bytes = content(300_000);
     let store =
         Store::start(Held { bytes: bytes.clone(), whole: true, breaks: vec![100_000, 50_000], ..Held::default() });
-    let (dir, client) = (tempfile::tempdir().unwrap(), Client::new(None).unwrap());
+    let (dir, client) = (tempfile::tempdir().unwrap(), FetchClient::new(None).unwrap());
     let (to, url, cancel) = (dir.path().join("file"), store.url(), CancellationToken::new());
     let what = Receive { url: &url, token: TOKEN, bytes_max: 1 << 20 };
     client.file(what, Some(&sha256(&bytes)), &to, &cancel).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_file_that_breaks_off_goes_on_where_it_was_and_is_proved() {
 async fn a_file_is_sent_in_parts_from_where_the_store_is_and_never_twice() {
     let bytes = content((8 << 20) + 1000);
     let store = Store::start(Held { bytes: bytes[..5].to_vec(), breaks: vec![70_000], ..Held::default() });
-    let (dir, client) = (tempfile::tempdir().unwrap(), Client::new(None).unwrap());
+    let (dir, client) = (tempfile::tempdir().unwrap(), FetchClient::new(None).unwrap());
     let (file, url, cancel) = (dir.path().join("file"), store.url(), CancellationToken::new());
     std::fs::write(&file, &bytes).unwrap();
     let what = Send { url: &url, token: TOKEN, file: &file, deployment: "dep_1" };

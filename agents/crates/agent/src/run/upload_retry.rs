@@ -119,7 +119,7 @@ mod tests {
         note(dir.path(), &format!("sha256:{hex}"), &DeploymentId::parse("dep_1").unwrap()).unwrap();
         let (address, questions) = store(answer);
         let (sessions, token) = watch::channel(String::new());
-        let client = fairlead_fetch::Client::new(None).unwrap();
+        let client = fairlead_fetch::FetchClient::new(None).unwrap();
         let sending = tokio::spawn(run(dir.path().to_owned(), Store::new(client, &format!("ws://{address}"), token)));
         let note = dir.path().join(format!("{hex}.unsent"));
         tokio::task::yield_now().await;

@@ -170,7 +170,7 @@ impl Store {
     }
 
     fn of(folder: &Path, mirrors: Mirrors) -> Toolchains {
-        let client = Client::new(None).unwrap();
+        let client = FetchClient::new(None).unwrap();
         Toolchains::new(folder.to_owned(), std::env::current_exe().unwrap(), client, mirrors)
     }
 

@@ -11,7 +11,7 @@ use super::*;
 impl Server {
     fn with_toolchains(mut self) -> Self {
         let folder = self.folder.path().join("toolchains");
-        let client = fairlead_fetch::Client::new(None).unwrap();
+        let client = fairlead_fetch::FetchClient::new(None).unwrap();
         let agent = std::env::current_exe().unwrap();
         self.options.toolchains = Some(Toolchains::new(folder, agent, client, Mirrors::default()));
         // As in the agent: tools with their own certificate authorities learn the server's from these variables.
