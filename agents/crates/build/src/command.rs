@@ -486,8 +486,8 @@ struct Output {
     out_lines: LineSplitter,
     err_lines: LineSplitter,
     /// Before lines are cut: a secret may lie across the cut.
-    out_secrets: Option<fairlead_secret::Stream>,
-    err_secrets: Option<fairlead_secret::Stream>,
+    out_secrets: Option<fairlead_secret::RedactingStream>,
+    err_secrets: Option<fairlead_secret::RedactingStream>,
     clean: Vec<u8>,
     captured: Vec<u8>,
     tail: Vec<String>,
@@ -533,7 +533,7 @@ impl Output {
 
     fn finish(&mut self, workshop: &mut Workshop<'_>) {
         let (step, tail) = (self.step, &mut self.tail);
-        let rest = |secrets: &mut Option<fairlead_secret::Stream>| {
+        let rest = |secrets: &mut Option<fairlead_secret::RedactingStream>| {
             let mut rest = Vec::new();
             if let Some(secrets) = secrets {
                 secrets.finish(&mut rest);
@@ -549,7 +549,11 @@ impl Output {
 }
 
 /// Redacts secrets from these bytes; may hold some back until more has come.
-fn redacted<'a>(secrets: &mut Option<fairlead_secret::Stream>, clean: &'a mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
+fn redacted<'a>(
+    secrets: &mut Option<fairlead_secret::RedactingStream>,
+    clean: &'a mut Vec<u8>,
+    bytes: &'a [u8],
+) -> &'a [u8] {
     let Some(secrets) = secrets else { return bytes };
     clean.clear();
     secrets.take(bytes, clean);

@@ -8,4 +8,4 @@ mod redactor;
 
 pub use age::OpenError;
 pub use key::{SealingKey, SealingKeyError};
-pub use redactor::{REDACTED, Redactor, SECRET_BYTES_MIN, Stream};
+pub use redactor::{REDACTED, RedactingStream, Redactor, SECRET_BYTES_MIN};

@@ -70,8 +70,8 @@ impl Redactor {
     }
 
     /// Starts redaction of a text that arrives in pieces.
-    pub fn stream(&self) -> Stream {
-        Stream {
+    pub fn stream(&self) -> RedactingStream {
+        RedactingStream {
             of: self.0.clone(),
             state: self.0.start,
             gone: 0,
@@ -132,7 +132,7 @@ impl RedactionAutomaton {
 }
 
 /// Redaction of one byte stream. The search skips line ends, so that a value broken into lines is found; the output keeps them.
-pub struct Stream {
+pub struct RedactingStream {
     of: Arc<RedactionAutomaton>,
     state: StateID,
     /// Number of emitted bytes. Positions count from the beginning of the stream.
@@ -147,7 +147,7 @@ pub struct Stream {
     inside: bool,
 }
 
-impl Stream {
+impl RedactingStream {
     /// Processes input and appends the bytes that are certain to `out`.
     pub fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
@@ -223,9 +223,9 @@ impl Stream {
     }
 }
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for RedactingStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Stream(..)")
+        f.write_str("RedactingStream(..)")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use fairlead_secret::{Redactor, Stream};
+use fairlead_secret::{RedactingStream, Redactor};
 
 use super::log::{LogWriter, Pipe};
 
@@ -13,7 +13,7 @@ const WAIT: Duration = Duration::from_secs(1);
 pub(super) struct Capture {
     log: LogWriter,
     /// One stream per pipe; `None` for an app without secrets, and then bytes pass unchanged.
-    streams: Option<[Stream; 2]>,
+    streams: Option<[RedactingStream; 2]>,
     redacted: Vec<u8>,
     waits_since: Option<Instant>,
 }
@@ -29,7 +29,7 @@ impl Capture {
         streams[pipe as usize].take(bytes, &mut self.redacted);
         self.log.take(pipe, &self.redacted, unix_ms);
         self.redacted.clear();
-        let waits = streams.iter().any(Stream::holds_line);
+        let waits = streams.iter().any(RedactingStream::holds_line);
         self.waits_since = if waits { self.waits_since.or_else(|| Some(Instant::now())) } else { None };
     }
 
@@ -42,17 +42,17 @@ impl Capture {
     pub(super) fn flush(&mut self, unix_ms: u64) {
         if self.due_in() == Some(Duration::ZERO) {
             self.waits_since = None;
-            self.each(unix_ms, Stream::flush_lines);
+            self.each(unix_ms, RedactingStream::flush_lines);
         }
     }
 
     /// Writes the rest after the end of all output.
     pub(super) fn finish(&mut self, unix_ms: u64) {
-        self.each(unix_ms, Stream::finish);
+        self.each(unix_ms, RedactingStream::finish);
         self.log.finish(unix_ms);
     }
 
-    fn each(&mut self, unix_ms: u64, release: impl Fn(&mut Stream, &mut Vec<u8>)) {
+    fn each(&mut self, unix_ms: u64, release: impl Fn(&mut RedactingStream, &mut Vec<u8>)) {
         let Some(streams) = &mut self.streams else { return };
         for (pipe, stream) in [Pipe::Out, Pipe::Err].into_iter().zip(streams) {
             release(stream, &mut self.redacted);
