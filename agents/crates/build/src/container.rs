@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use fairlead_engine::{BuildOrder, Engine, EngineError, LOCAL_REGISTRY, Login, OwnBridge};
+use fairlead_engine::{Engine, EngineError, ImageBuildRequest, LOCAL_REGISTRY, Login, OwnBridge};
 use fairlead_model::{Artifact, ArtifactKind, BuildSpec, DeploymentId, LogStream, Step};
 use fairlead_network::set_group;
 use tokio::io::AsyncReadExt;
@@ -72,7 +72,7 @@ pub(crate) async fn build(
     }
     workshop.say(Step::Build, format!("Building {file} with the container engine."));
     let network = make_network(workshop, &engine).await?;
-    let order = BuildOrder {
+    let order = ImageBuildRequest {
         context: &context,
         dockerfile: file,
         name: &name,

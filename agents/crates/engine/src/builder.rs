@@ -28,7 +28,7 @@ const RUNNING_IN: &str = "Running in ";
 
 /// A build from a Dockerfile.
 #[derive(Debug)]
-pub struct BuildOrder<'a> {
+pub struct ImageBuildRequest<'a> {
     /// Tar of the folder, read as it is sent.
     pub context: &'a Path,
     /// Path of the Dockerfile in the tar.
@@ -54,26 +54,26 @@ impl Engine {
     /// expansion of `ARG`. No name or start of an id resolves to an image of this server, because these are other apps'.
     pub async fn build(
         &self,
-        order: BuildOrder<'_>,
+        request: ImageBuildRequest<'_>,
         line: &mut (dyn FnMut(String) + Send),
         cancel: &CancellationToken,
     ) -> Result<(), EngineError> {
         tokio::select! {
             () = cancel.cancelled() => Err(EngineError::Cancelled),
-            built = self.build_to_end(&order, line) => built,
+            built = self.build_to_end(&request, line) => built,
         }
     }
 
     async fn build_to_end(
         &self,
-        order: &BuildOrder<'_>,
+        request: &ImageBuildRequest<'_>,
         line: &mut (dyn FnMut(String) + Send),
     ) -> Result<(), EngineError> {
         let socket = self.socket().ok_or(EngineError::Missing)?;
-        let mut context = File::open(order.context).await?;
+        let mut context = File::open(request.context).await?;
         let head = format!(
             "POST /build?{} HTTP/1.0\r\nhost: engine\r\ncontent-type: application/x-tar\r\ncontent-length: {}\r\n\r\n",
-            query(order),
+            query(request),
             context.metadata().await?.len()
         );
         let (reader, mut writer) = UnixStream::connect(socket).await.map_err(unreachable)?.into_split();
@@ -81,7 +81,7 @@ impl Engine {
             writer.write_all(head.as_bytes()).await?;
             tokio::io::copy(&mut context, &mut writer).await
         };
-        let read = self.follow(BufReader::new(reader), order.memory_bytes, line);
+        let read = self.follow(BufReader::new(reader), request.memory_bytes, line);
         tokio::pin!(read);
         tokio::select! {
             biased;
@@ -156,26 +156,26 @@ impl Engine {
     }
 }
 
-fn query(order: &BuildOrder<'_>) -> String {
+fn query(request: &ImageBuildRequest<'_>) -> String {
     let mut query = format!(
         "version=1&pull=true&rm=true&forcerm=true&nocache={}&dockerfile={}&t={}",
-        order.without_cache,
-        encoded(order.dockerfile),
-        encoded(order.name)
+        request.without_cache,
+        encoded(request.dockerfile),
+        encoded(request.name)
     );
-    if order.memory_bytes > 0 {
+    if request.memory_bytes > 0 {
         // The same limit with swap as without: no swap.
-        query.push_str(&format!("&memory={0}&memswap={0}", order.memory_bytes));
+        query.push_str(&format!("&memory={0}&memswap={0}", request.memory_bytes));
     }
-    if order.cpu_millis > 0 {
-        let quota = u64::from(order.cpu_millis) * CPU_PERIOD_US / 1000;
+    if request.cpu_millis > 0 {
+        let quota = u64::from(request.cpu_millis) * CPU_PERIOD_US / 1000;
         query.push_str(&format!("&cpuperiod={CPU_PERIOD_US}&cpuquota={quota}"));
     }
-    if let Some(network) = order.network {
+    if let Some(network) = request.network {
         query.push_str(&format!("&networkmode={}", encoded(network)));
     }
-    if !order.arguments.is_empty() {
-        query.push_str(&format!("&buildargs={}", encoded(&serde_json::json!(order.arguments).to_string())));
+    if !request.arguments.is_empty() {
+        query.push_str(&format!("&buildargs={}", encoded(&serde_json::json!(request.arguments).to_string())));
     }
     query
 }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_build_asks_registries_for_its_images_and_gives_memory_as_it_is() {
-        let order = BuildOrder {
+        let request = ImageBuildRequest {
             context: Path::new("/x"),
             dockerfile: "web/Dockerfile a&pull=false",
             name: "fairlead.invalid/a:b",
@@ -227,7 +227,7 @@ mod tests {
             arguments: &BTreeMap::from([("A".to_owned(), "b&c".to_owned())]),
         };
         assert_eq!(
-            query(&order),
+            query(&request),
             "version=1&pull=true&rm=true&forcerm=true&nocache=false&dockerfile=web%2FDockerfile%20a%26pull%3Dfalse\
              &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000&networkmode=fairlead-0a-build\
              &buildargs=%7B%22A%22%3A%22b%26c%22%7D"

@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// Parameters of a new container.
 #[derive(Debug, Clone, Default)]
-pub struct ContainerOrder {
+pub struct ContainerRequest {
     /// Name; an existing container with this name is removed first.
     pub name: String,
     /// Id or name of a local image.
@@ -55,7 +55,7 @@ pub struct ContainerOrder {
     /// Maximum number of processes; zero for 4096.
     pub processes: u32,
     /// Bind mounts from folders of this server.
-    pub binds: Vec<Bind>,
+    pub binds: Vec<BindMount>,
     /// Supplementary group, in addition to those of its user.
     pub group: Option<u32>,
     /// Name of its network; empty for the engine's default.
@@ -69,7 +69,7 @@ pub struct ContainerOrder {
 
 /// Bind mount of a folder of this server in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bind {
+pub struct BindMount {
     /// Path on this server.
     pub from: PathBuf,
     /// Path in the container.
@@ -112,7 +112,7 @@ pub struct ImageFacts {
 
 /// Chunk of a container's output.
 #[derive(Debug)]
-pub struct Written {
+pub struct OutputChunk {
     /// True for standard error, false for standard output.
     pub is_error: bool,
     /// Bytes as the container wrote them.
@@ -120,29 +120,29 @@ pub struct Written {
 }
 
 /// Output of a container as a stream of chunks.
-pub type Words = Pin<Box<dyn Stream<Item = Result<Written, EngineError>> + Send>>;
+pub type OutputStream = Pin<Box<dyn Stream<Item = Result<OutputChunk, EngineError>> + Send>>;
 
 impl Engine {
     /// Creates a container and removes an older one with that name.
-    pub async fn create_container(&self, order: &ContainerOrder) -> Result<(), EngineError> {
-        self.remove_container(&order.name).await?;
+    pub async fn create_container(&self, request: &ContainerRequest) -> Result<(), EngineError> {
+        self.remove_container(&request.name).await?;
         let docker = self.api().await?;
-        let image = found_or_none(docker.inspect_image(&order.image).await)?;
+        let image = found_or_none(docker.inspect_image(&request.image).await)?;
         let user = image.and_then(|image| image.config?.user).unwrap_or_default();
-        let options = CreateContainerOptionsBuilder::new().name(&order.name).build();
-        docker.create_container(Some(options), body(order, is_root(&user))).await?;
+        let options = CreateContainerOptionsBuilder::new().name(&request.name).build();
+        docker.create_container(Some(options), body(request, is_root(&user))).await?;
         Ok(())
     }
 
     /// Attaches to the output that the container writes from now on. Call it before the container starts.
-    pub async fn attach(&self, name: &str) -> Result<Words, EngineError> {
+    pub async fn attach(&self, name: &str) -> Result<OutputStream, EngineError> {
         let options = AttachContainerOptionsBuilder::new().stdout(true).stderr(true).stream(true).build();
         let attached = self.api().await?.attach_container(name, Some(options)).await?;
         Ok(Box::pin(attached.output.map(|said| {
             Ok(match said? {
-                LogOutput::StdErr { message } => Written { is_error: true, bytes: message },
+                LogOutput::StdErr { message } => OutputChunk { is_error: true, bytes: message },
                 LogOutput::StdOut { message } | LogOutput::Console { message } | LogOutput::StdIn { message } => {
-                    Written { is_error: false, bytes: message }
+                    OutputChunk { is_error: false, bytes: message }
                 }
             })
         })))
@@ -286,10 +286,10 @@ fn is_root(user: &str) -> bool {
     matches!(user.split(':').next().unwrap_or_default(), "" | "0" | "root")
 }
 
-fn body(order: &ContainerOrder, is_root: bool) -> ContainerCreateBody {
+fn body(request: &ContainerRequest, is_root: bool) -> ContainerCreateBody {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let memory = (order.memory_bytes > 0).then(|| signed(order.memory_bytes));
-    let mounts = order.binds.iter().map(|bind| Mount {
+    let memory = (request.memory_bytes > 0).then(|| signed(request.memory_bytes));
+    let mounts = request.binds.iter().map(|bind| Mount {
         typ: Some(MountType::BIND),
         source: Some(bind.from.to_string_lossy().into_owned()),
         target: Some(bind.to.clone()),
@@ -300,30 +300,30 @@ fn body(order: &ContainerOrder, is_root: bool) -> ContainerCreateBody {
         memory,
         // As much as memory: no swap.
         memory_swap: memory,
-        nano_cpus: (order.cpu_millis > 0).then(|| i64::from(order.cpu_millis) * 1_000_000),
-        pids_limit: Some(i64::from(if order.processes == 0 { PIDS_MAX } else { order.processes })),
+        nano_cpus: (request.cpu_millis > 0).then(|| i64::from(request.cpu_millis) * 1_000_000),
+        pids_limit: Some(i64::from(if request.processes == 0 { PIDS_MAX } else { request.processes })),
         mounts: Some(mounts.collect()),
-        group_add: order.group.map(|group| vec![group.to_string()]),
-        init: Some(order.init),
-        network_mode: (!order.network.is_empty()).then(|| order.network.clone()),
+        group_add: request.group.map(|group| vec![group.to_string()]),
+        init: Some(request.init),
+        network_mode: (!request.network.is_empty()).then(|| request.network.clone()),
         cap_drop: Some(vec!["ALL".to_owned()]),
         // An ordinary user has no use for them, and with Podman would have them in effect.
         cap_add: is_root.then(|| CAPABILITIES.map(str::to_owned).to_vec()),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        ulimits: Some(limits(order)),
+        ulimits: Some(limits(request)),
         // The attached client redacts secrets from the output, so the engine must not keep a log.
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
         ..HostConfig::default()
     };
-    let (program, arguments) = match order.command.split_first() {
+    let (program, arguments) = match request.command.split_first() {
         Some((program, arguments)) => (Some(vec![program.clone()]), Some(arguments.to_vec())),
         None => (None, None),
     };
     ContainerCreateBody {
-        image: Some(order.image.clone()),
-        env: Some(order.environment.clone()),
-        labels: Some(order.labels.clone().into_iter().collect()),
+        image: Some(request.image.clone()),
+        env: Some(request.environment.clone()),
+        labels: Some(request.labels.clone().into_iter().collect()),
         entrypoint: program,
         cmd: arguments,
         host_config: Some(host),
@@ -331,10 +331,10 @@ fn body(order: &ContainerOrder, is_root: bool) -> ContainerCreateBody {
     }
 }
 
-fn limits(order: &ContainerOrder) -> Vec<ResourcesUlimits> {
+fn limits(request: &ContainerRequest) -> Vec<ResourcesUlimits> {
     // One byte, not none: zero still lets a core handler that is a pipe see the memory (core(5)).
     let mut limits = vec![("core", 1)];
-    if order.low_limits {
+    if request.low_limits {
         limits.extend(LOW_LIMITS);
     }
     let limit = |(name, most): (&str, i64)| ResourcesUlimits {
@@ -367,7 +367,7 @@ mod tests {
     fn only_an_image_that_begins_as_root_is_granted_what_root_may() {
         for (user, granted) in [("", true), ("root:www-data", true), ("0:0", true), ("node", false), ("1000:0", false)]
         {
-            let host = body(&ContainerOrder::default(), is_root(user)).host_config.unwrap();
+            let host = body(&ContainerRequest::default(), is_root(user)).host_config.unwrap();
             assert_eq!(host.cap_add.is_some(), granted, "{user}");
             assert_eq!(host.cap_drop.unwrap(), ["ALL"]);
         }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 pub use bollard;
-pub use builder::{BuildOrder, LOCAL_REGISTRY};
-pub use container::{Bind, ContainerOrder, ContainerState, ImageFacts, OWNER_LABEL, Words, Written};
+pub use builder::{ImageBuildRequest, LOCAL_REGISTRY};
+pub use container::{BindMount, ContainerRequest, ContainerState, ImageFacts, OWNER_LABEL, OutputChunk, OutputStream};
 pub use error::EngineError;
 pub use image::{Login, NamedImage};
 pub use network::OwnBridge;
