@@ -18,7 +18,7 @@ use crate::command::{CommandSpec, Workshop};
 use crate::diagnose::{CommandFailure, diagnose};
 use crate::toolchain::site_toolchain;
 use crate::{BuildError, build_folders::blocking};
-use fairlead_inspect::{Fallback, Plan, SITE_COMMAND, Task, shown};
+use fairlead_inspect::{Fallback, Plan, PlanCommand, SITE_COMMAND, shown};
 
 /// Caches of former lock files that stay beside the newest.
 const CACHES_MAX: usize = 2;
@@ -37,7 +37,7 @@ pub(crate) async fn make(
     let chosen = tools::tools(workshop, plan).await?;
     cache(workshop, &base, plan).await?;
     reuse::begin(workshop, &base, plan, &chosen).await?;
-    let place = |task: &Task| if task.in_app { &folder } else { &base };
+    let place = |task: &PlanCommand| if task.in_app { &folder } else { &base };
     let mut restored = reuse::restore(workshop, plan).await?;
     let reuse_commands = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.commands);
     for task in reuse_commands.iter().filter(|_| restored) {
@@ -225,7 +225,7 @@ fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
 async fn run(
     workshop: &mut Workshop<'_>,
     folder: &Path,
-    task: &Task,
+    task: &PlanCommand,
     chosen: &[(&'static str, String)],
     installs: bool,
 ) -> Result<(), BuildError> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use fairlead_inspect::{BuildMethod, InspectError, Request, read_answer};
+use fairlead_inspect::{BuildMethod, InspectError, OwnedPlanRequest, read_answer};
 use fairlead_model::{BuildSpec, Step};
 use tokio::time::Instant;
 
@@ -48,7 +48,7 @@ pub(crate) async fn read_plan(
         Some(engine) => engine.answers().await,
         None => false,
     };
-    let request = Request {
+    let request = OwnedPlanRequest {
         builder: spec.builder,
         overrides: spec.overrides.clone(),
         engine,

@@ -2,7 +2,7 @@
 
 use fairlead_model::Builder;
 
-use crate::manifest::Manifest;
+use crate::manifest::AppManifest;
 use crate::{Files, InspectError, PlanRequest};
 
 /// Names of files that a container engine builds.
@@ -11,7 +11,7 @@ pub(crate) const NAMES: [&str; 2] = ["Dockerfile", "Containerfile"];
 /// Dockerfile to build; `None`: the runtime's own tools build.
 pub(crate) fn chosen(
     files: &Files,
-    manifest: &Manifest,
+    manifest: &AppManifest,
     plan_request: PlanRequest<'_>,
 ) -> Result<Option<String>, InspectError> {
     let named = [&manifest.build.dockerfile, &plan_request.overrides.dockerfile]

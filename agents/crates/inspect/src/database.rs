@@ -1,7 +1,7 @@
 //! Finds SQLite among an app's libraries: its file lies beside the code unless the app has a volume. Django's preset says so itself.
 
 use crate::Files;
-use crate::javascript::Package;
+use crate::javascript::NodePackage;
 
 const JAVASCRIPT: [&str; 4] = ["better-sqlite3", "sqlite3", "sqlite", "@journeyapps/sqlcipher"];
 const GO: [&str; 4] = ["mattn/go-sqlite3", "modernc.org/sqlite", "glebarez/sqlite", "gorm.io/driver/sqlite"];
@@ -15,7 +15,7 @@ pub(crate) fn advice(files: &Files) -> Option<String> {
 }
 
 fn evidence(files: &Files) -> Option<String> {
-    let package = Package::read(files, "").ok().flatten().unwrap_or_default();
+    let package = NodePackage::read(files, "").ok().flatten().unwrap_or_default();
     if let Some(name) = JAVASCRIPT.into_iter().find(|name| package.has(name)) {
         return Some(format!("{name} of package.json"));
     }

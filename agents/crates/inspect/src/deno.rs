@@ -2,15 +2,16 @@
 
 use serde::Deserialize;
 
-use crate::javascript::{Package, pinned_tool};
+use crate::javascript::{NodePackage, pinned_tool};
 use crate::{
-    AppSource, Fallback, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, static_site, strings,
+    AppSource, Fallback, Files, InspectError, OWN_FOLDER, Plan, PlanCommand, Tool, VersionRequest, Want, static_site,
+    strings,
 };
 
 /// Parts of a deno.json that matter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Config {
+struct DenoJson {
     tasks: std::collections::BTreeMap<String, serde_json::Value>,
 }
 
@@ -23,7 +24,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     let main = main(files);
     let is_deno = configured.is_some() || locked;
     // A package.json beside may be what Deno itself reads; one with a start script is an app of Node.
-    if let Some(package) = Package::read(files, app_source.shown)?
+    if let Some(package) = NodePackage::read(files, app_source.shown)?
         && (!is_deno || package.script("start").is_some_and(|script| !script.contains("deno ")))
     {
         return Ok(None);
@@ -36,7 +37,8 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
         return Ok(None);
     }
     let text = configured.map(|name| files.text(name)).transpose()?.flatten();
-    let config: Config = text.and_then(|text| serde_json::from_str(&without_comments(&text)).ok()).unwrap_or_default();
+    let config: DenoJson =
+        text.and_then(|text| serde_json::from_str(&without_comments(&text)).ok()).unwrap_or_default();
     let has_task = |name: &str| config.tasks.contains_key(name);
     let task = |name: &str| {
         let value = config.tasks.get(name)?;
@@ -59,7 +61,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     });
     let cache = format!("{OWN_FOLDER}/deno");
     plan.environment.insert("DENO_DIR".to_owned(), cache.clone());
-    let give = |task: Task| {
+    let give = |task: PlanCommand| {
         task.with("DENO_DIR", &cache).with("DENO_NO_UPDATE_CHECK", "1").with("DENO_TLS_CA_STORE", "system")
     };
     let mut install = vec!["deno", "install"];
@@ -69,9 +71,9 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     if let Some(main) = &main {
         install.extend(["--entrypoint", main]);
     }
-    plan.install.push(give(Task::new(&install)));
+    plan.install.push(give(PlanCommand::new(&install)));
     if builds {
-        plan.build.push(give(Task::new(&["deno", "task", "build"])));
+        plan.build.push(give(PlanCommand::new(&["deno", "task", "build"])));
     }
     let run =
         |file: &str| [strings(&["deno", "run", "--cached-only"]), strings(&PERMISSIONS), strings(&[file])].concat();

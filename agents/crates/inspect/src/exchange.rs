@@ -11,7 +11,7 @@ use crate::{BuildMethod, Files, InspectError, PlanRequest, inspect};
 
 /// Request for a plan, as [`PlanRequest`] with values of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct OwnedPlanRequest {
     pub builder: Builder,
     pub overrides: BuildOverrides,
     pub engine: bool,
@@ -19,7 +19,7 @@ pub struct Request {
     pub shown: String,
 }
 
-impl Request {
+impl OwnedPlanRequest {
     /// Plans the build of the files in `source`; returns the answer to write.
     pub fn answer(&self, source: PathBuf) -> serde_json::Result<String> {
         let Self { builder, overrides, engine, root_folder, shown } = self;
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
     use crate::Plan;
 
-    fn request() -> Request {
-        Request {
+    fn request() -> OwnedPlanRequest {
+        OwnedPlanRequest {
             builder: Builder::Detected,
             overrides: BuildOverrides::default(),
             engine: false,
@@ -87,7 +87,7 @@ mod tests {
     fn an_answer_holds_the_whole_plan_or_the_reason_why_there_is_none() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("web")).unwrap();
-        let request: Request = serde_json::from_str(&serde_json::to_string(&request()).unwrap()).unwrap();
+        let request: OwnedPlanRequest = serde_json::from_str(&serde_json::to_string(&request()).unwrap()).unwrap();
         let answers = || {
             let source = dir.path().to_owned();
             let overrides = BuildOverrides::default();

@@ -1,7 +1,7 @@
 //! Folders that are left out of the artifact because the built app does not need them. Invariant: each command of the app is known
 //! to run without them.
 
-use crate::javascript::Package;
+use crate::javascript::NodePackage;
 use crate::{Files, InspectError, Plan, command_line};
 
 /// Folder in which Nitro puts a server with copies of all that it imports.
@@ -16,7 +16,7 @@ pub(crate) fn add(plan: &mut Plan, files: &Files, shown: &str) -> Result<(), Ins
     if plan.runtime != "node" || plan.workspace.is_some() || !plan.output.is_empty() {
         return Ok(());
     }
-    let Some(package) = Package::read(files, shown)? else { return Ok(()) };
+    let Some(package) = NodePackage::read(files, shown)? else { return Ok(()) };
     let workers = plan.workers.iter().map(|worker| &worker.command);
     let release = Some(&plan.release_command).filter(|command| !command.is_empty());
     let commands: Vec<&Vec<String>> = workers.chain(release).chain([&plan.start]).collect();
@@ -29,7 +29,7 @@ pub(crate) fn add(plan: &mut Plan, files: &Files, shown: &str) -> Result<(), Ins
 }
 
 /// True if a command, or the script that it names, runs nothing but a file that Nitro built.
-fn is_self_contained(command: &[String], package: &Package) -> bool {
+fn is_self_contained(command: &[String], package: &NodePackage) -> bool {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["node", file] => file.trim_start_matches("./").starts_with(SELF_CONTAINED) && !file.contains(".."),
@@ -40,7 +40,7 @@ fn is_self_contained(command: &[String], package: &Package) -> bool {
     }
 }
 
-fn script(package: &Package, name: &str) -> bool {
+fn script(package: &NodePackage, name: &str) -> bool {
     let hooks = ["pre", "post"].iter().any(|when| package.script(&format!("{when}{name}")).is_some());
     let words = package.script(name).and_then(command_line::plain).filter(|_| !hooks);
     // A script that names another one stays as it is.

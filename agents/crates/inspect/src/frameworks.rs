@@ -15,16 +15,16 @@ mod sveltekit;
 mod vite;
 mod vitepress;
 
-use crate::javascript::Package;
+use crate::javascript::NodePackage;
 use crate::{Fallback, Files, files};
 
 /// App as its framework looks at it.
-pub(crate) struct Project<'a> {
+pub(crate) struct FrameworkProject<'a> {
     pub(crate) files: &'a Files,
-    pub(crate) package: &'a Package,
+    pub(crate) package: &'a NodePackage,
 }
 
-impl Project<'_> {
+impl FrameworkProject<'_> {
     /// Text of the configuration `name` with one of the usual endings, without its comments.
     pub(crate) fn config(&self, name: &str) -> String {
         let endings = ["js", "mjs", "cjs", "ts", "mts", "cts"];
@@ -56,7 +56,7 @@ pub(crate) struct Preset {
     pub(crate) stale: &'static str,
     /// Packages that the start command needs beside those of the app.
     pub(crate) adds: &'static [&'static str],
-    pub(crate) result: Outcome,
+    pub(crate) result: FrameworkOutput,
     /// Fallback page if the result is a site.
     pub(crate) fallback: Fallback,
     /// Remark for the plan; empty: none.
@@ -65,7 +65,7 @@ pub(crate) struct Preset {
 
 /// Result of a framework's build.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum FrameworkOutput {
     /// Files to serve, in the first of these folders that has an index.html.
     Site(Vec<String>),
     /// Server with this start command; a script `start` that is no development server goes first.
@@ -74,7 +74,7 @@ pub(crate) enum Outcome {
     Server(Vec<String>),
 }
 
-impl Outcome {
+impl FrameworkOutput {
     pub(crate) fn site(folders: &[&str]) -> Self {
         Self::Site(crate::strings(folders))
     }
@@ -84,7 +84,7 @@ impl Outcome {
     }
 }
 
-type Detect = fn(&Project<'_>) -> Option<Preset>;
+type Detect = fn(&FrameworkProject<'_>) -> Option<Preset>;
 
 const FRAMEWORKS: [Detect; 14] = [
     next::detect,
@@ -104,6 +104,6 @@ const FRAMEWORKS: [Detect; 14] = [
 ];
 
 /// Preset of the framework of an app; `None`: only its scripts tell.
-pub(crate) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(crate) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     FRAMEWORKS.iter().find_map(|detect| detect(project))
 }

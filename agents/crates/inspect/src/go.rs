@@ -1,6 +1,6 @@
 //! Apps in Go: one program, built by the toolchain that go.mod chooses.
 
-use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want, command_line};
+use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, PlanCommand, Tool, VersionRequest, Want, command_line};
 
 pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
     let (files, shown) = (app_source.app, app_source.shown);
@@ -33,7 +33,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     let mut plan = Plan {
         framework: "Go".to_owned(),
         runtime: "go".to_owned(),
-        build: vec![Task::new(&["go", "build", "-trimpath", "-buildvcs=false", "-o", &program, &package])],
+        build: vec![PlanCommand::new(&["go", "build", "-trimpath", "-buildvcs=false", "-o", &program, &package])],
         start: app_source.asked.start.map_or(vec![program.clone()], <[String]>::to_vec),
         tools: vec![Want::of(Tool::Go, version)],
         lock_file: home.has("go.sum").then(|| "go.sum".to_owned()),

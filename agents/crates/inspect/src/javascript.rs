@@ -7,16 +7,16 @@ mod start;
 mod versions;
 mod workspace;
 
-use manager::{Kind, Manager};
-pub(crate) use package::Package;
+use manager::{Manager, ManagerKind};
+pub(crate) use package::NodePackage;
 pub(crate) use start::SERVERS;
 pub(crate) use versions::pinned_tool;
 use workspace::Workspace;
 
 use crate::command_line;
-use crate::frameworks::{self, Outcome, Preset, Project};
+use crate::frameworks::{self, FrameworkOutput, FrameworkProject, Preset};
 use crate::{
-    AppSource, BuiltServer, Cache, Files, InspectError, Plan, Reuse, Task, Tool, Want, static_site, strings,
+    AppSource, BuiltServer, Cache, Files, InspectError, Plan, PlanCommand, Reuse, Tool, Want, static_site, strings,
     unsupported,
 };
 use start::Start;
@@ -26,19 +26,19 @@ const TOOL_CACHES: [&str; 2] = ["node_modules/.cache", "node_modules/.vite"];
 
 pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
     let (files, shown) = (app_source.app, app_source.shown);
-    let Some(package) = Package::read(files, shown)? else { return Ok(None) };
+    let Some(package) = NodePackage::read(files, shown)? else { return Ok(None) };
     // A few scripts for the tools of its authors do not make an app in another language one of Node.
     if is_beside_another(app_source, &package) {
         return Ok(None);
     }
     let workspace = Workspace::of(files, &package);
     let top = match workspace.member() {
-        true => Package::read(&workspace.root, "the workspace")?.unwrap_or_default(),
-        false => Package::default(),
+        true => NodePackage::read(&workspace.root, "the workspace")?.unwrap_or_default(),
+        false => NodePackage::default(),
     };
     let manager = Manager::of(&workspace.root, &package, &top)?;
-    let runtime = if manager.kind == Kind::Bun { Tool::Bun } else { Tool::Node };
-    let preset = frameworks::detect(&Project { files, package: &package });
+    let runtime = if manager.kind == ManagerKind::Bun { Tool::Bun } else { Tool::Node };
+    let preset = frameworks::detect(&FrameworkProject { files, package: &package });
     let mut plan = Plan { runtime: runtime.name().to_owned(), ..Plan::default() };
     describe(&mut plan, app_source, &workspace, &manager, preset.as_ref(), &package);
     plan.lock_file = manager.lock.map(str::to_owned);
@@ -83,16 +83,16 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
 }
 
 /// True for the root of a workspace, which may start any of its packages.
-pub(crate) fn is_workspace_root(files: &Files, package: &Package) -> bool {
+pub(crate) fn is_workspace_root(files: &Files, package: &NodePackage) -> bool {
     package.workspaces.is_some() || files.has("pnpm-workspace.yaml")
 }
 
 /// True if a command, or the script that it names, runs the server of a framework.
-fn starts_framework(start: &[String], package: &Package, preset: &Preset) -> bool {
-    let Outcome::Server(server) = &preset.result else { return false };
+fn starts_framework(start: &[String], package: &NodePackage, preset: &Preset) -> bool {
+    let FrameworkOutput::Server(server) = &preset.result else { return false };
     let script = match start {
-        [manager, name] if Kind::named(manager).is_some() => package.script(name),
-        [manager, run, name] if Kind::named(manager).is_some() && run == "run" => package.script(name),
+        [manager, name] if ManagerKind::named(manager).is_some() => package.script(name),
+        [manager, run, name] if ManagerKind::named(manager).is_some() && run == "run" => package.script(name),
         _ => None,
     };
     let words = script.and_then(command_line::plain).unwrap_or_else(|| start.to_vec());
@@ -101,7 +101,7 @@ fn starts_framework(start: &[String], package: &Package, preset: &Preset) -> boo
 
 /// Server that the framework's build leaves, if the app starts that.
 fn built_server(start: &[String], preset: Preset) -> Option<BuiltServer> {
-    let Outcome::Server(words) = &preset.result else { return None };
+    let FrameworkOutput::Server(words) = &preset.result else { return None };
     let [node, file] = words.as_slice() else { return None };
     let advice = if preset.remark.is_empty() {
         "Check the build's log, or set the start command or the output folder in the settings of the app.".to_owned()
@@ -115,7 +115,7 @@ fn built_server(start: &[String], preset: Preset) -> Option<BuiltServer> {
 }
 
 /// Names the folders that the tools of the build keep for the next one.
-fn keep(plan: &mut Plan, workspace: &Workspace<'_>, top: &Package, preset: Option<&Preset>) {
+fn keep(plan: &mut Plan, workspace: &Workspace<'_>, top: &NodePackage, preset: Option<&Preset>) {
     let own = preset.map(|preset| preset.caches).unwrap_or_default();
     let mut own: Vec<Cache> = own.iter().map(|cache| Cache::below(workspace.folder(), cache)).collect();
     if let (Some(first), Some(preset)) = (own.first_mut(), preset) {
@@ -135,16 +135,16 @@ fn tool_caches(app: &str) -> impl Iterator<Item = Cache> {
 
 /// Allows the reuse of installed dependencies, unless nothing names their versions, the install leaves files elsewhere, or it runs
 /// scripts of a workspace.
-fn reuse(manager: &Manager, workspace: &Workspace<'_>, package: &Package) -> Option<Reuse> {
+fn reuse(manager: &Manager, workspace: &Workspace<'_>, package: &NodePackage) -> Option<Reuse> {
     if manager.lock.is_none() || manager.writes_beside_modules() {
         return None;
     }
     let names = manager.install_scripts().iter().filter(|name| package.script(name).is_some());
-    let tasks: Vec<Task> = names
-        .map(|name| Task {
+    let tasks: Vec<PlanCommand> = names
+        .map(|name| PlanCommand {
             command: strings(&[manager.kind.name(), "run", name]),
             environment: manager.install().environment,
-            ..Task::default()
+            ..PlanCommand::default()
         })
         .collect();
     (tasks.is_empty() || !workspace.member()).then_some(Reuse { environment: None, commands: tasks })
@@ -189,9 +189,9 @@ fn describe(
     workspace: &Workspace<'_>,
     manager: &Manager,
     preset: Option<&Preset>,
-    package: &Package,
+    package: &NodePackage,
 ) {
-    let language = if manager.kind == Kind::Bun { "Bun" } else { "Node" };
+    let language = if manager.kind == ManagerKind::Bun { "Bun" } else { "Node" };
     plan.framework = preset.map_or(language, |preset| preset.name).to_owned();
     match preset {
         Some(preset) => {
@@ -226,20 +226,21 @@ fn build(
     plan: &mut Plan,
     manager: &Manager,
     workspace: &Workspace<'_>,
-    top: &Package,
-    package: &Package,
+    top: &NodePackage,
+    package: &NodePackage,
     preset: Option<&Preset>,
 ) {
     let task = match (package.script("build"), preset) {
         (Some(_), _) => Some(manager.build(workspace, top)),
         (None, Some(preset)) if !preset.build.is_empty() => {
-            Some(Task { in_app: true, ..Task::new(preset.build) }.with("NODE_ENV", "production"))
+            Some(PlanCommand { in_app: true, ..PlanCommand::new(preset.build) }.with("NODE_ENV", "production"))
         }
         (None, _) => ["build:prod", "build:production", "compile"]
             .into_iter()
             .find(|name| package.script(name).is_some())
             .map(|name| {
-                Task { in_app: true, command: manager.run(name), ..Task::default() }.with("NODE_ENV", "production")
+                PlanCommand { in_app: true, command: manager.run(name), ..PlanCommand::default() }
+                    .with("NODE_ENV", "production")
             }),
     };
     let given = preset.map(|preset| preset.build_environment).unwrap_or_default();
@@ -247,7 +248,7 @@ fn build(
 }
 
 /// True if another language has the app, and package.json only makes its assets or helps its authors.
-fn is_beside_another(app_source: AppSource<'_>, package: &Package) -> bool {
+fn is_beside_another(app_source: AppSource<'_>, package: &NodePackage) -> bool {
     let files = app_source.app;
     if package.script("start").is_some() || package.has_any(&SERVERS) || app_source.asked.output.is_some() {
         return false;
@@ -263,22 +264,22 @@ fn is_beside_another(app_source: AppSource<'_>, package: &Package) -> bool {
 /// Adds to the plan of an app in another language what makes its assets, if package.json has a build script.
 pub(crate) fn add_assets(plan: &mut Plan, app_source: AppSource<'_>) -> Result<(), InspectError> {
     let files = app_source.app;
-    let Some(package) = Package::read(files, app_source.shown)? else { return Ok(()) };
+    let Some(package) = NodePackage::read(files, app_source.shown)? else { return Ok(()) };
     if package.script("build").is_none() {
         return Ok(());
     }
-    let top = Package::default();
+    let top = NodePackage::default();
     let manager = Manager::of(files, &package, &top)?;
     let workspace = Workspace::of(files, &package);
     let mut assets = Plan::default();
-    assets.install.push(Task { in_app: true, ..manager.install() });
+    assets.install.push(PlanCommand { in_app: true, ..manager.install() });
     build(&mut assets, &manager, &workspace, &top, &package, None);
     assets.build.iter_mut().for_each(|task| task.in_app = true);
     plan.say(format!("Its assets are built first, by the build script of package.json ({}).", manager.kind.name()));
     plan.caches.extend(tool_caches(""));
     plan.install.extend(assets.install);
     plan.build.splice(0..0, assets.build);
-    if manager.kind == Kind::Bun {
+    if manager.kind == ManagerKind::Bun {
         plan.tools.push(Want::of(Tool::Bun, manager.version));
     } else {
         plan.tools.push(Want::of(Tool::Node, Some(versions::node(&[files], &[&package])?)));

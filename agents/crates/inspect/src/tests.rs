@@ -34,7 +34,7 @@ fn refused(files: &[(&str, &str)]) -> InspectError {
 
 /// Install, build and start as people would type them.
 fn typed(plan: &Plan) -> (Vec<String>, Vec<String>, String) {
-    let all = |tasks: &[Task]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
+    let all = |tasks: &[PlanCommand]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
     (all(&plan.install), all(&plan.build), shown(&plan.start))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Component;
 use std::process::ExitCode;
 
-use fairlead_inspect::{Files, PlanRequest, Request, report};
+use fairlead_inspect::{Files, OwnedPlanRequest, PlanRequest, report};
 use fairlead_model::{BuildOverrides, Builder};
 
 use super::Outcome;
@@ -12,7 +12,7 @@ use crate::cli::InspectArgs;
 /// Prints the plan; exit code 1 if there is none.
 pub(crate) fn inspect(args: InspectArgs) -> Outcome {
     if let Some(request) = args.request {
-        let request: Request = serde_json::from_str(&request)?;
+        let request: OwnedPlanRequest = serde_json::from_str(&request)?;
         print!("{}", request.answer(args.source)?);
         return Ok(ExitCode::SUCCESS);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairlead_base::{CancellationToken, random};
 use fairlead_build::{BuildError, BuildOptions, Inspection, inspect_source};
-use fairlead_inspect::{BuildMethod, InspectError, Plan, Task, shown};
+use fairlead_inspect::{BuildMethod, InspectError, Plan, PlanCommand, shown};
 use fairlead_link::InspectRequest;
 use fairlead_model::{AppKey, BuildSpec, Commit, DeploymentId};
 use fairlead_runtime::Identities;
@@ -276,7 +276,7 @@ fn plan(way: &BuildMethod) -> agent::BuildPlan {
 }
 
 fn fields(plan: &Plan) -> agent::BuildPlan {
-    let lines = |tasks: &[Task]| list(tasks.iter().map(|task| shown(&task.command)));
+    let lines = |tasks: &[PlanCommand]| list(tasks.iter().map(|task| shown(&task.command)));
     let tools = plan.tools.iter().take(LIST_MAX).map(|want| {
         let (range, source) =
             want.version.as_ref().map(|version| (version.range.clone(), version.source.clone())).unwrap_or_default();

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         }
         _ => {
             let answer = serde_json::from_str(request)
-                .and_then(|request: fairlead_inspect::Request| request.answer(source.into()));
+                .and_then(|request: fairlead_inspect::OwnedPlanRequest| request.answer(source.into()));
             match answer {
                 Ok(answer) => print!("{answer}"),
                 Err(error) => {

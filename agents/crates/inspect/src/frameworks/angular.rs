@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::Fallback;
 use crate::files::inside;
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     if !project.package.has("@angular/core") || !project.files.has("angular.json") {
         return None;
     }
@@ -14,10 +14,10 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     let serves = project.package.has("@angular/ssr") && project.files.has("src/server.ts");
     let first = folders.first().cloned().unwrap_or_else(|| "dist".to_owned());
     let result = if serves {
-        Outcome::server(&["node", &format!("{first}/server/server.mjs")])
+        FrameworkOutput::server(&["node", &format!("{first}/server/server.mjs")])
     } else {
         // Since version 17 the pages lie in `browser` below.
-        Outcome::Site(folders.iter().flat_map(|folder| [format!("{folder}/browser"), folder.clone()]).collect())
+        FrameworkOutput::Site(folders.iter().flat_map(|folder| [format!("{folder}/browser"), folder.clone()]).collect())
     };
     Some(Preset {
         name: "Angular",

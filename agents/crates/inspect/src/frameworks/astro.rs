@@ -1,9 +1,9 @@
 //! Astro (docs.astro.build): static unless it has the adapter for Node.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::files::{inside, quoted_after};
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     if !project.package.has("astro") {
         return None;
     }
@@ -24,16 +24,16 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     let compact = config.replace([' ', '\t'], "");
     let asks_for_server = ["output:'server'", "output:\"server\""].iter().any(|text| compact.contains(text));
     Some(if config.contains("@astrojs/node") {
-        Preset { result: Outcome::server(&["node", &format!("./{folder}/server/entry.mjs")]), ..preset }
+        Preset { result: FrameworkOutput::server(&["node", &format!("./{folder}/server/entry.mjs")]), ..preset }
     } else if let Some(other) = other.filter(|_| asks_for_server) {
         Preset {
-            result: Outcome::site(&[&folder]),
+            result: FrameworkOutput::site(&[&folder]),
             remark: format!(
                 "Its adapter {other} is for another host. Replace it with @astrojs/node to run its server here."
             ),
             ..preset
         }
     } else {
-        Preset { result: Outcome::site(&[&folder]), ..preset }
+        Preset { result: FrameworkOutput::site(&[&folder]), ..preset }
     })
 }

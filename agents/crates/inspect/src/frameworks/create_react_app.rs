@@ -1,9 +1,9 @@
 //! Create React App and its relatives (create-react-app.dev): a static site in `build`.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::Fallback;
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     let dependency =
         ["react-scripts", "@craco/craco", "react-app-rewired"].into_iter().find(|name| project.package.has(name))?;
     Some(Preset {
@@ -12,7 +12,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         build: &["react-scripts", "build"],
         // Warnings are errors where CI is set.
         build_environment: &[("CI", "false"), ("DISABLE_ESLINT_PLUGIN", "true")],
-        result: Outcome::site(&["build", "dist"]),
+        result: FrameworkOutput::site(&["build", "dist"]),
         fallback: Fallback::app(),
         ..Preset::default()
     })

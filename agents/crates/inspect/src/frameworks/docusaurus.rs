@@ -1,13 +1,13 @@
 //! Docusaurus (docusaurus.io/docs): a static site in `build`.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     project.package.has("@docusaurus/core").then(|| Preset {
         name: "Docusaurus",
         dependency: "@docusaurus/core",
         build: &["docusaurus", "build"],
-        result: Outcome::site(&["build"]),
+        result: FrameworkOutput::site(&["build"]),
         ..Preset::default()
     })
 }

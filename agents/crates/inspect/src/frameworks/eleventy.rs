@@ -1,9 +1,9 @@
 //! Eleventy (11ty.dev/docs): a static site in `_site` unless it is configured otherwise.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::files::{inside, quoted_after};
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     if !project.package.has("@11ty/eleventy") {
         return None;
     }
@@ -13,7 +13,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         name: "Eleventy",
         dependency: "@11ty/eleventy",
         build: &["eleventy"],
-        result: Outcome::site(&[&folder, "dist", "public"]),
+        result: FrameworkOutput::site(&[&folder, "dist", "public"]),
         ..Preset::default()
     })
 }

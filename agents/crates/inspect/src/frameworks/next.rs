@@ -1,8 +1,8 @@
 //! Next.js (nextjs.org/docs): a server, or a static export.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     if !project.package.has("next") {
         return None;
     }
@@ -11,9 +11,9 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     let is_export = exports.iter().any(|text| config.contains(text)) || project.builds_with("next export");
     let folder = crate::files::quoted_after(&config, "distDir").filter(|_| is_export);
     let result = match (is_export, folder) {
-        (true, Some(folder)) => Outcome::site(&[&folder, "out"]),
-        (true, None) => Outcome::site(&["out"]),
-        (false, _) => Outcome::server(&["next", "start"]),
+        (true, Some(folder)) => FrameworkOutput::site(&[&folder, "out"]),
+        (true, None) => FrameworkOutput::site(&["out"]),
+        (false, _) => FrameworkOutput::server(&["next", "start"]),
     };
     Some(Preset {
         name: "Next.js",

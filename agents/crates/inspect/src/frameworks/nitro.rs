@@ -1,10 +1,10 @@
 //! Frameworks with a server that Nitro builds (nitro.build): Nuxt, SolidStart, TanStack Start, Analog and Nitro itself.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 
 const SERVER: [&str; 2] = ["node", ".output/server/index.mjs"];
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     let package = project.package;
     if let Some(range) = package.dependency("nuxt") {
         return Some(nuxt(project, range));
@@ -20,7 +20,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
             name: "Analog",
             dependency: "@analogjs/platform",
             build: &["vite", "build"],
-            result: Outcome::server(&["node", "dist/analog/server/index.mjs"]),
+            result: FrameworkOutput::server(&["node", "dist/analog/server/index.mjs"]),
             ..Preset::default()
         });
     } else if let Some(nitro) = ["nitropack", "nitro"].into_iter().find(|name| package.has(name)) {
@@ -31,23 +31,23 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     let is_vite_only =
         name != "Nitro" && !package.has_any(&["nitro", "nitropack", "vinxi"]) && !builds_by_nitro(project);
     // Without Nitro these frameworks leave a request handler that no program serves.
-    let result = if is_vite_only { Outcome::Script } else { Outcome::server(&SERVER) };
+    let result = if is_vite_only { FrameworkOutput::Script } else { FrameworkOutput::server(&SERVER) };
     Some(Preset { name, dependency, build, result, ..Preset::default() })
 }
 
 /// Older versions bring Nitro along.
-fn builds_by_nitro(project: &Project<'_>) -> bool {
+fn builds_by_nitro(project: &FrameworkProject<'_>) -> bool {
     project.config("app.config").contains("defineConfig") || project.config("vite.config").contains("nitro")
 }
 
-fn nuxt(project: &Project<'_>, range: &str) -> Preset {
+fn nuxt(project: &FrameworkProject<'_>, range: &str) -> Preset {
     let generates =
         ["nuxt generate", "nuxi generate", "nuxt build --prerender"].iter().any(|words| project.builds_with(words));
     let is_old = range.trim_start_matches(['^', '~', '>', '=', 'v']).starts_with('2');
     let result = match (generates, is_old) {
-        (true, _) => Outcome::site(&[".output/public", "dist"]),
-        (false, true) => Outcome::server(&["nuxt", "start"]),
-        (false, false) => Outcome::server(&SERVER),
+        (true, _) => FrameworkOutput::site(&[".output/public", "dist"]),
+        (false, true) => FrameworkOutput::server(&["nuxt", "start"]),
+        (false, false) => FrameworkOutput::server(&SERVER),
     };
     Preset {
         name: "Nuxt",

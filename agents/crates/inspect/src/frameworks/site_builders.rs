@@ -1,6 +1,6 @@
 //! Table of static site builders: dependency, build command and output folder.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::Fallback;
 
 struct Row {
@@ -12,7 +12,7 @@ struct Row {
 }
 
 /// Tells a single-page app from a site of pages.
-type IsApp = fn(&Project<'_>) -> bool;
+type IsApp = fn(&FrameworkProject<'_>) -> bool;
 
 const APP: IsApp = |_| true;
 const PAGES: IsApp = |_| false;
@@ -78,7 +78,7 @@ const ROWS: [Row; 16] = [
     },
 ];
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     let row = ROWS.iter().find(|row| project.package.has(row.dependency))?;
     // A component library or a server may use one of them beside; its own script says so.
     let is_main = project
@@ -90,19 +90,19 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         name: row.name,
         dependency: row.dependency,
         build: row.build,
-        result: Outcome::site(row.folders),
+        result: FrameworkOutput::site(row.folders),
         fallback: if (row.is_app)(project) { Fallback::app() } else { Fallback::default() },
         ..Preset::default()
     })
 }
 
 /// Expo's router renders a file for each page if the configuration asks for it.
-fn expo_is_app(project: &Project<'_>) -> bool {
+fn expo_is_app(project: &FrameworkProject<'_>) -> bool {
     let config = [project.files.search("app.json"), project.config("app.config")].concat();
     crate::files::quoted_after(&config, "output").is_none_or(|output| output == "single")
 }
 
 /// Webpack bundles anything; a development server with a fallback shows a single-page app.
-fn webpack_is_app(project: &Project<'_>) -> bool {
+fn webpack_is_app(project: &FrameworkProject<'_>) -> bool {
     project.config("webpack.config").replace(' ', "").contains("historyApiFallback:true")
 }

@@ -1,10 +1,10 @@
 //! SvelteKit (svelte.dev/docs/kit): its adapter decides what the build produces.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::Fallback;
 use crate::files::{inside, quoted_after};
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     let package = project.package;
     if !package.has("@sveltejs/kit") {
         return None;
@@ -20,14 +20,14 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         // A fallback that is called 404.html is served as such.
         let page = quoted_after(&config, "fallback").filter(|page| inside(page) && page != "404.html");
         let fallback = page.map_or_else(Fallback::default, |page| Fallback::app_with(&page));
-        Preset { result: Outcome::site(&[&out]), fallback, ..preset }
+        Preset { result: FrameworkOutput::site(&[&out]), fallback, ..preset }
     } else if uses("@sveltejs/adapter-node") {
-        Preset { result: Outcome::server(&["node", &out]), ..preset }
+        Preset { result: FrameworkOutput::server(&["node", &out]), ..preset }
     } else if uses("@sveltejs/adapter-auto") {
         Preset {
             // adapter-auto knows hosts by their variables; this one makes it take the adapter for Node.
             build_environment: &[("GCP_BUILDPACKS", "1")],
-            result: Outcome::server(&["node", "build"]),
+            result: FrameworkOutput::server(&["node", "build"]),
             remark: "adapter-auto uses @sveltejs/adapter-node here. Add that to package.json to choose its version."
                 .to_owned(),
             ..preset
@@ -35,7 +35,7 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
     } else {
         let adapter = config.split(['\'', '"']).find(|text| text.contains("adapter-")).unwrap_or("Its adapter");
         Preset {
-            result: Outcome::server(&["node", "build"]),
+            result: FrameworkOutput::server(&["node", "build"]),
             remark: format!(
                 "{adapter} builds for another host. Use @sveltejs/adapter-node or @sveltejs/adapter-static instead."
             ),

@@ -1,9 +1,9 @@
 //! VitePress and VuePress (vitepress.dev, vuepress.vuejs.org): a static site in `.vitepress/dist` of the folder of its pages.
 
-use super::{Outcome, Preset, Project};
+use super::{FrameworkOutput, FrameworkProject, Preset};
 use crate::files::inside;
 
-pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
+pub(super) fn detect(project: &FrameworkProject<'_>) -> Option<Preset> {
     let (name, dependency, hidden) = if project.package.has("vitepress") {
         ("VitePress", "vitepress", ".vitepress")
     } else {
@@ -28,5 +28,5 @@ pub(super) fn detect(project: &Project<'_>) -> Option<Preset> {
         Some("docs:build") => &["npm", "run", "docs:build"],
         _ => &["vitepress", "build"],
     };
-    Some(Preset { name, dependency, build, result: Outcome::Site(found), ..Preset::default() })
+    Some(Preset { name, dependency, build, result: FrameworkOutput::Site(found), ..Preset::default() })
 }

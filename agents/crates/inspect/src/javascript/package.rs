@@ -9,7 +9,7 @@ use crate::{Files, InspectError};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Package {
+pub(crate) struct NodePackage {
     pub(crate) name: Option<Value>,
     scripts: BTreeMap<String, Value>,
     main: Option<Value>,
@@ -32,7 +32,7 @@ struct DevEngines {
     package_manager: Value,
 }
 
-impl Package {
+impl NodePackage {
     /// Reads the package.json of a folder; `None` if it has none.
     pub(crate) fn read(files: &Files, shown: &str) -> Result<Option<Self>, InspectError> {
         let Some(text) = files.text("package.json")? else { return Ok(None) };

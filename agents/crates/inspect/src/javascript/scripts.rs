@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::package::Package;
+use super::package::NodePackage;
 use crate::command_line;
 
 /// Look-ups of scripts that other scripts run. More are a mistake, or an attack on the server's time.
@@ -62,7 +62,7 @@ const DEVELOPMENT: [(&str, &[&str]); 46] = [
 const PREFIXES: [&str; 9] = ["cross-env", "env", "exec", "npx", "bunx", "dotenv", "--", "-y", "time"];
 
 /// Development server that a script starts, such as `react-scripts start`; `None` for all else.
-pub(crate) fn development_server(package: &Package, script: &str) -> Option<String> {
+pub(crate) fn development_server(package: &NodePackage, script: &str) -> Option<String> {
     let mut found = None;
     visit(package, script, &mut Walk::default(), &mut |words| {
         if found.is_none() && is_development(words) {
@@ -80,7 +80,7 @@ struct Walk<'a> {
 }
 
 /// Hands each command of a script to `each`, following scripts that it runs, each once.
-fn visit<'a>(package: &'a Package, script: &'a str, walk: &mut Walk<'a>, each: &mut dyn FnMut(&[&str])) {
+fn visit<'a>(package: &'a NodePackage, script: &'a str, walk: &mut Walk<'a>, each: &mut dyn FnMut(&[&str])) {
     if !walk.seen.insert(script) {
         return;
     }
@@ -199,7 +199,7 @@ pub(crate) fn without_watcher(script: &str) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn package(scripts: &str) -> Package {
+    fn package(scripts: &str) -> NodePackage {
         serde_json::from_str(&format!(r#"{{"scripts":{scripts}}}"#)).unwrap()
     }
 

@@ -1,12 +1,12 @@
 //! Choice of how an app with a package.json starts: its own server, its production script, or its files.
 
-use super::manager::{Kind, Manager};
-use super::package::Package;
+use super::manager::{Manager, ManagerKind};
+use super::package::NodePackage;
 use super::scripts::{development_server, without_watcher};
 use super::usual_outputs;
 use crate::command_line::{self, in_quotes};
 use crate::files::inside;
-use crate::frameworks::{Outcome, Preset};
+use crate::frameworks::{FrameworkOutput, Preset};
 use crate::{AppSource, Fallback, InspectError, strings};
 
 /// Packages that make an app a server.
@@ -50,7 +50,7 @@ impl Start {
 /// Chooses the start: settings first, then the framework, then scripts and usual files.
 pub(super) fn choose(
     app_source: AppSource<'_>,
-    package: &Package,
+    package: &NodePackage,
     manager: &Manager,
     preset: Option<&Preset>,
     builds: bool,
@@ -60,14 +60,14 @@ pub(super) fn choose(
     }
     if let Some(output) = app_source.asked.output {
         // A server's framework may leave files too, which are no single-page app.
-        let site = preset.filter(|preset| matches!(preset.result, Outcome::Site(_)));
+        let site = preset.filter(|preset| matches!(preset.result, FrameworkOutput::Site(_)));
         let fallback = site.map(|preset| preset.fallback.clone()).unwrap_or_default();
         return Ok(Start::Site { output: vec![output.to_owned()], fallback, remark: None });
     }
     let script = production_script(package);
     let development = package.script("start").and_then(|script| development_server(package, script));
     match preset.map(|preset| (&preset.result, &preset.fallback)) {
-        Some((Outcome::Site(folders), fallback)) => {
+        Some((FrameworkOutput::Site(folders), fallback)) => {
             // A server of its own serves what was built in its own way.
             let serves =
                 |name: &&str| package.has_any(&SERVERS) || runs_program(package.script(name).unwrap_or_default());
@@ -77,7 +77,7 @@ pub(super) fn choose(
             let (output, fallback) = (folders.clone(), fallback.clone());
             return Ok(Start::Site { output, fallback, remark: development.map(not_used) });
         }
-        Some((Outcome::Server(words), _)) if script.is_none() => {
+        Some((FrameworkOutput::Server(words), _)) if script.is_none() => {
             let adds = preset.map(|preset| preset.adds.to_vec()).unwrap_or_default();
             return Ok(Start::Command { words: words.clone(), remark: None, adds });
         }
@@ -97,10 +97,10 @@ pub(super) fn choose(
         return Ok(start);
     }
     if let Some(file) = program(app_source, package, manager, builds) {
-        let runtime = if manager.kind == Kind::Bun { "bun" } else { "node" };
+        let runtime = if manager.kind == ManagerKind::Bun { "bun" } else { "node" };
         return Ok(Start::command(strings(&[runtime, &file])));
     }
-    if let Some(start) = watcher("dev").filter(|_| package.has_any(&SERVERS) || manager.kind == Kind::Bun) {
+    if let Some(start) = watcher("dev").filter(|_| package.has_any(&SERVERS) || manager.kind == ManagerKind::Bun) {
         return Ok(start);
     }
     let is_workspace =
@@ -139,7 +139,7 @@ pub(super) fn choose(
 }
 
 /// Name of the script that starts the app in production.
-fn production_script(package: &Package) -> Option<&'static str> {
+fn production_script(package: &NodePackage) -> Option<&'static str> {
     let is_good =
         |name: &&str| package.script(name).is_some_and(|script| development_server(package, script).is_none());
     PRODUCTION.into_iter().chain(["start"]).find(is_good)
@@ -160,8 +160,8 @@ fn runs_program(script: &str) -> bool {
 }
 
 /// Command of a script. A plain command of the runtime starts directly, so that signals reach the app itself.
-fn run(package: &Package, manager: &Manager, name: &str) -> Vec<String> {
-    let runtime = if manager.kind == Kind::Bun { "bun" } else { "node" };
+fn run(package: &NodePackage, manager: &Manager, name: &str) -> Vec<String> {
+    let runtime = if manager.kind == ManagerKind::Bun { "bun" } else { "node" };
     let alone = package.script(&format!("pre{name}")).is_none() && package.script(&format!("post{name}")).is_none();
     let direct = package.script(name).and_then(command_line::plain);
     let direct = direct.filter(|words| words.len() > 1 && words[0] == runtime && alone);
@@ -169,11 +169,11 @@ fn run(package: &Package, manager: &Manager, name: &str) -> Vec<String> {
 }
 
 /// File that starts the app: the package's own, or one with a usual name.
-fn program(app_source: AppSource<'_>, package: &Package, manager: &Manager, builds: bool) -> Option<String> {
+fn program(app_source: AppSource<'_>, package: &NodePackage, manager: &Manager, builds: bool) -> Option<String> {
     const NAMES: [&str; 4] = ["server", "index", "app", "main"];
     const NODE: [&str; 4] = ["js", "mjs", "cjs", "ts"];
     const BUN: [&str; 4] = ["ts", "tsx", "js", "mjs"];
-    let endings = if manager.kind == Kind::Bun { BUN } else { NODE };
+    let endings = if manager.kind == ManagerKind::Bun { BUN } else { NODE };
     if let Some(main) = package.main().filter(|main| inside(main)) {
         let made = builds && package.has_any(&SERVERS) && [".js", ".mjs", ".cjs"].iter().any(|end| main.ends_with(end));
         if app_source.app.has(main) || made {
@@ -184,7 +184,7 @@ fn program(app_source: AppSource<'_>, package: &Package, manager: &Manager, buil
             return file;
         }
     }
-    let serves = package.has_any(&SERVERS) || manager.kind == Kind::Bun || !builds;
+    let serves = package.has_any(&SERVERS) || manager.kind == ManagerKind::Bun || !builds;
     let folders: &[&str] = if serves { &["", "src/", "api/", "server/", "app/"] } else { &[""] };
     let names = NAMES.iter().flat_map(|name| endings.iter().map(move |ending| format!("{name}.{ending}")));
     let names: Vec<String> = names.collect();

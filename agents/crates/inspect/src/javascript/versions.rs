@@ -1,6 +1,6 @@
 //! Versions of Node and Bun that the files of an app choose.
 
-use super::package::Package;
+use super::package::NodePackage;
 use crate::{Files, InspectError, VersionRequest};
 
 /// Code names of Node's lines with long support (nodejs.org/en/about/previous-releases).
@@ -20,7 +20,7 @@ const LINES: [(&str, &str); 10] = [
 const USUAL_LINE: &str = "^24";
 
 /// Version of Node: files of the app first, then those of its workspace.
-pub(crate) fn node(folders: &[&Files], packages: &[&Package]) -> Result<VersionRequest, InspectError> {
+pub(crate) fn node(folders: &[&Files], packages: &[&NodePackage]) -> Result<VersionRequest, InspectError> {
     for files in folders {
         for name in [".nvmrc", ".node-version"] {
             if let Some(line) = files.line(name)? {
@@ -47,7 +47,7 @@ pub(crate) fn node(folders: &[&Files], packages: &[&Package]) -> Result<VersionR
     Ok(VersionRequest::usual(USUAL_LINE))
 }
 
-pub(crate) fn bun(folders: &[&Files], packages: &[&Package]) -> Result<Option<VersionRequest>, InspectError> {
+pub(crate) fn bun(folders: &[&Files], packages: &[&NodePackage]) -> Result<Option<VersionRequest>, InspectError> {
     for files in folders {
         if let Some(line) = files.line(".bun-version")? {
             return Ok(Some(VersionRequest::exact(line, ".bun-version")));

@@ -1,6 +1,6 @@
 //! Workspace of a JavaScript app: the folder above it that holds the lock file of several packages.
 
-use super::package::Package;
+use super::package::NodePackage;
 use crate::Files;
 
 /// Patterns of a workspace that are looked at.
@@ -15,7 +15,7 @@ pub(crate) struct Workspace<'a> {
 
 impl<'a> Workspace<'a> {
     /// Finds the workspace of an app; an app without one is its own.
-    pub(crate) fn of(app: &'a Files, package: &Package) -> Self {
+    pub(crate) fn of(app: &'a Files, package: &NodePackage) -> Self {
         let root = app.above().find(|folder| is_root(folder, app));
         // Templates lie in a workspace of another manager than the one that their users have.
         let is_foreign = |root: &Files| package.uses_bun() && root.first(&["bun.lock", "bun.lockb"]).is_none();
@@ -46,7 +46,7 @@ fn is_root(folder: &Files, app: &Files) -> bool {
     if folder.has("pnpm-workspace.yaml") && folder.search("pnpm-workspace.yaml").contains("packages:") {
         return includes(&patterns_of_pnpm(&folder.search("pnpm-workspace.yaml")), below);
     }
-    let package = Package::read(folder, "the workspace").ok().flatten();
+    let package = NodePackage::read(folder, "the workspace").ok().flatten();
     package.and_then(|package| package.workspaces).is_some_and(|workspaces| {
         let list = workspaces.get("packages").unwrap_or(&workspaces);
         let patterns = list.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned));

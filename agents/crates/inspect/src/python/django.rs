@@ -1,11 +1,11 @@
 //! Django (docs.djangoproject.com): migrations, static files and the server of its WSGI or ASGI application.
 
-use super::project::Project;
-use super::server::Server;
+use super::project::PythonProject;
+use super::server::PythonServer;
 use crate::files::quoted_after;
-use crate::{AppSource, Files, Task, command_line};
+use crate::{AppSource, Files, PlanCommand, command_line};
 
-pub(super) fn server(app_source: AppSource<'_>, project: &Project) -> Server {
+pub(super) fn server(app_source: AppSource<'_>, project: &PythonProject) -> PythonServer {
     let files = app_source.app;
     let manage = files.search("manage.py");
     let module = quoted_argument(&manage, "DJANGO_SETTINGS_MODULE");
@@ -28,11 +28,15 @@ pub(super) fn server(app_source: AppSource<'_>, project: &Project) -> Server {
             format!("gunicorn {found}")
         }
     };
-    let mut server =
-        Server { framework: "Django", found: "a Django app (manage.py)".to_owned(), adds, ..Server::default() };
+    let mut server = PythonServer {
+        framework: "Django",
+        found: "a Django app (manage.py)".to_owned(),
+        adds,
+        ..PythonServer::default()
+    };
     if settings.contains("STATIC_ROOT") {
-        let collect = Task::new(&["python", "manage.py", "collectstatic", "--noinput"]);
-        server.build.push(Task { in_app: true, may_fail: true, ..collect });
+        let collect = PlanCommand::new(&["python", "manage.py", "collectstatic", "--noinput"]);
+        server.build.push(PlanCommand { in_app: true, may_fail: true, ..collect });
     }
     let line = format!("python manage.py migrate --noinput && {serve}");
     server.start = command_line::command(&line).unwrap_or_default();

@@ -1,15 +1,15 @@
 //! Installation of Python packages into `.venv`: by the tool that wrote the lock file, else by uv.
 
 use super::ENVIRONMENT;
-use super::project::Project;
-use crate::{Files, Plan, Reuse, Task};
+use super::project::PythonProject;
+use crate::{Files, Plan, PlanCommand, Reuse};
 
 /// Older packages import its `pkg_resources` without naming it, because environments used to have it. Requirements may take a
 /// newer one.
 const SETUPTOOLS: &str = "setuptools<81";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PythonInstaller {
     Uv,
     Poetry,
     Pdm,
@@ -22,7 +22,7 @@ enum Kind {
 }
 
 pub(super) struct Installer {
-    kind: Kind,
+    kind: PythonInstaller,
     /// Folder of the lock file: the app's or its workspace's.
     pub(super) root: Files,
     pub(super) lock: Option<&'static str>,
@@ -32,7 +32,7 @@ pub(super) struct Installer {
 }
 
 impl Installer {
-    pub(super) fn of(files: &Files, project: &Project) -> Self {
+    pub(super) fn of(files: &Files, project: &PythonProject) -> Self {
         let root = files.above().find(is_workspace).filter(|_| !files.has("uv.lock"));
         let own =
             |kind, lock| Self { kind, root: files.clone(), lock, member: None, requirements: project.requirements };
@@ -41,37 +41,37 @@ impl Installer {
                 .table()
                 .map(|table| table.name.clone())
                 .filter(|name| !name.is_empty() && !name.starts_with('-'));
-            return Self { kind: Kind::Uv, root, lock: Some("uv.lock"), member, requirements: None };
+            return Self { kind: PythonInstaller::Uv, root, lock: Some("uv.lock"), member, requirements: None };
         }
         let has_project = project.pyproject.is_some();
         let is_poetry = project.tool("poetry").is_some();
         let found = [
-            (has_project && files.has("uv.lock"), Kind::Uv, Some("uv.lock")),
-            (has_project && files.has("poetry.lock"), Kind::Poetry, Some("poetry.lock")),
-            (has_project && files.has("pdm.lock"), Kind::Pdm, Some("pdm.lock")),
-            (files.has("Pipfile.lock") && project.pipfile.is_some(), Kind::Pipenv, Some("Pipfile.lock")),
-            (project.requirements.is_some(), Kind::Requirements, project.requirements),
-            (project.table().is_some(), Kind::Project, None),
-            (is_poetry, Kind::Poetry, None),
-            (project.pipfile.is_some(), Kind::Pipenv, None),
-            (project.has_setup, Kind::Setup, None),
+            (has_project && files.has("uv.lock"), PythonInstaller::Uv, Some("uv.lock")),
+            (has_project && files.has("poetry.lock"), PythonInstaller::Poetry, Some("poetry.lock")),
+            (has_project && files.has("pdm.lock"), PythonInstaller::Pdm, Some("pdm.lock")),
+            (files.has("Pipfile.lock") && project.pipfile.is_some(), PythonInstaller::Pipenv, Some("Pipfile.lock")),
+            (project.requirements.is_some(), PythonInstaller::Requirements, project.requirements),
+            (project.table().is_some(), PythonInstaller::Project, None),
+            (is_poetry, PythonInstaller::Poetry, None),
+            (project.pipfile.is_some(), PythonInstaller::Pipenv, None),
+            (project.has_setup, PythonInstaller::Setup, None),
         ];
         found
             .into_iter()
             .find(|(there, ..)| *there)
-            .map_or_else(|| own(Kind::None, None), |(_, kind, lock)| own(kind, lock))
+            .map_or_else(|| own(PythonInstaller::None, None), |(_, kind, lock)| own(kind, lock))
     }
 
     pub(super) fn describe(&self, plan: &mut Plan) {
         let (name, is_locked) = match self.kind {
-            Kind::Uv => ("uv.lock", true),
-            Kind::Poetry => ("Poetry", self.lock.is_some()),
-            Kind::Pdm => ("pdm.lock", true),
-            Kind::Pipenv => ("Pipenv", self.lock.is_some()),
-            Kind::Requirements => (self.requirements.unwrap_or("requirements.txt"), true),
-            Kind::Project => ("pyproject.toml", false),
-            Kind::Setup => ("setup.py", false),
-            Kind::None => {
+            PythonInstaller::Uv => ("uv.lock", true),
+            PythonInstaller::Poetry => ("Poetry", self.lock.is_some()),
+            PythonInstaller::Pdm => ("pdm.lock", true),
+            PythonInstaller::Pipenv => ("Pipenv", self.lock.is_some()),
+            PythonInstaller::Requirements => (self.requirements.unwrap_or("requirements.txt"), true),
+            PythonInstaller::Project => ("pyproject.toml", false),
+            PythonInstaller::Setup => ("setup.py", false),
+            PythonInstaller::None => {
                 plan.say("It has no packages to install.");
                 return;
             }
@@ -83,58 +83,60 @@ impl Installer {
     }
 
     /// Commands that make the environment; `adds` are packages that the start needs beside those of the app.
-    pub(super) fn tasks(&self, project: &Project, adds: &[&str]) -> Vec<Task> {
-        let mut tasks = vec![Task::new(&["uv", "venv", "--relocatable", "--seed", ENVIRONMENT])];
-        if self.kind != Kind::Pipenv {
-            tasks = vec![Task::new(&["uv", "venv", "--relocatable", ENVIRONMENT])];
+    pub(super) fn tasks(&self, project: &PythonProject, adds: &[&str]) -> Vec<PlanCommand> {
+        let mut tasks = vec![PlanCommand::new(&["uv", "venv", "--relocatable", "--seed", ENVIRONMENT])];
+        if self.kind != PythonInstaller::Pipenv {
+            tasks = vec![PlanCommand::new(&["uv", "venv", "--relocatable", ENVIRONMENT])];
         }
         match self.kind {
-            Kind::Uv => {
+            PythonInstaller::Uv => {
                 let mut words = vec!["uv", "sync", "--locked", "--no-dev"];
                 if let Some(member) = &self.member {
                     words.extend(["--package", member]);
                 } else if is_workspace(&self.root) {
                     words.push("--all-packages");
                 }
-                tasks.push(Task::new(&words));
+                tasks.push(PlanCommand::new(&words));
             }
-            Kind::Project => tasks.push(Task::new(&["uv", "sync", "--no-dev"])),
-            Kind::Poetry => {
+            PythonInstaller::Project => tasks.push(PlanCommand::new(&["uv", "sync", "--no-dev"])),
+            PythonInstaller::Poetry => {
                 let mut words = vec!["uv", "tool", "run", "poetry", "install", "--only", "main", "--no-interaction"];
                 if !self.is_package(project) {
                     words.push("--no-root");
                 }
-                tasks.push(Task::new(&words).with("POETRY_VIRTUALENVS_IN_PROJECT", "true"));
+                tasks.push(PlanCommand::new(&words).with("POETRY_VIRTUALENVS_IN_PROJECT", "true"));
             }
-            Kind::Pdm => tasks.push(Task::new(&["uv", "tool", "run", "pdm", "sync", "--prod", "--no-editable"])),
-            Kind::Pipenv => {
+            PythonInstaller::Pdm => {
+                tasks.push(PlanCommand::new(&["uv", "tool", "run", "pdm", "sync", "--prod", "--no-editable"]))
+            }
+            PythonInstaller::Pipenv => {
                 let verb: &[&str] = if self.lock.is_some() { &["sync"] } else { &["install", "--skip-lock"] };
                 let words = [&["uv", "tool", "run", "pipenv"], verb].concat();
-                tasks.push(Task::new(&words).with("PIPENV_VENV_IN_PROJECT", "1").with("PIPENV_NOSPIN", "1"));
+                tasks.push(PlanCommand::new(&words).with("PIPENV_VENV_IN_PROJECT", "1").with("PIPENV_NOSPIN", "1"));
             }
-            Kind::Requirements => {
+            PythonInstaller::Requirements => {
                 let name = self.requirements.unwrap_or("requirements.txt");
                 tasks.push(pip_install(&[SETUPTOOLS]));
                 tasks.push(pip_install(&["-r", name]));
             }
-            Kind::Setup => tasks.push(pip_install(&["."])),
-            Kind::None => {}
+            PythonInstaller::Setup => tasks.push(pip_install(&["."])),
+            PythonInstaller::None => {}
         }
         if !adds.is_empty() {
             tasks.push(pip_install(adds));
         }
-        let give = |task: Task| {
+        let give = |task: PlanCommand| {
             task.with("UV_PYTHON_DOWNLOADS", "never").with("UV_LINK_MODE", "copy").with("VIRTUAL_ENV", ENVIRONMENT)
         };
         tasks.into_iter().map(give).collect()
     }
 
     /// Allows the reuse of the environment, where the tool brings one up to date as if it were new.
-    pub(super) fn reuse(&self, tasks: &[Task]) -> Option<Reuse> {
-        if !matches!(self.kind, Kind::Uv | Kind::Requirements) {
+    pub(super) fn reuse(&self, tasks: &[PlanCommand]) -> Option<Reuse> {
+        if !matches!(self.kind, PythonInstaller::Uv | PythonInstaller::Requirements) {
             return None;
         }
-        let makes = |task: &&Task| task.command.get(1).is_some_and(|verb| verb == "venv");
+        let makes = |task: &&PlanCommand| task.command.get(1).is_some_and(|verb| verb == "venv");
         let commands = tasks.iter().filter(|task| !makes(task)).cloned().map(|mut task| {
             // `uv sync` does so anyway.
             if let Some(at) = task.command.iter().position(|word| word == "install") {
@@ -146,7 +148,7 @@ impl Installer {
     }
 
     /// True if Poetry would find the package that the project is.
-    fn is_package(&self, project: &Project) -> bool {
+    fn is_package(&self, project: &PythonProject) -> bool {
         let Some(table) = project.tool("poetry") else {
             return project.pyproject.as_ref().is_some_and(|file| file.build_system.is_some());
         };
@@ -162,8 +164,8 @@ impl Installer {
 }
 
 /// Installs into the environment, whatever Python `UV_PYTHON` names.
-fn pip_install(what: &[&str]) -> Task {
-    Task::new(&[&["uv", "pip", "install", "--python", ENVIRONMENT], what].concat())
+fn pip_install(what: &[&str]) -> PlanCommand {
+    PlanCommand::new(&[&["uv", "pip", "install", "--python", ENVIRONMENT], what].concat())
 }
 
 /// True for the root of a uv workspace.

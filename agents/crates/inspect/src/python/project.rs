@@ -36,7 +36,7 @@ pub(super) struct ProjectTable {
 
 /// Python app by its files.
 #[derive(Debug)]
-pub(super) struct Project {
+pub(super) struct PythonProject {
     /// File that showed it.
     pub(super) file: &'static str,
     pub(super) pyproject: Option<PyProject>,
@@ -48,7 +48,7 @@ pub(super) struct Project {
     dependencies: Vec<String>,
 }
 
-impl Project {
+impl PythonProject {
     /// `None`: nothing says that it is Python.
     pub(super) fn read(files: &Files, shown: &str) -> Result<Option<Self>, InspectError> {
         let pyproject = files.text("pyproject.toml")?.map(|text| parsed(&text, "pyproject.toml", shown)).transpose()?;

@@ -1,17 +1,17 @@
 //! Web frameworks of Python and the servers that run them in production.
 
-use super::project::Project;
+use super::project::PythonProject;
 use super::{django, module};
-use crate::{AppSource, Files, InspectError, Task, command_line, strings};
+use crate::{AppSource, Files, InspectError, PlanCommand, command_line, strings};
 
 /// Start of a Python app.
 #[derive(Debug, Default)]
-pub(super) struct Server {
+pub(super) struct PythonServer {
     /// Name that users see.
     pub(super) framework: &'static str,
     /// Finding, as in `a FastAPI app`.
     pub(super) found: String,
-    pub(super) build: Vec<Task>,
+    pub(super) build: Vec<PlanCommand>,
     pub(super) start: Vec<String>,
     /// Packages that the start needs beside those of the app.
     pub(super) adds: Vec<&'static str>,
@@ -24,9 +24,9 @@ const SERVERS: [&str; 7] = ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitr
 const PROGRAMS: [&str; 9] =
     ["main.py", "app.py", "server.py", "run.py", "bot.py", "index.py", "hello.py", "wsgi.py", "asgi.py"];
 
-impl Server {
+impl PythonServer {
     /// Start command of the settings; a server that it names is installed if the app does not depend on it.
-    pub(super) fn asked(start: &[String], project: &Project) -> Self {
+    pub(super) fn asked(start: &[String], project: &PythonProject) -> Self {
         let text = command_line::shown(start);
         let names: Vec<&str> =
             text.split(|char: char| !(char.is_ascii_alphanumeric() || "-_".contains(char))).collect();
@@ -36,12 +36,12 @@ impl Server {
 }
 
 /// Build steps of the framework, which a start command of the settings leaves.
-pub(super) fn build_steps(app_source: AppSource<'_>, project: &Project) -> Vec<Task> {
+pub(super) fn build_steps(app_source: AppSource<'_>, project: &PythonProject) -> Vec<PlanCommand> {
     if app_source.app.has("manage.py") { django::server(app_source, project).build } else { Vec::new() }
 }
 
 /// Finds the framework and how it starts.
-pub(super) fn detect(app_source: AppSource<'_>, project: &Project) -> Result<Server, InspectError> {
+pub(super) fn detect(app_source: AppSource<'_>, project: &PythonProject) -> Result<PythonServer, InspectError> {
     let files = app_source.app;
     if files.has("manage.py") && (project.depends_on("django") || files.search("manage.py").contains("django")) {
         return Ok(django::server(app_source, project));
@@ -53,11 +53,11 @@ pub(super) fn detect(app_source: AppSource<'_>, project: &Project) -> Result<Ser
     if let Some(name) =
         project.table().and_then(|table| table.scripts.keys().next()).filter(|_| files.first(&PROGRAMS).is_none())
     {
-        return Ok(Server {
+        return Ok(PythonServer {
             framework: "Python",
             found: format!("a Python app with the script `{name}`"),
             start: strings(&[name]),
-            ..Server::default()
+            ..PythonServer::default()
         });
     }
     let found = files.first(&PROGRAMS).map(str::to_owned).or_else(|| {
@@ -69,16 +69,16 @@ pub(super) fn detect(app_source: AppSource<'_>, project: &Project) -> Result<Ser
             app_source.shown
         )));
     };
-    Ok(Server {
+    Ok(PythonServer {
         framework: "Python",
         found: "a Python app".to_owned(),
         start: strings(&["python", &file]),
-        ..Server::default()
+        ..PythonServer::default()
     })
 }
 
 /// Frameworks with an asynchronous interface, run by uvicorn.
-fn asgi(files: &Files, project: &Project) -> Option<Server> {
+fn asgi(files: &Files, project: &PythonProject) -> Option<PythonServer> {
     const KNOWN: [(&str, &str, &str); 6] = [
         ("fastapi", "FastAPI", "FastAPI"),
         ("litestar", "Litestar", "Litestar"),
@@ -99,11 +99,11 @@ fn asgi(files: &Files, project: &Project) -> Option<Server> {
     };
     if package == "sanic" {
         let line = format!("sanic {target} --host 0.0.0.0 --port \"$PORT\" --single-process");
-        return Some(Server {
+        return Some(PythonServer {
             framework: name,
             found: format!("a {name} app, {target}"),
             start: command_line::command(&line)?,
-            ..Server::default()
+            ..PythonServer::default()
         });
     }
     let has_uvicorn = project.depends_on("uvicorn")
@@ -117,17 +117,17 @@ fn asgi(files: &Files, project: &Project) -> Option<Server> {
         line.push_str(" --factory");
     }
     let adds = if has_uvicorn { Vec::new() } else { vec!["uvicorn"] };
-    Some(Server {
+    Some(PythonServer {
         framework: name,
         found: format!("a {name} app, {target}"),
         start: command_line::command(&line)?,
         adds,
-        ..Server::default()
+        ..PythonServer::default()
     })
 }
 
 /// Frameworks with a synchronous interface, run by gunicorn, which reads PORT itself.
-fn wsgi(files: &Files, project: &Project) -> Option<Server> {
+fn wsgi(files: &Files, project: &PythonProject) -> Option<PythonServer> {
     const KNOWN: [(&str, &str, &str); 5] = [
         ("dash", "Dash", "Dash"),
         ("flask", "Flask", "Flask"),
@@ -153,17 +153,17 @@ fn wsgi(files: &Files, project: &Project) -> Option<Server> {
     }
     words.push(format!("{module}:{object}"));
     let adds = if project.depends_on("gunicorn") { Vec::new() } else { vec!["gunicorn"] };
-    Some(Server {
+    Some(PythonServer {
         framework: name,
         found: format!("a {name} app, {module}:{object}"),
         start: words,
         adds,
-        ..Server::default()
+        ..PythonServer::default()
     })
 }
 
 /// Tools that bring a server of their own.
-fn tools(files: &Files, project: &Project) -> Option<Server> {
+fn tools(files: &Files, project: &PythonProject) -> Option<PythonServer> {
     let script = || {
         let names = [
             "streamlit_app.py",
@@ -194,10 +194,10 @@ fn tools(files: &Files, project: &Project) -> Option<Server> {
     } else {
         return None;
     };
-    Some(Server {
+    Some(PythonServer {
         framework,
         found: format!("a {framework} app"),
         start: command_line::command(&line)?,
-        ..Server::default()
+        ..PythonServer::default()
     })
 }

@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::project::Project;
+use super::project::PythonProject;
 use crate::javascript::pinned_tool;
 use crate::{Files, InspectError, VersionRequest};
 
@@ -10,7 +10,7 @@ use crate::{Files, InspectError, VersionRequest};
 const USUAL: &str = "3.13";
 
 /// Request in npm's notation, from the most explicit file to the least.
-pub(super) fn request(folders: &[&Files], project: &Project) -> Result<Option<VersionRequest>, InspectError> {
+pub(super) fn request(folders: &[&Files], project: &PythonProject) -> Result<Option<VersionRequest>, InspectError> {
     for files in folders {
         for name in [".python-version", "runtime.txt"] {
             if let Some(line) = files.line(name)? {
