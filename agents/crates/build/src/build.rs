@@ -348,7 +348,7 @@ pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::Ar
         runtime: plan.runtime,
         command: plan.start,
         kind,
-        manifest: fairlead_model::Manifest {
+        manifest: fairlead_model::BuildManifest {
             workers: plan.workers,
             toolchains: plan.toolchains,
             plan: plan.sentences,

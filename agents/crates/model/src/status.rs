@@ -176,12 +176,12 @@ pub struct Artifact {
     pub kind: ArtifactKind,
     /// Settings that the builder read from the source.
     #[serde(default)]
-    pub manifest: Manifest,
+    pub manifest: BuildManifest,
 }
 
 /// Settings that a build found in the source, besides the start command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct BuildManifest {
     /// Processes without a port.
     pub workers: Vec<ProcessSpec>,
     /// Runtimes that the app needs, like `node@24.4.1`.
