@@ -267,7 +267,7 @@ async fn pack_up(
     let packed = tokio::task::spawn_blocking(move || {
         // No release has taken that of the build before: there is room for one.
         packed_tree::clear_trees(&artifacts, &trash)?;
-        let bounds = pack::Bounds::ARTIFACT;
+        let bounds = pack::ArtifactLimits::ARTIFACT;
         let order = pack::PackRequest {
             trusted: &trusted,
             below: &below,
@@ -301,7 +301,7 @@ async fn compress_site(workshop: &mut Workshop<'_>, trusted: &Path, below: &Path
     let work = tokio::task::spawn_blocking({
         let (trusted, below, cancel) = (trusted.to_owned(), below.to_owned(), stop.clone());
         move || {
-            let (trusted, below, bounds) = (trusted.as_path(), below.as_path(), pack::Bounds::ARTIFACT);
+            let (trusted, below, bounds) = (trusted.as_path(), below.as_path(), pack::ArtifactLimits::ARTIFACT);
             compress::compress(&pack::PackRequest {
                 trusted,
                 below,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fairlead_base::Trash;
 use fairlead_model::{AppId, BuildSpec, EnvironmentId};
 
-use crate::confine::{Bind, write_passwd};
+use crate::confine::{BuildBind, write_passwd};
 use crate::{BuildError, BuildOptions};
 
 /// Minimum free disk space to start a build; with less it would fail later, with a worse message.
@@ -65,15 +65,15 @@ impl BuildFolders {
 
     /// Folders that every program of the server may write to, and their replacements in a build. The replacements count against
     /// the bound and are removed with the build.
-    pub(crate) fn shared(&self) -> [Bind; 3] {
+    pub(crate) fn shared(&self) -> [BuildBind; 3] {
         [(&self.tmp, "/tmp"), (&self.var_tmp, "/var/tmp"), (&self.shm, "/dev/shm")]
-            .map(|(from, at)| Bind { from: from.clone(), at: at.into() })
+            .map(|(from, at)| BuildBind { from: from.clone(), at: at.into() })
     }
 
     /// Mounts of the build's commands, in namespaces of their own. In their own network they get another resolv.conf.
-    pub(crate) fn binds(&self, own_network: bool) -> Vec<Bind> {
-        let passwd = Bind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
-        let resolver = Bind { from: self.resolv_conf(), at: "/etc/resolv.conf".into() };
+    pub(crate) fn binds(&self, own_network: bool) -> Vec<BuildBind> {
+        let passwd = BuildBind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
+        let resolver = BuildBind { from: self.resolv_conf(), at: "/etc/resolv.conf".into() };
         let resolver = Some(resolver).filter(|bind| own_network && bind.at.exists());
         self.shared().into_iter().filter(|bind| self.is_private(bind)).chain([passwd]).chain(resolver).collect()
     }
@@ -84,7 +84,7 @@ impl BuildFolders {
     }
 
     /// False if a mount would hide the build's own files, or its target does not exist on this server.
-    pub(crate) fn is_private(&self, bind: &Bind) -> bool {
+    pub(crate) fn is_private(&self, bind: &BuildBind) -> bool {
         !self.folder.starts_with(&bind.at) && !self.cache.starts_with(&bind.at) && bind.at.is_dir()
     }
 

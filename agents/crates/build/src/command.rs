@@ -102,14 +102,14 @@ pub(crate) struct CommandSpec<'a> {
 }
 
 /// Result of a command.
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutcome {
     pub(crate) status: ExitStatus,
     pub(crate) captured: Vec<u8>,
     /// The last lines it wrote to standard error, or to both when nothing was captured.
     pub(crate) tail: Vec<String>,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// True if its output says that no space was left.
     pub(crate) fn disk_full(&self) -> bool {
         self.tail.iter().any(|line| line.contains("No space left on device") || line.contains("ENOSPC"))
@@ -136,13 +136,13 @@ impl Workshop<'_> {
     }
 
     /// Runs a command to its end, which may be failure; errors are those that end the build.
-    pub(crate) async fn run(&mut self, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
+    pub(crate) async fn run(&mut self, order: &CommandSpec<'_>) -> Result<CommandOutcome, BuildError> {
         let command = self.command(order)?;
         self.finish(command, order).await
     }
 
     /// Runs the agent's own binary, without a network, and otherwise as [`Self::run`] does. `order.program` names it for people.
-    pub(crate) async fn run_agent(&mut self, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
+    pub(crate) async fn run_agent(&mut self, order: &CommandSpec<'_>) -> Result<CommandOutcome, BuildError> {
         // The descriptor opens it where the build's user may not enter the folders above it.
         let opened = File::open(&self.options.program).map_err(BuildError::server("opening the agent's program"))?;
         let program = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
@@ -150,7 +150,7 @@ impl Workshop<'_> {
         self.finish(command, order).await
     }
 
-    async fn finish(&mut self, mut command: Command, order: &CommandSpec<'_>) -> Result<Outcome, BuildError> {
+    async fn finish(&mut self, mut command: Command, order: &CommandSpec<'_>) -> Result<CommandOutcome, BuildError> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
@@ -159,7 +159,7 @@ impl Workshop<'_> {
         let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(BuildError::server("reading its output")(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut output = Output::new(order.step, order.capture, self.options.redactor.as_ref());
+        let mut output = CommandOutput::new(order.step, order.capture, self.options.redactor.as_ref());
         let (cancel, deadline) = (self.cancel.clone(), self.deadline);
         let doing = || {
             let arguments: Vec<_> = order.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
@@ -196,7 +196,7 @@ impl Workshop<'_> {
             Ok(status) if !status.success() && self.out_of_memory() => {
                 Err(BuildError::OutOfMemory { limit_bytes: self.limits.memory_bytes, doing: doing() })
             }
-            Ok(status) => Ok(Outcome { status, captured: output.captured, tail: output.tail }),
+            Ok(status) => Ok(CommandOutcome { status, captured: output.captured, tail: output.tail }),
             Err(error) => {
                 // Collected here, or it would stay a zombie until the agent ends.
                 timeout(OUTPUT_SLACK, child.wait()).await.ok();
@@ -476,7 +476,7 @@ async fn read(pipe: &mut (impl AsyncRead + Unpin), buffer: &mut [u8], open: bool
     pipe.read(buffer).await.unwrap_or_default()
 }
 
-struct Output {
+struct CommandOutput {
     step: Step,
     capture: bool,
     out: Vec<u8>,
@@ -493,7 +493,7 @@ struct Output {
     tail: Vec<String>,
 }
 
-impl Output {
+impl CommandOutput {
     fn new(step: Step, capture: bool, redactor: Option<&Redactor>) -> Self {
         Self {
             step,

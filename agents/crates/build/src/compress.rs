@@ -239,11 +239,11 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::{Bounds, NO_EXCLUSIONS};
+    use crate::pack::{ArtifactLimits, NO_EXCLUSIONS};
 
     fn run(folder: &Path, user: Option<u32>, cancel: &CancellationToken) -> Result<Compressed, PackError> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        let bounds = Bounds::ARTIFACT;
+        let bounds = ArtifactLimits::ARTIFACT;
         compress(&PackRequest {
             trusted: folder,
             below: Path::new(""),

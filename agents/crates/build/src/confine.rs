@@ -18,7 +18,7 @@ use rustix::thread::UnshareFlags;
 
 /// File or folder that a build sees instead of the server's own.
 #[derive(Debug, Clone)]
-pub(crate) struct Bind {
+pub(crate) struct BuildBind {
     pub(crate) from: PathBuf,
     pub(crate) at: PathBuf,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Confinement {
     pub(crate) entrances: Vec<OwnedFd>,
     pub(crate) network: CommandNetwork,
     /// Mounts in namespaces of its own; empty if this server can't give any.
-    pub(crate) mounts: Option<Vec<Bind>>,
+    pub(crate) mounts: Option<Vec<BuildBind>>,
     /// Root file system of its own beside these mounts, and the working directory in it.
     pub(crate) view: Option<(RootView, CString)>,
     /// Files and system calls that remain allowed.
@@ -57,7 +57,7 @@ pub(crate) fn namespaces() -> bool {
         }
         let mut command = Command::new("true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mounts = Some(vec![Bind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
+        let mounts = Some(vec![BuildBind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
         let confined = confine(
             &mut command,
             Confinement {
@@ -236,7 +236,7 @@ mod tests {
         let run = |words: &[&str]| {
             let mut command = Command::new(words[0]);
             command.args(&words[1..]);
-            let bind = |from: &Path, at: &str| Bind { from: from.to_owned(), at: at.into() };
+            let bind = |from: &Path, at: &str| BuildBind { from: from.to_owned(), at: at.into() };
             let mounts = Some(vec![bind(&tmp, "/tmp"), bind(&passwd, "/etc/passwd")]);
             let confinement = Confinement {
                 user: Some(71_235),

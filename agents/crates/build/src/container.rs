@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_engine::{Engine, EngineError, ImageBuildRequest, LOCAL_REGISTRY, Login, OwnBridge};
 use fairlead_model::{Artifact, ArtifactKind, BuildSpec, DeploymentId, LogStream, Step};
 use fairlead_network::set_group;
@@ -40,7 +39,7 @@ pub(crate) async fn build(
         let (into, file, user) = (context.clone(), file.to_owned(), workshop.options.user);
         let (cancel, deadline) = (workshop.cancel.clone(), workshop.deadline.into_std());
         tokio::task::spawn_blocking(move || {
-            let bounds = pack::Bounds::ARTIFACT;
+            let bounds = pack::ArtifactLimits::ARTIFACT;
             let order = pack::PackRequest {
                 trusted: &trusted,
                 below: &below,
@@ -295,7 +294,7 @@ pub(crate) async fn save(
 /// To a file of zstd; its digest and size.
 async fn compress(mut from: impl tokio::io::AsyncRead + Unpin, into: PathBuf) -> io::Result<(String, u64)> {
     let file = std::fs::File::create(into)?;
-    let mut encoder = zstd::Encoder::new(Hashing { inner: file, hash: Context::new(&SHA256), size: 0 }, 3)?;
+    let mut encoder = zstd::Encoder::new(pack::HashingWriter::new(file), 3)?;
     let mut piece = vec![0; 1 << 17];
     loop {
         let count = from.read(&mut piece).await?;
@@ -307,26 +306,7 @@ async fn compress(mut from: impl tokio::io::AsyncRead + Unpin, into: PathBuf) ->
     let hashing = encoder.finish()?;
     hashing.inner.sync_all()?;
     let hex: String = hashing.hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((format!("sha256:{hex}"), hashing.size))
-}
-
-struct Hashing {
-    inner: std::fs::File,
-    hash: Context,
-    size: u64,
-}
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(bytes)?;
-        self.hash.update(&bytes[..count]);
-        self.size += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
+    Ok((format!("sha256:{hex}"), hashing.size_bytes))
 }
 
 impl Workshop<'_> {

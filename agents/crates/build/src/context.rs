@@ -20,7 +20,7 @@ pub(crate) fn pack(order: &PackRequest<'_>, dockerfile: &str, into: &Path) -> Re
     let folder = order.trusted.join(order.below);
     as_user(order.user, || {
         let mut archive = tar::Builder::new(io::BufWriter::new(&file));
-        Context { order, folder: &folder, rules: Rules::read(&folder, dockerfile)? }.add(
+        BuildContext { order, folder: &folder, rules: Rules::read(&folder, dockerfile)? }.add(
             &mut archive,
             Path::new(""),
             0,
@@ -31,13 +31,13 @@ pub(crate) fn pack(order: &PackRequest<'_>, dockerfile: &str, into: &Path) -> Re
     Ok(file.sync_all()?)
 }
 
-struct Context<'a> {
+struct BuildContext<'a> {
     order: &'a PackRequest<'a>,
     folder: &'a Path,
     rules: Rules,
 }
 
-impl Context<'_> {
+impl BuildContext<'_> {
     fn add(&self, archive: &mut tar::Builder<impl io::Write>, at: &Path, depth: usize) -> Result<(), PackError> {
         if depth > DEPTH_MAX {
             return Err(PackError::Refused(format!(
@@ -175,7 +175,7 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::{Bounds, NO_EXCLUSIONS};
+    use crate::pack::{ArtifactLimits, NO_EXCLUSIONS};
 
     fn order<'a>(trusted: &'a Path, cancel: &'a CancellationToken) -> PackRequest<'a> {
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -186,7 +186,7 @@ mod tests {
             user: None,
             cancel,
             deadline,
-            bounds: Bounds::ARTIFACT,
+            bounds: ArtifactLimits::ARTIFACT,
         }
     }
 

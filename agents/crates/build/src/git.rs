@@ -9,8 +9,8 @@ use std::path::{Component, Path};
 use fairlead_model::{BuildSpec, Commit, Step};
 
 use crate::BuildError;
-use crate::command::{CommandSpec, Outcome, Workshop};
-use crate::source_keys::{self, Keys};
+use crate::command::{CommandOutcome, CommandSpec, Workshop};
+use crate::source_keys::{self, SourceCredentials};
 
 /// Options of every git call, before the subcommand. Invariant: the content of a repository can't add to them.
 const CONFIG: [&str; 16] = [
@@ -107,7 +107,7 @@ pub(crate) async fn clone(
 /// Git in one repository, with what opens it.
 struct Git<'a, 'b> {
     workshop: &'a mut Workshop<'b>,
-    keys: &'a Keys,
+    keys: &'a SourceCredentials,
     spec: &'a BuildSpec,
     fetches_large_files: bool,
 }
@@ -275,7 +275,7 @@ impl Git<'_, '_> {
         succeeded(&done, self.spec)
     }
 
-    async fn run(&mut self, capture: bool, arguments: &[&str]) -> Result<Outcome, BuildError> {
+    async fn run(&mut self, capture: bool, arguments: &[&str]) -> Result<CommandOutcome, BuildError> {
         let arguments: Vec<&OsStr> = CONFIG.iter().chain(arguments).map(OsStr::new).collect();
         let keys = self.keys.environment.iter().map(|(name, value)| (*name, value.as_str()));
         let environment: Vec<(&str, &str)> = ENVIRONMENT.iter().copied().chain(keys).collect();
@@ -382,7 +382,7 @@ impl Git<'_, '_> {
     }
 }
 
-fn succeeded(done: &Outcome, spec: &BuildSpec) -> Result<(), BuildError> {
+fn succeeded(done: &CommandOutcome, spec: &BuildSpec) -> Result<(), BuildError> {
     match done.status.success() {
         true => Ok(()),
         false if done.disk_full() => Err(BuildError::DiskFull),
@@ -391,7 +391,7 @@ fn succeeded(done: &Outcome, spec: &BuildSpec) -> Result<(), BuildError> {
 }
 
 /// Git's words to a sentence that says what to do.
-fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
+fn explain(done: &CommandOutcome, spec: &BuildSpec) -> BuildError {
     let tail = &done.tail;
     let url = &spec.repository_url;
     let fatal =

@@ -70,12 +70,12 @@ pub(crate) static NO_EXCLUSIONS: BTreeSet<PathBuf> = BTreeSet::new();
 
 /// Maximum sizes of an artifact. Unpacking refuses more; packing refuses it first, in the build that made it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct ArtifactLimits {
     pub(crate) bytes_max: u64,
     pub(crate) entries_max: u64,
 }
 
-impl Bounds {
+impl ArtifactLimits {
     pub(crate) const ARTIFACT: Self = Self { bytes_max: 16 << 30, entries_max: 2_000_000 };
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct PackRequest<'a> {
     pub(crate) user: Option<u32>,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) deadline: Instant,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: ArtifactLimits,
 }
 
 impl PackRequest<'_> {
@@ -135,7 +135,7 @@ fn write(order: &PackRequest<'_>, partial: &Path, copy: Copy) -> Result<Packed, 
 
 fn fill(order: &PackRequest<'_>, file: File, copy: Copy) -> Result<Packed, PackError> {
     let root = open_below(order.trusted, order.below)?;
-    let mut encoder = zstd::Encoder::new(Hashing::new(BufWriter::new(file)), LEVEL)?;
+    let mut encoder = zstd::Encoder::new(HashingWriter::new(BufWriter::new(file)), LEVEL)?;
     encoder.include_checksum(true)?;
     let archive = tar::Builder::new(Tee::new(encoder, copy));
     let mut packer = Packer { archive, order, bytes: 0, entries: 0, files: 0, left_out: Vec::new() };
@@ -265,7 +265,7 @@ impl<W: Write> Packer<'_, W> {
 
     /// Counts an entry of this size, before anything of it is read.
     fn count(&mut self, size: u64) -> Result<(), PackError> {
-        let Bounds { bytes_max, entries_max } = self.order.bounds;
+        let ArtifactLimits { bytes_max, entries_max } = self.order.bounds;
         self.bytes = self.bytes.saturating_add(size);
         self.entries += 1;
         let much = if self.bytes > bytes_max {
@@ -332,19 +332,19 @@ pub(crate) fn stays_inside(at: &Path, target: &Path) -> bool {
 }
 
 /// Hashes and counts what passes through.
-struct Hashing<W> {
-    inner: W,
-    hash: Context,
-    size_bytes: u64,
+pub(crate) struct HashingWriter<W> {
+    pub(crate) inner: W,
+    pub(crate) hash: Context,
+    pub(crate) size_bytes: u64,
 }
 
-impl<W> Hashing<W> {
-    fn new(inner: W) -> Self {
+impl<W> HashingWriter<W> {
+    pub(crate) fn new(inner: W) -> Self {
         Self { inner, hash: Context::new(&SHA256), size_bytes: 0 }
     }
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes)?;
         self.hash.update(&bytes[..count]);
@@ -382,7 +382,7 @@ mod tests {
             user: None,
             cancel,
             deadline,
-            bounds: Bounds::ARTIFACT,
+            bounds: ArtifactLimits::ARTIFACT,
         }
     }
 
@@ -395,10 +395,10 @@ mod tests {
         let (folder, artifacts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
         let cancel = CancellationToken::new();
-        sparse.set_len(Bounds::ARTIFACT.bytes_max + 1).unwrap();
+        sparse.set_len(ArtifactLimits::ARTIFACT.bytes_max + 1).unwrap();
         let error = pack_all(folder.path(), artifacts.path(), "a", &cancel).unwrap_err();
         assert!(error.to_string().contains("more than 16 GiB"), "{error}");
-        sparse.set_len(Bounds::ARTIFACT.bytes_max).unwrap();
+        sparse.set_len(ArtifactLimits::ARTIFACT.bytes_max).unwrap();
         let soon =
             PackRequest { deadline: Instant::now() + Duration::from_millis(50), ..order(folder.path(), "", &cancel) };
         assert!(matches!(pack(&soon, artifacts.path(), "a").unwrap_err(), PackError::Timeout));
@@ -414,7 +414,7 @@ mod tests {
         let cancel = CancellationToken::new();
         sparse.set_len(1).unwrap();
         fs::write(folder.path().join("another"), "").unwrap();
-        let bounds = Bounds { entries_max: 1, ..Bounds::ARTIFACT };
+        let bounds = ArtifactLimits { entries_max: 1, ..ArtifactLimits::ARTIFACT };
         let error =
             pack(&PackRequest { bounds, ..order(folder.path(), "", &cancel) }, artifacts.path(), "a").unwrap_err();
         assert!(error.to_string().contains("more than 1 files"), "{error}");

@@ -188,7 +188,7 @@ mod tests {
     use fairlead_base::{CancellationToken, Folders};
 
     use super::*;
-    use crate::pack::{Bounds, NO_EXCLUSIONS, PackRequest, Packed, pack};
+    use crate::pack::{ArtifactLimits, NO_EXCLUSIONS, PackRequest, Packed, pack};
 
     fn packed(source: &Path, artifacts: &Path) -> (Packed, PathBuf) {
         let (cancel, deadline) = (CancellationToken::new(), Instant::now() + Duration::from_secs(60));
@@ -200,7 +200,7 @@ mod tests {
             user: None,
             cancel: &cancel,
             deadline,
-            bounds: Bounds::ARTIFACT,
+            bounds: ArtifactLimits::ARTIFACT,
         };
         let packed = pack(&order, artifacts, "dep_1").unwrap();
         let artifact = crate::artifact_path(artifacts, &packed.digest).unwrap();

@@ -19,12 +19,12 @@ use crate::{BuildError, secrets};
 const SSH_SCRIPT: &str = "#!/bin/sh\nexec ssh -F \"$FAIRLEAD_SSH_CONFIG\" \"$@\"\n";
 
 /// Environment variables that pass the credentials to git.
-pub(crate) struct Keys {
+pub(crate) struct SourceCredentials {
     pub(crate) environment: Vec<(&'static str, Zeroizing<String>)>,
 }
 
 /// Opens the credentials and lays out what ssh needs as files of the build's user, mode 0600.
-pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Keys, BuildError> {
+pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<SourceCredentials, BuildError> {
     let given = secrets::open(workshop.options, spec, spec.credentials.as_ref())?;
     let mut environment = Vec::new();
     let url = &spec.repository_url;
@@ -32,7 +32,7 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
         if let Some(password) = secrets::text(&given, "password")? {
             environment = login(url, secrets::text(&given, "username")?.unwrap_or("git"), password);
         }
-        return Ok(Keys { environment });
+        return Ok(SourceCredentials { environment });
     }
     let Some(key) = secrets::text(&given, "ssh_key")? else {
         return Err(BuildError::Clone(
@@ -63,7 +63,7 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
     environment.push(("GIT_SSH", Zeroizing::new(place("ssh"))));
     environment.push(("GIT_SSH_VARIANT", Zeroizing::new("ssh".to_owned())));
     environment.push(("FAIRLEAD_SSH_CONFIG", Zeroizing::new(place("config"))));
-    Ok(Keys { environment })
+    Ok(SourceCredentials { environment })
 }
 
 /// Git's configuration for a password: git sends it only to the host of `url`, so a submodule elsewhere gets nothing.

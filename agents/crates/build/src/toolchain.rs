@@ -20,7 +20,7 @@ use fairlead_fetch::{FetchClient, FetchError};
 use fairlead_model::Failure;
 use tokio::sync::Mutex;
 
-use crate::version::{Range, Version, nearest};
+use crate::version::{SemVer, VersionRange, nearest};
 use fairlead_inspect::{Tool, VersionRequest};
 use unreachable_hosts::UnreachableHosts;
 
@@ -91,11 +91,11 @@ pub(crate) struct ToolchainVersion {
     /// Like `node@24.4.1`.
     pub(crate) name: String,
     /// `None` of a nightly.
-    pub(crate) version: Option<Version>,
+    pub(crate) version: Option<SemVer>,
 }
 
 impl ToolchainVersion {
-    fn new(tool: Tool, version: Version) -> Self {
+    fn new(tool: Tool, version: SemVer) -> Self {
         Self { name: format!("{}@{version}", tool.name()), version: Some(version) }
     }
 }
@@ -144,7 +144,7 @@ impl Toolchains {
         let (tool, of_tool) = name.split_once('@').ok_or_else(unknown)?;
         let tool = Tool::ALL.into_iter().find(|known| known.name() == tool).ok_or_else(unknown)?;
         // Names come over the wire and become paths.
-        let version = Version::parse(of_tool).filter(|parsed| parsed.to_string() == of_tool);
+        let version = SemVer::parse(of_tool).filter(|parsed| parsed.to_string() == of_tool);
         if version.is_none() && !(tool == Tool::Rust && rust::is_nightly(of_tool)) {
             return Err(unknown());
         }
@@ -168,7 +168,7 @@ impl Toolchains {
     async fn make(
         &self,
         tool: Tool,
-        package: registry::Package,
+        package: registry::ToolchainPackage,
         name: &str,
         partial: &Path,
         cancel: &CancellationToken,
@@ -232,7 +232,7 @@ impl Toolchains {
         &self,
         tool: Tool,
         wanted: Option<&VersionRequest>,
-        node: Option<Version>,
+        node: Option<SemVer>,
     ) -> Result<ToolchainVersion, ToolchainError> {
         let (text, said) = match wanted {
             None => ("*", String::new()),
@@ -241,12 +241,12 @@ impl Toolchains {
         if tool == Tool::Rust {
             return match self.rust_release(text, &said).await {
                 Ok(of_tool) => {
-                    Ok(ToolchainVersion { name: format!("rust@{of_tool}"), version: Version::parse(&of_tool) })
+                    Ok(ToolchainVersion { name: format!("rust@{of_tool}"), version: SemVer::parse(&of_tool) })
                 }
                 Err(error) => self.newest_installed(tool, wanted, error),
             };
         }
-        let range = Range::parse(text).ok_or_else(|| {
+        let range = VersionRange::parse(text).ok_or_else(|| {
             let example = if tool == Tool::Python { "3.13 or 3.13.5" } else { "22 or 22.11.0" };
             ToolchainError::Unknown(format!("The version{said} is not valid. Write it as numbers, such as {example}."))
         })?;
@@ -269,7 +269,7 @@ impl Toolchains {
         let version = supported.or_else(|| fitting.max()).ok_or_else(|| {
             let source = wanted.map_or("its version", |wanted| wanted.source.as_str());
             let near: Vec<String> =
-                nearest(&versions, range.lowest(), line(tool)).iter().map(Version::to_string).collect();
+                nearest(&versions, range.lowest(), line(tool)).iter().map(SemVer::to_string).collect();
             ToolchainError::Unknown(format!(
                 "There is no {}{said} for this server. Available versions are, for example, {}: change {source}.",
                 label(tool),
@@ -301,12 +301,12 @@ impl Toolchains {
         self.folder.join(format!("{}@{of_tool}", tool.name())).join("bin").join(tool.program()).exists()
     }
 
-    fn newest_here(&self, tool: Tool, range: &Range) -> Option<Version> {
+    fn newest_here(&self, tool: Tool, range: &VersionRange) -> Option<SemVer> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let versions = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let of_tool = name.strip_prefix(tool.name())?.strip_prefix('@')?;
-            Version::parse(of_tool).filter(|_| self.has(tool, of_tool))
+            SemVer::parse(of_tool).filter(|_| self.has(tool, of_tool))
         });
         versions.filter(|version| range.has(*version)).max()
     }
@@ -334,13 +334,13 @@ impl Toolchains {
 }
 
 /// Versions that a request allows; `None`: no released version, or it is not understood.
-pub(crate) fn range(tool: Tool, text: &str) -> Option<Range> {
-    if tool == Tool::Rust { rust::range(text) } else { Range::parse(text) }
+pub(crate) fn range(tool: Tool, text: &str) -> Option<VersionRange> {
+    if tool == Tool::Rust { rust::range(text) } else { VersionRange::parse(text) }
 }
 
 /// Reports whether a version is of a line that is taken unless another is asked for: of Node one with long support, which has an
 /// even number; of Python not the newest minor version, for which packages often have no builds yet.
-fn is_usual(tool: Tool, versions: &[Version]) -> impl Fn(Version) -> bool + use<> {
+fn is_usual(tool: Tool, versions: &[SemVer]) -> impl Fn(SemVer) -> bool + use<> {
     let newest = versions.iter().max().copied();
     move |version| match tool {
         Tool::Node => version.0 % 2 == 0,
@@ -350,7 +350,7 @@ fn is_usual(tool: Tool, versions: &[Version]) -> impl Fn(Version) -> bool + use<
 }
 
 /// Versions of one line get fixes only.
-fn line(tool: Tool) -> fn(Version) -> (u64, u64) {
+fn line(tool: Tool) -> fn(SemVer) -> (u64, u64) {
     match tool {
         Tool::Python | Tool::Go | Tool::Rust => |version| (version.0, version.1),
         _ => |version| (version.0, 0),

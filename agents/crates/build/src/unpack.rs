@@ -13,7 +13,7 @@ use fairlead_base::{file, tree};
 use fairlead_model::Failure;
 use tar::EntryType;
 
-use crate::pack::{Bounds, stays_inside};
+use crate::pack::{ArtifactLimits, stays_inside};
 use crate::packed_tree;
 
 /// Why there is no folder.
@@ -106,7 +106,7 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
 }
 
 fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
-    let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
+    let hashing = HashingReader { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
     let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
     unpack_entries(&mut decoder, partial)?;
     // Bytes after the archive are part of the digest too.
@@ -199,11 +199,11 @@ impl Unpacker<'_> {
                 return Ok(());
             }
         }
-        let bytes_max = self.foreign.map_or(Bounds::ARTIFACT.bytes_max, |form| form.bytes_max);
+        let bytes_max = self.foreign.map_or(ArtifactLimits::ARTIFACT.bytes_max, |form| form.bytes_max);
         self.entries += 1;
         self.bytes = self.bytes.saturating_add(entry.header().entry_size()?);
         // An archive that unpacks to more is a mistake or an attack.
-        if self.entries > Bounds::ARTIFACT.entries_max || self.bytes > bytes_max {
+        if self.entries > ArtifactLimits::ARTIFACT.entries_max || self.bytes > bytes_max {
             return Err(UnpackError::Refused("it is too large".to_owned()));
         }
         if at.as_os_str().is_empty() || !at.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -289,12 +289,12 @@ fn set_mode(file: &File, mode: u32) -> io::Result<()> {
 }
 
 /// Hashes what is read.
-struct Hashing<R> {
+struct HashingReader<R> {
     inner: R,
     hash: Context,
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(bytes)?;
         self.hash.update(&bytes[..count]);
@@ -351,7 +351,7 @@ mod tests {
             user: None,
             cancel: &cancel,
             deadline: std::time::Instant::now() + std::time::Duration::from_secs(60),
-            bounds: Bounds::ARTIFACT,
+            bounds: ArtifactLimits::ARTIFACT,
         };
         let packed = crate::pack::pack(&order, dir.path(), "a").unwrap();
         let artifact = crate::artifact_path(dir.path(), &packed.digest).unwrap();

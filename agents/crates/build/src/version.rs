@@ -6,9 +6,9 @@ use std::fmt;
 
 /// `major.minor.patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(pub(crate) u64, pub(crate) u64, pub(crate) u64);
+pub(crate) struct SemVer(pub(crate) u64, pub(crate) u64, pub(crate) u64);
 
-impl Version {
+impl SemVer {
     /// All three numbers, or fewer: the rest is zero. `None` for anything that isn't released.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (numbers, _) = partial(text)?;
@@ -16,7 +16,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for SemVer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.0, self.1, self.2)
     }
@@ -27,12 +27,12 @@ const RANGE_BYTES_MAX: usize = 500;
 
 /// Version range: a union of half-open spans, each from a version up to one that it excludes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Range(Vec<(Version, Version)>);
+pub(crate) struct VersionRange(Vec<(SemVer, SemVer)>);
 
-const END: Version = Version(u64::MAX, 0, 0);
-const BEGIN: Version = Version(0, 0, 0);
+const END: SemVer = SemVer(u64::MAX, 0, 0);
+const BEGIN: SemVer = SemVer(0, 0, 0);
 
-impl Range {
+impl VersionRange {
     /// `None` when it is no range that is known here.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         // A repository or a registry wrote it.
@@ -42,19 +42,19 @@ impl Range {
         text.split("||").map(alternative).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    pub(crate) fn has(&self, version: Version) -> bool {
+    pub(crate) fn has(&self, version: SemVer) -> bool {
         self.0.iter().any(|(from, to)| (*from..*to).contains(&version))
     }
 
     /// The lowest version that it may hold.
-    pub(crate) fn lowest(&self) -> Version {
+    pub(crate) fn lowest(&self) -> SemVer {
         self.0.iter().map(|(from, _)| *from).min().unwrap_or(BEGIN)
     }
 
     /// The one version that it is, when it is one.
-    pub(crate) fn only(&self) -> Option<Version> {
+    pub(crate) fn only(&self) -> Option<SemVer> {
         match self.0[..] {
-            [(from, to)] if to == Version(from.0, from.1, from.2 + 1) => Some(from),
+            [(from, to)] if to == SemVer(from.0, from.1, from.2 + 1) => Some(from),
             _ => None,
         }
     }
@@ -76,22 +76,22 @@ const NODE_LINES: [(&str, u64); 11] = [
 ];
 
 /// Up to four versions near another, lowest first: each the newest of its line.
-pub(crate) fn nearest(versions: &[Version], to: Version, line: fn(Version) -> (u64, u64)) -> Vec<Version> {
+pub(crate) fn nearest(versions: &[SemVer], to: SemVer, line: fn(SemVer) -> (u64, u64)) -> Vec<SemVer> {
     let mut newest = BTreeMap::new();
     for version in versions {
         let known = newest.entry(line(*version)).or_insert(*version);
         *known = (*known).max(*version);
     }
-    let lines: Vec<Version> = newest.into_values().collect();
+    let lines: Vec<SemVer> = newest.into_values().collect();
     let at = lines.partition_point(|version| *version < to);
     let begin = at.saturating_sub(2).min(lines.len().saturating_sub(4));
     lines.into_iter().skip(begin).take(4).collect()
 }
 
-fn alternative(text: &str) -> Option<(Version, Version)> {
+fn alternative(text: &str) -> Option<(SemVer, SemVer)> {
     if let Some((low, high)) = text.split_once(" - ") {
         let ((low, _), (high, count)) = (partial(low.trim())?, partial(high.trim())?);
-        return Some((Version(low[0], low[1], low[2]), after(high, count)));
+        return Some((SemVer(low[0], low[1], low[2]), after(high, count)));
     }
     // `>= 20` is `>=20`.
     let mut joined = text.replace(['\t', ','], " ");
@@ -106,7 +106,7 @@ fn alternative(text: &str) -> Option<(Version, Version)> {
     })
 }
 
-fn comparator(text: &str) -> Option<(Version, Version)> {
+fn comparator(text: &str) -> Option<(SemVer, SemVer)> {
     let operator = text.find(|char: char| !"<>=^~".contains(char)).unwrap_or(text.len());
     let (operator, rest) = text.split_at(operator);
     if matches!(rest, "" | "*" | "x" | "latest" | "node" | "stable" | "current" | "lts" | "lts/*") {
@@ -114,10 +114,10 @@ fn comparator(text: &str) -> Option<(Version, Version)> {
     }
     if let Some(name) = rest.strip_prefix("lts/") {
         let (_, major) = NODE_LINES.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known))?;
-        return Some((Version(major, 0, 0), Version(major + 1, 0, 0)));
+        return Some((SemVer(major, 0, 0), SemVer(major + 1, 0, 0)));
     }
     let (numbers, count) = partial(rest)?;
-    let version = Version(numbers[0], numbers[1], numbers[2]);
+    let version = SemVer(numbers[0], numbers[1], numbers[2]);
     Some(match operator {
         "" | "=" | "==" => (version, after(numbers, count)),
         ">=" => (version, END),
@@ -127,9 +127,9 @@ fn comparator(text: &str) -> Option<(Version, Version)> {
         "^" => (
             version,
             match numbers {
-                [0, 0, patch] if count == 3 => Version(0, 0, patch + 1),
-                [0, minor, _] if count > 1 => Version(0, minor + 1, 0),
-                [major, ..] => Version(major + 1, 0, 0),
+                [0, 0, patch] if count == 3 => SemVer(0, 0, patch + 1),
+                [0, minor, _] if count > 1 => SemVer(0, minor + 1, 0),
+                [major, ..] => SemVer(major + 1, 0, 0),
             },
         ),
         "~" => (version, after(numbers, count.min(2))),
@@ -140,11 +140,11 @@ fn comparator(text: &str) -> Option<(Version, Version)> {
 }
 
 /// The first version beyond all that begin with these numbers.
-fn after(numbers: [u64; 3], count: usize) -> Version {
+fn after(numbers: [u64; 3], count: usize) -> SemVer {
     match count {
-        1 => Version(numbers[0] + 1, 0, 0),
-        2 => Version(numbers[0], numbers[1] + 1, 0),
-        _ => Version(numbers[0], numbers[1], numbers[2] + 1),
+        1 => SemVer(numbers[0] + 1, 0, 0),
+        2 => SemVer(numbers[0], numbers[1] + 1, 0),
+        _ => SemVer(numbers[0], numbers[1], numbers[2] + 1),
     }
 }
 
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn a_range_that_would_take_long_to_read_is_not_understood() {
-        assert_eq!(Range::parse(&format!(">={}18", " ".repeat(4 << 20))), None);
-        assert!(Range::parse(&format!(">={}18", " ".repeat(400))).is_some());
+        assert_eq!(VersionRange::parse(&format!(">={}18", " ".repeat(4 << 20))), None);
+        assert!(VersionRange::parse(&format!(">={}18", " ".repeat(400))).is_some());
     }
 
     #[test]
@@ -197,34 +197,34 @@ mod tests {
             (">20", &["21.0.0"], &["20.9.9"]),
         ];
         for (range, inside, outside) in rows {
-            let parsed = Range::parse(range).unwrap();
+            let parsed = VersionRange::parse(range).unwrap();
             for version in inside {
-                assert!(parsed.has(Version::parse(version).unwrap()), "{range} has {version}");
+                assert!(parsed.has(SemVer::parse(version).unwrap()), "{range} has {version}");
             }
             for version in outside {
-                assert!(!parsed.has(Version::parse(version).unwrap()), "{range} has not {version}");
+                assert!(!parsed.has(SemVer::parse(version).unwrap()), "{range} has not {version}");
             }
         }
         for bad in ["lts/never", "1.2.3-rc.1", "1.2.3.4", "next", ">=a"] {
-            assert_eq!(Range::parse(bad), None, "{bad}");
+            assert_eq!(VersionRange::parse(bad), None, "{bad}");
         }
-        assert_eq!(Range::parse("20.11.1").unwrap().only(), Some(Version(20, 11, 1)));
-        assert_eq!(Range::parse("20.11").unwrap().only(), None);
+        assert_eq!(VersionRange::parse("20.11.1").unwrap().only(), Some(SemVer(20, 11, 1)));
+        assert_eq!(VersionRange::parse("20.11").unwrap().only(), None);
     }
 
     #[test]
     fn versions_near_a_request_are_the_newest_of_their_lines() {
-        let all: Vec<Version> = ["18.1.0", "18.20.8", "20.1.0", "20.19.5", "22.1.0", "24.1.0", "26.1.0"]
+        let all: Vec<SemVer> = ["18.1.0", "18.20.8", "20.1.0", "20.19.5", "22.1.0", "24.1.0", "26.1.0"]
             .iter()
-            .map(|text| Version::parse(text).unwrap())
+            .map(|text| SemVer::parse(text).unwrap())
             .collect();
         let near = |to: &str| {
-            let found = nearest(&all, Version::parse(to).unwrap(), |version| (version.0, 0));
-            found.iter().map(Version::to_string).collect::<Vec<_>>().join(" ")
+            let found = nearest(&all, SemVer::parse(to).unwrap(), |version| (version.0, 0));
+            found.iter().map(SemVer::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(near("999"), "20.19.5 22.1.0 24.1.0 26.1.0");
         assert_eq!(near("4"), "18.20.8 20.19.5 22.1.0 24.1.0");
         assert_eq!(near("22.99"), "20.19.5 22.1.0 24.1.0 26.1.0");
-        assert_eq!(nearest(&[], Version(1, 0, 0), |version| (version.0, 0)), []);
+        assert_eq!(nearest(&[], SemVer(1, 0, 0), |version| (version.0, 0)), []);
     }
 }

@@ -19,7 +19,7 @@ use super::untrusted_files::MODULES;
 use crate::BuildError;
 use crate::as_user::as_user;
 use crate::command::Workshop;
-use manifest::Manifest;
+use manifest::PackageManifest;
 use search::{Search, words};
 
 /// Maximum number of folders and packages that are looked at, and of bytes and seconds that this takes; with more, all packages stay.
@@ -132,7 +132,7 @@ fn find_unused(
     packages.need(&app);
     packages.need(&packages.base.clone());
     packages.follow()?;
-    let manifest = Manifest::read(&app, budget)?;
+    let manifest = PackageManifest::read(&app, budget)?;
     let named = words(commands.iter().map(String::as_str), &manifest.scripts);
     if named.iter().any(|word| [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| word.ends_with(ending))) {
         return Ok(BTreeSet::new());
@@ -196,7 +196,7 @@ impl Packages<'_> {
     /// Adds all that packages need by their package.json.
     fn follow(&mut self) -> io::Result<()> {
         while let Some(package) = self.to_read.pop() {
-            for name in Manifest::read(&package, self.budget)?.needs() {
+            for name in PackageManifest::read(&package, self.budget)?.needs() {
                 if let Some(found) = self.resolve(&package, &name)? {
                     self.need(&found);
                 }
@@ -252,7 +252,7 @@ impl Packages<'_> {
         let mut unused = BTreeMap::new();
         for (name, path) in self.visible_from(folder)? {
             if !self.is_needed(Some(&path)) {
-                for program in Manifest::read(&path, self.budget)?.programs(&name) {
+                for program in PackageManifest::read(&path, self.budget)?.programs(&name) {
                     unused.insert(program, name.clone());
                 }
                 unused.insert(name.clone(), name);

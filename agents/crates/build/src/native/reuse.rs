@@ -20,7 +20,7 @@ use crate::as_user::as_user;
 use crate::command::Workshop;
 use fingerprint::{Install, Unusable, environment_key, install_key, settings_key};
 pub(crate) use kept_folders::KeptFolders;
-use kept_folders::Keys;
+use kept_folders::ReuseKeys;
 
 /// Variables that differ in each deployment and that no install depends on.
 const CHANGING: [&str; 2] = ["FAIRLEAD_DEPLOYMENT_ID", "FAIRLEAD_GIT_COMMIT"];
@@ -57,7 +57,7 @@ pub(super) async fn begin(
             }
         });
         // An unreadable file means that dependencies are installed again.
-        let keys = Keys { install: install.and_then(Result::ok).flatten(), settings };
+        let keys = ReuseKeys { install: install.and_then(Result::ok).flatten(), settings };
         KeptFolders::begin((&all, &own), &home, &base, &caches, environment.as_deref(), &keys)
     });
     workshop.kept = Some(kept.await.map_err(BuildError::server("looking for what the last build kept"))?);

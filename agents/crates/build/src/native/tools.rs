@@ -11,11 +11,11 @@ use fairlead_model::Step;
 use crate::BuildError;
 use crate::command::Workshop;
 use crate::toolchain::{ToolchainError, Toolchains, label, range};
-use crate::version::Version;
+use crate::version::SemVer;
 use server_tools::ServerTool;
 
 /// The first uv that knows `UV_SYSTEM_CERTS` and calls `UV_NATIVE_TLS` deprecated.
-const UV_SYSTEM_CERTS: Version = Version(0, 11, 0);
+const UV_SYSTEM_CERTS: SemVer = SemVer(0, 11, 0);
 
 /// Source of a tool.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ enum ToolSource {
     /// The server's own; with a sentence when another version was wanted.
     Server { own: ServerTool, warning: Option<String> },
     /// A toolchain of the store.
-    Fetched { name: String, version: Option<Version>, programs: PathBuf },
+    Fetched { name: String, version: Option<SemVer>, programs: PathBuf },
 }
 
 /// Tools of a build.
@@ -148,7 +148,7 @@ struct Needs<'a> {
     /// True if the server's own is a last resort.
     foreign: bool,
     /// Node that it must run on.
-    node: Option<Version>,
+    node: Option<SemVer>,
     /// True if the app needs it while it runs.
     runs: bool,
 }

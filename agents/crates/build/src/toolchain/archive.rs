@@ -10,7 +10,7 @@ use aws_lc_rs::digest::{Context, SHA256, digest};
 use base64::Engine;
 use serde::Deserialize;
 
-use super::registry::{Package, Proof};
+use super::registry::{Proof, ToolchainPackage};
 use crate::unpack::{Form, unpack_tar, unpack_tars};
 use fairlead_inspect::Tool;
 
@@ -31,7 +31,7 @@ struct NpmManifest {
 /// wrong with the package.
 pub(super) fn unpack(
     tool: Tool,
-    package: &Package,
+    package: &ToolchainPackage,
     archives: &[PathBuf],
     into: &Path,
     home: &Path,

@@ -11,9 +11,9 @@ use fairlead_fetch::Digest;
 use fairlead_inspect::Tool;
 use serde::{Deserialize, Serialize};
 
-use super::registry::{Package, Piece, Proof, foreign};
+use super::registry::{Piece, Proof, ToolchainPackage, foreign};
 use super::{ToolchainError, Toolchains, disk, prune};
-use crate::version::Version;
+use crate::version::SemVer;
 
 /// Name of the list in uv's source distribution; its folder has moved between versions of uv.
 const LIST: &str = "download-metadata.json";
@@ -58,11 +58,11 @@ struct Build {
 }
 
 impl Toolchains {
-    pub(super) async fn python_versions(&self) -> Result<Vec<Version>, ToolchainError> {
+    pub(super) async fn python_versions(&self) -> Result<Vec<SemVer>, ToolchainError> {
         Ok(self.builds().await?.iter().map(Build::version).collect())
     }
 
-    pub(super) async fn python_package(&self, version: Version) -> Result<Package, ToolchainError> {
+    pub(super) async fn python_package(&self, version: SemVer) -> Result<ToolchainPackage, ToolchainError> {
         let found = self.builds().await?.into_iter().find(|build| build.version() == version);
         let found = found.and_then(|build| Some((Digest::sha256(&build.sha256)?, build.path)));
         let (digest, path) = found.ok_or_else(|| {
@@ -71,7 +71,7 @@ impl Toolchains {
             ))
         })?;
         let urls = self.mirrors.python.iter().map(|mirror| format!("{mirror}/{path}")).collect();
-        Ok(Package { pieces: vec![Piece { urls, proof: Proof::Digest(digest) }] })
+        Ok(ToolchainPackage { pieces: vec![Piece { urls, proof: Proof::Digest(digest) }] })
     }
 
     /// The builds that the newest uv lists, or the newest list that is here when the index can't be reached.
@@ -128,7 +128,7 @@ impl Toolchains {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let versions = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let version = Version::parse(name.strip_prefix(KEPT)?.strip_prefix('@')?)?;
+            let version = SemVer::parse(name.strip_prefix(KEPT)?.strip_prefix('@')?)?;
             entry.path().join(LIST).exists().then(|| (version, entry.path()))
         });
         versions.max().map(|(_, path)| path)
@@ -136,8 +136,8 @@ impl Toolchains {
 }
 
 impl Build {
-    fn version(&self) -> Version {
-        Version(self.version[0], self.version[1], self.version[2])
+    fn version(&self) -> SemVer {
+        SemVer(self.version[0], self.version[1], self.version[2])
     }
 }
 

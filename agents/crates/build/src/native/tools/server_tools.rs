@@ -10,13 +10,13 @@ use fairlead_model::Step;
 use crate::BuildError;
 use crate::as_user::as_user;
 use crate::command::{CommandSpec, Workshop};
-use crate::version::Version;
+use crate::version::SemVer;
 
 /// Tool that is installed on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerTool {
     pub(super) program: PathBuf,
-    pub(super) version: Version,
+    pub(super) version: SemVer,
 }
 
 /// Those that say their version, in the order of the PATH; of Python all `python3.N` too.
@@ -62,7 +62,7 @@ fn is_versioned(program: &std::path::Path) -> bool {
 }
 
 /// Asks the program; `None` when it can't be run or does not say.
-async fn version(workshop: &mut Workshop<'_>, tool: Tool, program: &str) -> Result<Option<Version>, BuildError> {
+async fn version(workshop: &mut Workshop<'_>, tool: Tool, program: &str) -> Result<Option<SemVer>, BuildError> {
     // Outside of the source, where no file of the repository changes the answer.
     let folder = workshop.build_folders.home.clone();
     let question = if tool == Tool::Go { "version" } else { "--version" };
@@ -85,9 +85,9 @@ async fn version(workshop: &mut Workshop<'_>, tool: Tool, program: &str) -> Resu
 }
 
 /// `v22.11.0`, `go1.26.8` or `3.13.0+`.
-fn named(word: &str) -> Option<Version> {
+fn named(word: &str) -> Option<SemVer> {
     let word = word.strip_prefix("go").unwrap_or(word).trim_end_matches('+');
-    Version::parse(word).filter(|_| word.contains('.'))
+    SemVer::parse(word).filter(|_| word.contains('.'))
 }
 
 #[cfg(test)]
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn programs_are_believed_as_they_say_their_version() {
         let rows = [
-            ("v22.11.0", Some(Version(22, 11, 0))),
-            ("Python 3.13.0+", Some(Version(3, 13, 0))),
-            ("go version go1.26.8 linux/amd64", Some(Version(1, 26, 8))),
-            ("cargo 1.90.0 (840b83a10 2025-07-30)", Some(Version(1, 90, 0))),
-            ("deno 2.9.6 (stable, release, x86_64-unknown-linux-gnu)", Some(Version(2, 9, 6))),
+            ("v22.11.0", Some(SemVer(22, 11, 0))),
+            ("Python 3.13.0+", Some(SemVer(3, 13, 0))),
+            ("go version go1.26.8 linux/amd64", Some(SemVer(1, 26, 8))),
+            ("cargo 1.90.0 (840b83a10 2025-07-30)", Some(SemVer(1, 90, 0))),
+            ("deno 2.9.6 (stable, release, x86_64-unknown-linux-gnu)", Some(SemVer(2, 9, 6))),
             ("error: no default toolchain is configured", None),
         ];
         for (said, wanted) in rows {
