@@ -22,10 +22,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// WebSocket connection to the control plane.
-pub(crate) type Socket = WebSocketStream<Box<dyn Transport>>;
+pub(crate) type LinkSocket = WebSocketStream<Box<dyn LinkTransport>>;
 
-pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
+pub(crate) trait LinkTransport: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> LinkTransport for T {}
 
 /// Reason why the control plane can't be reached.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ impl Endpoint {
     }
 
     /// Connects once, within `CONNECT_TIMEOUT`.
-    pub(crate) async fn connect(&self) -> Result<Socket, DialError> {
+    pub(crate) async fn connect(&self) -> Result<LinkSocket, DialError> {
         let late = |_| DialError::Timeout { host: self.host.clone() };
         timeout(CONNECT_TIMEOUT, self.dial()).await.map_err(late)?
     }
@@ -129,14 +129,14 @@ impl Endpoint {
         Ok(())
     }
 
-    async fn dial(&self) -> Result<Socket, DialError> {
+    async fn dial(&self) -> Result<LinkSocket, DialError> {
         let failed = |source| DialError::Connect { host: self.host.clone(), port: self.port, source };
         // `*.localhost` is this machine by RFC 6761, section 6.3; not every resolver implements it.
         let name =
             if is_loopback(&self.host) && self.host.parse::<IpAddr>().is_err() { "localhost" } else { &self.host };
         let stream = TcpStream::connect((name, self.port)).await.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
-        let transport: Box<dyn Transport> = match &self.tls {
+        let transport: Box<dyn LinkTransport> = match &self.tls {
             None => Box::new(stream),
             Some((connector, name)) => {
                 let secured = connector.connect(name.clone(), stream).await;

@@ -113,7 +113,7 @@ pub async fn enrol(folders: &Folders, enrolment: Enrolment) -> Result<AgentConfi
     Ok(made)
 }
 
-async fn answer(socket: &mut crate::dial::Socket) -> Result<agent::Enrolled, EnrolError> {
+async fn answer(socket: &mut crate::dial::LinkSocket) -> Result<agent::Enrolled, EnrolError> {
     loop {
         match socket::next(socket).await? {
             gateway_envelope::Body::Enrolled(enrolled) => return Ok(enrolled),

@@ -18,7 +18,7 @@ pub use enrol::{EnrolError, Enrolment, enrol};
 pub use key::{AgentKey, KeyError, state_signature_valid};
 pub use link::{AcceptedState, Link, LinkEnds, LinkError, LinkOptions, PushSender};
 pub use probe_control_plane::{ProbeError, probe_control_plane};
-pub use session::{InspectRequest, LogRequest, Request};
+pub use session::{InspectRequest, LogRequest, QueryRequest};
 pub use socket::SocketError;
 pub use spool::{Spool, SpoolLimits};
 pub use trust::TrustError;

@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::config::AgentConfig;
-use crate::dial::{DialError, Endpoint, Socket};
+use crate::dial::{DialError, Endpoint, LinkSocket};
 use crate::key::{AgentKey, KeyError};
-use crate::session::{Action, CloseReason, Event, InspectRequest, LogRequest, Session};
+use crate::session::{CloseReason, InspectRequest, LogRequest, Session, SessionAction, SessionEvent};
 use crate::socket::{self, SocketError};
 use crate::spool::{Spool, SpoolLimits};
 use crate::trust::{StateDecision, Trust, TrustError};
@@ -279,7 +279,7 @@ impl Link {
 
     async fn converse(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut LinkSocket,
         shutdown: &CancellationToken,
     ) -> Result<DisconnectReason, DisconnectReason> {
         let now = Instant::now().into_std();
@@ -290,7 +290,7 @@ impl Link {
         loop {
             while session.wants_push() {
                 let Some(push) = self.spool.read()? else { break };
-                session = self.feed(socket, session, Event::Push(Box::new(push))).await?;
+                session = self.feed(socket, session, SessionEvent::Push(Box::new(push))).await?;
             }
             socket::flush(socket).await?;
             let deadline = Instant::from_std(session.deadline());
@@ -298,19 +298,24 @@ impl Link {
                 () = shutdown.cancelled() => return Ok(DisconnectReason::Shutdown),
                 // Only a hello carries capabilities, so a change reconnects.
                 Ok(()) = self.options.capabilities.changed() => return Ok(DisconnectReason::CapabilitiesChanged),
-                body = socket::next(socket) => Event::Received(body?),
+                body = socket::next(socket) => SessionEvent::Received(body?),
                 Some(body) = self.pushes.recv() => { self.keep(body); continue }
                 // Takes answers only after `flush`, so that at most one waits for the connection.
-                Some(lines) = self.log_answers.recv() => Event::Lines(Box::new(lines)),
-                Some(found) = self.inspections.recv() => Event::Inspection(Box::new(found)),
+                Some(lines) = self.log_answers.recv() => SessionEvent::Lines(Box::new(lines)),
+                Some(found) = self.inspections.recv() => SessionEvent::Inspection(Box::new(found)),
                 Ok(()) = self.report.changed() => match self.latest_report() { Some(event) => event, None => continue },
-                () = sleep_until(deadline) => Event::Tick,
+                () = sleep_until(deadline) => SessionEvent::Tick,
             };
             session = self.feed(socket, session, event).await?;
         }
     }
 
-    async fn feed(&mut self, socket: &mut Socket, session: Session, event: Event) -> Result<Session, DisconnectReason> {
+    async fn feed(
+        &mut self,
+        socket: &mut LinkSocket,
+        session: Session,
+        event: SessionEvent,
+    ) -> Result<Session, DisconnectReason> {
         let (session, actions) = session.step(event, Instant::now().into_std());
         self.act(socket, session, actions).await
     }
@@ -318,45 +323,45 @@ impl Link {
     /// Executes the state machine's actions and feeds their results back at once.
     async fn act(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut LinkSocket,
         mut session: Session,
-        actions: Vec<Action>,
+        actions: Vec<SessionAction>,
     ) -> Result<Session, DisconnectReason> {
         let mut todo = std::collections::VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             let answer = match action {
-                Action::Send(body) => {
+                SessionAction::Send(body) => {
                     socket::feed(socket, *body).await?;
                     None
                 }
-                Action::Prove(nonce) => {
-                    Some(Event::Proved(self.key.sign_hello(&self.options.config.server_id, &nonce)))
+                SessionAction::Prove(nonce) => {
+                    Some(SessionEvent::Proved(self.key.sign_hello(&self.options.config.server_id, &nonce)))
                 }
-                Action::Open { acked, transfer_token } => {
+                SessionAction::Open { acked, transfer_token } => {
                     self.spool.rewind(acked)?;
                     self.transfer_token.send_replace(transfer_token);
                     self.connected.send_replace(true);
                     tracing::info!(control = ?self.endpoint, "linked");
                     None
                 }
-                Action::VerifyState(signed) => {
+                SessionAction::VerifyState(signed) => {
                     self.verify_state(&signed);
-                    Some(Event::StateVerified(self.trust.held()))
+                    Some(SessionEvent::StateVerified(self.trust.held()))
                 }
-                Action::Acknowledged(sequence) => {
+                SessionAction::Acknowledged(sequence) => {
                     self.spool.acknowledge(sequence)?;
                     None
                 }
-                Action::WantReport => self.latest_report(),
-                Action::QueryLogs(request) => {
+                SessionAction::WantReport => self.latest_report(),
+                SessionAction::QueryLogs(request) => {
                     self.query_logs(request);
                     None
                 }
-                Action::Inspect(request) => {
+                SessionAction::Inspect(request) => {
                     self.inspect(request);
                     None
                 }
-                Action::Close(reason) => return Err(DisconnectReason::Closed(reason)),
+                SessionAction::Close(reason) => return Err(DisconnectReason::Closed(reason)),
             };
             if let Some(event) = answer {
                 let (next, more) = session.step(event, Instant::now().into_std());
@@ -398,8 +403,8 @@ impl Link {
         self.inspect_requests.send(request).ok();
     }
 
-    fn latest_report(&mut self) -> Option<Event> {
-        self.report.borrow_and_update().clone().map(|report| Event::Report(Box::new(report)))
+    fn latest_report(&mut self) -> Option<SessionEvent> {
+        self.report.borrow_and_update().clone().map(|report| SessionEvent::Report(Box::new(report)))
     }
 
     fn hello(&self) -> agent::Hello {

@@ -19,7 +19,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Input of the state machine.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum SessionEvent {
     /// The gateway sent a message.
     Received(gateway_envelope::Body),
     /// The driver signed the challenge.
@@ -40,7 +40,7 @@ pub(crate) enum Event {
 
 /// Output of the state machine.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Action {
+pub(crate) enum SessionAction {
     /// Send a message to the gateway.
     Send(Box<agent_envelope::Body>),
     /// Sign the nonce and return `Proved`.
@@ -68,7 +68,7 @@ pub(crate) enum Action {
 
 /// Request of the control plane with one or more answers. It ends with its connection.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request<Query> {
+pub enum QueryRequest<Query> {
     /// Start a query; every answer carries its id.
     Query(Box<Query>),
     /// Cancel the query of this id.
@@ -78,9 +78,9 @@ pub enum Request<Query> {
 }
 
 /// Request for lines of apps' logs.
-pub type LogRequest = Request<agent::LogQuery>;
+pub type LogRequest = QueryRequest<agent::LogQuery>;
 /// Request for the plan of a source.
-pub type InspectRequest = Request<agent::InspectQuery>;
+pub type InspectRequest = QueryRequest<agent::InspectQuery>;
 
 /// Reason for the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(crate) enum CloseReason {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum SessionPhase {
     AwaitChallenge,
     AwaitWelcome,
     Open,
@@ -111,7 +111,7 @@ enum Phase {
 /// State of one connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    phase: Phase,
+    phase: SessionPhase,
     held: Version,
     desired: Version,
     silence_max: Duration,
@@ -126,9 +126,14 @@ pub(crate) struct Session {
 
 impl Session {
     /// Starts a connection. `unix_ms` is only read to answer pings.
-    pub(crate) fn start(hello: agent::Hello, held: Version, now: Instant, unix_ms: fn() -> u64) -> (Self, Vec<Action>) {
+    pub(crate) fn start(
+        hello: agent::Hello,
+        held: Version,
+        now: Instant,
+        unix_ms: fn() -> u64,
+    ) -> (Self, Vec<SessionAction>) {
         let session = Self {
-            phase: Phase::AwaitChallenge,
+            phase: SessionPhase::AwaitChallenge,
             held,
             desired: held,
             silence_max: HANDSHAKE_TIMEOUT,
@@ -145,7 +150,7 @@ impl Session {
 
     /// True if the session is open.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Open)
+        matches!(self.phase, SessionPhase::Open)
     }
 
     /// True if another push may be sent now.
@@ -163,36 +168,38 @@ impl Session {
     }
 
     /// Handles one event and returns the resulting actions.
-    pub(crate) fn step(mut self, event: Event, now: Instant) -> (Self, Vec<Action>) {
+    pub(crate) fn step(mut self, event: SessionEvent, now: Instant) -> (Self, Vec<SessionAction>) {
         let actions = match event {
-            _ if matches!(self.phase, Phase::Closed) => Vec::new(),
-            Event::Received(body) => {
+            _ if matches!(self.phase, SessionPhase::Closed) => Vec::new(),
+            SessionEvent::Received(body) => {
                 self.last_received = now;
                 self.received(body, now)
             }
-            Event::Proved(signature) => vec![send(agent_envelope::Body::Proof(agent::Proof { signature }))],
-            Event::StateVerified(held) => {
+            SessionEvent::Proved(signature) => vec![send(agent_envelope::Body::Proof(agent::Proof { signature }))],
+            SessionEvent::StateVerified(held) => {
                 self.held = held;
                 Vec::new()
             }
-            Event::Report(report) if self.is_open() => {
+            SessionEvent::Report(report) if self.is_open() => {
                 self.report_id += 1;
                 self.report_due = now + REPORT_INTERVAL;
                 vec![send(agent_envelope::Body::Report(agent::Report { report_id: self.report_id, ..*report }))]
             }
-            Event::Push(push) if self.is_open() => {
+            SessionEvent::Push(push) if self.is_open() => {
                 self.in_flight.push_back(push.sequence);
                 vec![send(agent_envelope::Body::Push(*push))]
             }
-            Event::Lines(lines) if self.is_open() => vec![send(agent_envelope::Body::LogLines(*lines))],
-            Event::Inspection(found) if self.is_open() => vec![send(agent_envelope::Body::Inspection(*found))],
-            Event::Report(_) | Event::Push(_) | Event::Lines(_) | Event::Inspection(_) => Vec::new(),
-            Event::Tick => self.tick(now),
+            SessionEvent::Lines(lines) if self.is_open() => vec![send(agent_envelope::Body::LogLines(*lines))],
+            SessionEvent::Inspection(found) if self.is_open() => vec![send(agent_envelope::Body::Inspection(*found))],
+            SessionEvent::Report(_) | SessionEvent::Push(_) | SessionEvent::Lines(_) | SessionEvent::Inspection(_) => {
+                Vec::new()
+            }
+            SessionEvent::Tick => self.tick(now),
         };
         (self, actions)
     }
 
-    fn received(&mut self, body: gateway_envelope::Body, now: Instant) -> Vec<Action> {
+    fn received(&mut self, body: gateway_envelope::Body, now: Instant) -> Vec<SessionAction> {
         use gateway_envelope::Body;
         match (&self.phase, body) {
             (_, Body::Error(error)) => self.close(CloseReason::ByGateway {
@@ -200,55 +207,63 @@ impl Session {
                 message: error.message.chars().take(400).collect(),
                 retryable: error.retryable,
             }),
-            (Phase::AwaitChallenge, Body::Challenge(challenge)) => {
-                self.phase = Phase::AwaitWelcome;
-                vec![Action::Prove(challenge.nonce)]
+            (SessionPhase::AwaitChallenge, Body::Challenge(challenge)) => {
+                self.phase = SessionPhase::AwaitWelcome;
+                vec![SessionAction::Prove(challenge.nonce)]
             }
-            (Phase::AwaitWelcome, Body::Welcome(welcome)) => {
-                self.phase = Phase::Open;
+            (SessionPhase::AwaitWelcome, Body::Welcome(welcome)) => {
+                self.phase = SessionPhase::Open;
                 let interval = Duration::from_millis(welcome.ping_interval_ms.clamp(1_000, 300_000).into());
                 self.silence_max = interval * 3;
                 self.desired = welcome.desired.map(Version::from).unwrap_or_default();
                 self.report_due = now + REPORT_INTERVAL;
                 vec![
-                    Action::Open { acked: welcome.push_acked_sequence, transfer_token: welcome.transfer_token },
+                    SessionAction::Open { acked: welcome.push_acked_sequence, transfer_token: welcome.transfer_token },
                     self.sync(now),
-                    Action::WantReport,
+                    SessionAction::WantReport,
                 ]
             }
-            (Phase::Open, Body::Desired(desired)) => {
+            (SessionPhase::Open, Body::Desired(desired)) => {
                 self.desired = desired.version.map(Version::from).unwrap_or_default();
                 if self.desired > self.held { vec![self.sync(now)] } else { Vec::new() }
             }
-            (Phase::Open, Body::State(state)) => {
+            (SessionPhase::Open, Body::State(state)) => {
                 self.sync_sent = None;
                 self.synced = now;
-                vec![Action::VerifyState(Box::new(state))]
+                vec![SessionAction::VerifyState(Box::new(state))]
             }
-            (Phase::Open, Body::PushAck(ack)) => {
+            (SessionPhase::Open, Body::PushAck(ack)) => {
                 while self.in_flight.front().is_some_and(|sequence| *sequence <= ack.sequence) {
                     self.in_flight.pop_front();
                 }
-                vec![Action::Acknowledged(ack.sequence)]
+                vec![SessionAction::Acknowledged(ack.sequence)]
             }
-            (Phase::Open, Body::ReportAck(_)) => Vec::new(),
-            (Phase::Open, Body::LogQuery(query)) => vec![Action::QueryLogs(LogRequest::Query(Box::new(query)))],
-            (Phase::Open, Body::LogCancel(cancel)) => vec![Action::QueryLogs(LogRequest::Cancel(cancel.query_id))],
-            (Phase::Open, Body::InspectQuery(query)) => vec![Action::Inspect(InspectRequest::Query(Box::new(query)))],
-            (Phase::Open, Body::InspectCancel(cancel)) => {
-                vec![Action::Inspect(InspectRequest::Cancel(cancel.query_id))]
+            (SessionPhase::Open, Body::ReportAck(_)) => Vec::new(),
+            (SessionPhase::Open, Body::LogQuery(query)) => {
+                vec![SessionAction::QueryLogs(LogRequest::Query(Box::new(query)))]
             }
-            (Phase::AwaitWelcome | Phase::Open, Body::Ping(ping)) => {
+            (SessionPhase::Open, Body::LogCancel(cancel)) => {
+                vec![SessionAction::QueryLogs(LogRequest::Cancel(cancel.query_id))]
+            }
+            (SessionPhase::Open, Body::InspectQuery(query)) => {
+                vec![SessionAction::Inspect(InspectRequest::Query(Box::new(query)))]
+            }
+            (SessionPhase::Open, Body::InspectCancel(cancel)) => {
+                vec![SessionAction::Inspect(InspectRequest::Cancel(cancel.query_id))]
+            }
+            (SessionPhase::AwaitWelcome | SessionPhase::Open, Body::Ping(ping)) => {
                 let pong = agent::Pong { ping_sent_unix_ms: ping.sent_unix_ms, agent_unix_ms: (self.clock)() };
                 vec![send(agent_envelope::Body::Pong(pong))]
             }
-            (Phase::AwaitChallenge, _) => self.close(CloseReason::OutOfTurn("a challenge was due")),
-            (Phase::AwaitWelcome, _) => self.close(CloseReason::OutOfTurn("a welcome was due")),
-            (Phase::Open | Phase::Closed, _) => self.close(CloseReason::OutOfTurn("the session was open already")),
+            (SessionPhase::AwaitChallenge, _) => self.close(CloseReason::OutOfTurn("a challenge was due")),
+            (SessionPhase::AwaitWelcome, _) => self.close(CloseReason::OutOfTurn("a welcome was due")),
+            (SessionPhase::Open | SessionPhase::Closed, _) => {
+                self.close(CloseReason::OutOfTurn("the session was open already"))
+            }
         }
     }
 
-    fn tick(&mut self, now: Instant) -> Vec<Action> {
+    fn tick(&mut self, now: Instant) -> Vec<SessionAction> {
         if now >= self.last_received + self.silence_max {
             return self.close(CloseReason::Silent);
         }
@@ -259,7 +274,7 @@ impl Session {
             }
             if now >= self.report_due {
                 self.report_due = now + REPORT_INTERVAL;
-                actions.push(Action::WantReport);
+                actions.push(SessionAction::WantReport);
             }
         }
         actions
@@ -269,19 +284,19 @@ impl Session {
         self.sync_sent.map_or(self.synced + SYNC_INTERVAL, |sent| sent + SYNC_TIMEOUT)
     }
 
-    fn sync(&mut self, now: Instant) -> Action {
+    fn sync(&mut self, now: Instant) -> SessionAction {
         self.sync_sent = Some(now);
         send(agent_envelope::Body::Sync(agent::SyncRequest { have: Some(fairlead_wire::version(self.held)) }))
     }
 
-    fn close(&mut self, reason: CloseReason) -> Vec<Action> {
-        self.phase = Phase::Closed;
-        vec![Action::Close(reason)]
+    fn close(&mut self, reason: CloseReason) -> Vec<SessionAction> {
+        self.phase = SessionPhase::Closed;
+        vec![SessionAction::Close(reason)]
     }
 }
 
-fn send(body: agent_envelope::Body) -> Action {
-    Action::Send(Box::new(body))
+fn send(body: agent_envelope::Body) -> SessionAction {
+    SessionAction::Send(Box::new(body))
 }
 
 #[cfg(test)]

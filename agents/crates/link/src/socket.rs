@@ -8,7 +8,7 @@ use prost::Message as _;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-use crate::dial::Socket;
+use crate::dial::LinkSocket;
 
 /// Time after which a peer that reads nothing counts as gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,19 +31,19 @@ pub enum SocketError {
 }
 
 /// Queues one envelope; `flush` sends it.
-pub(crate) async fn feed(socket: &mut Socket, body: agent_envelope::Body) -> Result<(), SocketError> {
+pub(crate) async fn feed(socket: &mut LinkSocket, body: agent_envelope::Body) -> Result<(), SocketError> {
     let bytes = AgentEnvelope { body: Some(body) }.encode_to_vec();
     let sent = timeout(SEND_TIMEOUT, socket.feed(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SocketError::Stuck)?.map_err(failed)
 }
 
 /// Sends all envelopes queued by `feed`.
-pub(crate) async fn flush(socket: &mut Socket) -> Result<(), SocketError> {
+pub(crate) async fn flush(socket: &mut LinkSocket) -> Result<(), SocketError> {
     timeout(SEND_TIMEOUT, socket.flush()).await.map_err(|_| SocketError::Stuck)?.map_err(failed)
 }
 
 /// Returns the next envelope's body and skips those of a newer protocol. Cancel-safe.
-pub(crate) async fn next(socket: &mut Socket) -> Result<gateway_envelope::Body, SocketError> {
+pub(crate) async fn next(socket: &mut LinkSocket) -> Result<gateway_envelope::Body, SocketError> {
     loop {
         match socket.next().await {
             None | Some(Ok(Message::Close(_))) => return Err(SocketError::Closed),
@@ -61,7 +61,7 @@ pub(crate) async fn next(socket: &mut Socket) -> Result<gateway_envelope::Body, 
 }
 
 /// Closes the connection; ignores errors of the peer.
-pub(crate) async fn close(socket: &mut Socket) {
+pub(crate) async fn close(socket: &mut LinkSocket) {
     match timeout(Duration::from_secs(1), socket.close(None)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "the connection was not closed in order"),

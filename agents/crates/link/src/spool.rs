@@ -34,7 +34,7 @@ impl Default for SpoolLimits {
 }
 
 #[derive(Debug)]
-struct Segment {
+struct SpoolSegment {
     first: u64,
     /// Sequence after its last record.
     end: u64,
@@ -46,7 +46,7 @@ struct Segment {
 pub struct Spool {
     folder: PathBuf,
     limits: SpoolLimits,
-    segments: VecDeque<Segment>,
+    segments: VecDeque<SpoolSegment>,
     writer: File,
     reader: Option<(u64, File)>,
     /// Sequence of the next record to read.
@@ -66,14 +66,14 @@ impl Spool {
             firsts.extend(first);
         }
         firsts.sort_unstable();
-        let mut segments: VecDeque<Segment> = VecDeque::with_capacity(firsts.len());
+        let mut segments: VecDeque<SpoolSegment> = VecDeque::with_capacity(firsts.len());
         for first in firsts {
             segments.push_back(recover(folder, first)?);
         }
         let newest = match segments.back() {
             Some(segment) => segment.first,
             None => {
-                segments.push_back(Segment { first: 1, end: 1, bytes: 0 });
+                segments.push_back(SpoolSegment { first: 1, end: 1, bytes: 0 });
                 1
             }
         };
@@ -174,7 +174,7 @@ impl Spool {
 
     fn start_segment(&mut self, first: u64) -> io::Result<()> {
         self.writer = OpenOptions::new().create(true).append(true).open(path(&self.folder, first))?;
-        self.segments.push_back(Segment { first, end: first, bytes: 0 });
+        self.segments.push_back(SpoolSegment { first, end: first, bytes: 0 });
         Ok(())
     }
 
@@ -236,9 +236,9 @@ fn filled(file: &mut File, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-fn recover(folder: &Path, first: u64) -> io::Result<Segment> {
+fn recover(folder: &Path, first: u64) -> io::Result<SpoolSegment> {
     let mut file = OpenOptions::new().read(true).write(true).open(path(folder, first))?;
-    let mut segment = Segment { first, end: first, bytes: 0 };
+    let mut segment = SpoolSegment { first, end: first, bytes: 0 };
     while let Some(record) = read_record(&mut file)? {
         segment.end += 1;
         segment.bytes += (HEAD_BYTES + record.len()) as u64;
