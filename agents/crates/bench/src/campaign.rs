@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, Measurement, measure};
-use crate::client::{Destination, Protocol};
+use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::tls::client_config;
@@ -166,7 +166,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
     let path = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
     Ok(Cell {
         name: contender.name.clone(),
-        destination: Destination { address, tls, authority, path },
+        destination: LoadTarget { address, tls, authority, path },
         protocol,
         mode: campaign.mode,
         concurrency,

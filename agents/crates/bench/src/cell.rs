@@ -10,7 +10,7 @@ use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
-use crate::client::{Destination, LoadTally, Protocol, Window};
+use crate::client::{LoadTally, LoadTarget, Protocol, Window};
 use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::worker::{self, WorkerTask};
@@ -26,7 +26,7 @@ const READY_POLL: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) name: String,
-    pub(crate) destination: Destination,
+    pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
     pub(crate) mode: Mode,
     pub(crate) concurrency: u32,

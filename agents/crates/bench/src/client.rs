@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
-use crate::connect::{CONNECT_TIMEOUT, Connection, SocketPool};
+use crate::connect::{CONNECT_TIMEOUT, ClientSockets, PlainConnection};
 use crate::mode::Mode;
 
 /// Maximum number of streams on one HTTP/2 or HTTP/3 connection; more clients open more connections.
@@ -52,7 +52,7 @@ impl Protocol {
 
 /// Destination of the requests.
 #[derive(Debug, Clone)]
-pub(crate) struct Destination {
+pub(crate) struct LoadTarget {
     pub(crate) address: UpstreamAddress,
     /// TLS configuration and server name; `None`: plain text, which HTTP/3 does not allow.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
@@ -83,9 +83,9 @@ pub(crate) struct LoadTally {
 /// State that the clients of one worker share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) destination: Destination,
+    pub(crate) destination: LoadTarget,
     pub(crate) mode: Mode,
-    pub(crate) sockets: SocketPool,
+    pub(crate) sockets: ClientSockets,
     /// Limits the first connections of HTTP/1 clients that open concurrently. The resources that a server needs for a rush of
     /// thousands of openings reflect neither idle connections nor requests.
     pub(crate) openings: Semaphore,
@@ -98,25 +98,25 @@ pub(crate) struct Shared {
 }
 
 /// Byte stream with or without TLS.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+pub(crate) trait ClientStream: AsyncRead + AsyncWrite + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream for S {}
 
 impl Shared {
     /// Opens a connection, with TLS if the destination requires it.
-    pub(crate) async fn connect(&self, destination: &Destination) -> io::Result<Box<dyn Stream>> {
+    pub(crate) async fn connect(&self, destination: &LoadTarget) -> io::Result<Box<dyn ClientStream>> {
         let opening = async {
             let stream = match (self.sockets.connect(&destination.address).await?, &destination.tls) {
-                (Connection::Tcp(stream), Some((config, name))) => {
+                (PlainConnection::Tcp(stream), Some((config, name))) => {
                     TlsConnector::from(config.clone()).connect(name.clone(), stream).await?
                 }
-                (Connection::Tcp(stream), None) => return Ok(Box::new(stream) as Box<dyn Stream>),
-                (Connection::Unix(stream), None) => return Ok(Box::new(stream) as Box<dyn Stream>),
-                (Connection::Unix(_), Some(_)) => return Err(io::Error::other("TLS is spoken over TCP only")),
+                (PlainConnection::Tcp(stream), None) => return Ok(Box::new(stream) as Box<dyn ClientStream>),
+                (PlainConnection::Unix(stream), None) => return Ok(Box::new(stream) as Box<dyn ClientStream>),
+                (PlainConnection::Unix(_), Some(_)) => return Err(io::Error::other("TLS is spoken over TCP only")),
             };
             if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) && self.counts(Instant::now()) {
                 self.tally.borrow_mut().resumed += 1;
             }
-            Ok(Box::new(stream) as Box<dyn Stream>)
+            Ok(Box::new(stream) as Box<dyn ClientStream>)
         };
         let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
         tokio::time::timeout(CONNECT_TIMEOUT, opening).await.unwrap_or_else(|_| Err(late()))

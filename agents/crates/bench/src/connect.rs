@@ -16,18 +16,18 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection without TLS.
 #[derive(Debug)]
-pub(crate) enum Connection {
+pub(crate) enum PlainConnection {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 /// Unconnected sockets of an instance's network namespace, which the clients of one worker share.
 #[derive(Debug, Default)]
-pub(crate) struct SocketPool(Mutex<Vec<OwnedFd>>);
+pub(crate) struct ClientSockets(Mutex<Vec<OwnedFd>>);
 
-impl SocketPool {
+impl ClientSockets {
     /// Connects to `address`.
-    pub(crate) async fn connect(&self, address: &UpstreamAddress) -> io::Result<Connection> {
+    pub(crate) async fn connect(&self, address: &UpstreamAddress) -> io::Result<PlainConnection> {
         let stream = match address {
             UpstreamAddress::Tcp { address, .. } => TcpStream::connect(address).await?,
             UpstreamAddress::Namespace { handover, address: Some(address) } => {
@@ -37,7 +37,7 @@ impl SocketPool {
             UpstreamAddress::Namespace { handover, address: None } => {
                 let socket =
                     request(handover, HandoverRequest::Unix).await?.pop().ok_or(io::ErrorKind::ConnectionRefused)?;
-                return Ok(Connection::Unix(UnixStream::from_std(socket.into())?));
+                return Ok(PlainConnection::Unix(UnixStream::from_std(socket.into())?));
             }
             UpstreamAddress::Unix { path, owner } => {
                 let stream = UnixStream::connect(path).await?;
@@ -48,11 +48,11 @@ impl SocketPool {
                 {
                     return Err(io::ErrorKind::PermissionDenied.into());
                 }
-                return Ok(Connection::Unix(stream));
+                return Ok(PlainConnection::Unix(stream));
             }
         };
         stream.set_nodelay(true)?;
-        Ok(Connection::Tcp(stream))
+        Ok(PlainConnection::Tcp(stream))
     }
 
     /// Requests a batch of sockets if none is left.

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::client::{Destination, SharedRef, Stream, pause_after_failure};
+use crate::client::{ClientStream, LoadTarget, SharedRef, pause_after_failure};
 use crate::mode::Mode;
-use crate::response::{Response, ResponseReader};
+use crate::response::{Response, ResponseParser};
 use crate::tls::own_sessions;
 
 const BUFFER_BYTES: usize = 8 * 1024;
@@ -35,8 +35,8 @@ pub(crate) async fn run(shared: SharedRef) {
     }
 }
 
-fn request(destination: &Destination, closes: bool) -> Vec<u8> {
-    let Destination { path, authority, .. } = destination;
+fn request(destination: &LoadTarget, closes: bool) -> Vec<u8> {
+    let LoadTarget { path, authority, .. } = destination;
     let close = if closes { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n{close}\r\n")
         .into_bytes()
@@ -44,7 +44,7 @@ fn request(destination: &Destination, closes: bool) -> Vec<u8> {
 
 /// Uses one connection until the server closes it cleanly (`Ok`) or it fails.
 async fn request_loop(
-    destination: &Destination,
+    destination: &LoadTarget,
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
@@ -71,7 +71,7 @@ async fn request_loop(
 
 /// Opens a connection for one request; the latency includes both.
 async fn request_once(
-    destination: &Destination,
+    destination: &LoadTarget,
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
@@ -86,7 +86,7 @@ async fn request_once(
 
 /// Sends one request, then keeps the connection; its end is a failure.
 async fn request_and_idle(
-    destination: &Destination,
+    destination: &LoadTarget,
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
@@ -107,16 +107,16 @@ async fn request_and_idle(
 /// HTTP/1.1 exchanges on one connection, with the bytes that were read but not parsed.
 struct Exchanges {
     buffer: Vec<u8>,
-    reader: ResponseReader,
+    reader: ResponseParser,
 }
 
 impl Exchanges {
     fn new() -> Self {
-        Self { buffer: Vec::with_capacity(BUFFER_BYTES), reader: ResponseReader::new() }
+        Self { buffer: Vec::with_capacity(BUFFER_BYTES), reader: ResponseParser::new() }
     }
 
     /// Sends a request and reads its complete response.
-    async fn ask(&mut self, stream: &mut dyn Stream, request: &[u8]) -> io::Result<Response> {
+    async fn ask(&mut self, stream: &mut dyn ClientStream, request: &[u8]) -> io::Result<Response> {
         stream.write_all(request).await?;
         stream.flush().await?;
         loop {

@@ -7,7 +7,7 @@ use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTa
 use rustls::pki_types::ServerName;
 
 use crate::cell::{Cell, Measurement, measure};
-use crate::client::{Destination, Protocol};
+use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::tls::client_config;
@@ -110,7 +110,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
     };
     Ok(Cell {
         name: name.to_owned(),
-        destination: Destination { address, tls, authority, path: plan.path.clone() },
+        destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
         protocol,
         mode: Mode::Keepalive,
         concurrency: step.concurrency,

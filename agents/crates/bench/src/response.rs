@@ -4,7 +4,7 @@ const HEADERS_MAX: usize = 64;
 
 /// Result of parsing a buffer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ParseProgress {
     /// Number of parsed bytes at the buffer's front.
     pub(crate) consumed: usize,
     /// Response, once it is complete.
@@ -39,18 +39,18 @@ enum ParserState {
 
 /// Parser of consecutive responses.
 #[derive(Debug)]
-pub(crate) struct ResponseReader {
+pub(crate) struct ResponseParser {
     state: ParserState,
     response: Response,
 }
 
-impl ResponseReader {
+impl ResponseParser {
     pub(crate) fn new() -> Self {
         Self { state: ParserState::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
     }
 
     /// Continues parsing. If `response` is `None`, it needs more bytes after the unconsumed ones.
-    pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<Progress, MalformedResponse> {
+    pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<ParseProgress, MalformedResponse> {
         let mut at = 0;
         loop {
             let rest = &buffer[at..];
@@ -58,7 +58,7 @@ impl ResponseReader {
                 ParserState::Head => self.head(rest)?,
                 ParserState::Sized(0) => {
                     self.state = ParserState::Head;
-                    return Ok(Progress { consumed: at, response: Some(self.response) });
+                    return Ok(ParseProgress { consumed: at, response: Some(self.response) });
                 }
                 ParserState::Sized(left) => self.body(rest, left, ParserState::Sized),
                 ParserState::ChunkSize => self.chunk_size(rest)?,
@@ -71,11 +71,11 @@ impl ResponseReader {
                 ParserState::Trailers => self.trailer(rest),
                 ParserState::UntilClose => {
                     self.response.body_bytes += rest.len() as u64;
-                    return Ok(Progress { consumed: buffer.len(), response: None });
+                    return Ok(ParseProgress { consumed: buffer.len(), response: None });
                 }
             };
             match step {
-                0 => return Ok(Progress { consumed: at, response: None }),
+                0 => return Ok(ParseProgress { consumed: at, response: None }),
                 read => at += read,
             }
         }
@@ -166,8 +166,8 @@ impl ResponseReader {
 mod tests {
     use super::*;
 
-    fn read_in_pieces(input: &[u8], piece: usize) -> (Vec<Response>, ResponseReader) {
-        let (mut reader, mut buffer, mut responses) = (ResponseReader::new(), Vec::new(), Vec::new());
+    fn read_in_pieces(input: &[u8], piece: usize) -> (Vec<Response>, ResponseParser) {
+        let (mut reader, mut buffer, mut responses) = (ResponseParser::new(), Vec::new(), Vec::new());
         for part in input.chunks(piece) {
             buffer.extend_from_slice(part);
             loop {
@@ -204,7 +204,10 @@ mod tests {
 
     #[test]
     fn invalid_bytes_differ_from_an_incomplete_head() {
-        assert!(ResponseReader::new().advance(b"SSH-2.0-OpenSSH\r\n").is_err());
-        assert_eq!(ResponseReader::new().advance(b"HTTP/1.1 20").unwrap(), Progress { consumed: 0, response: None });
+        assert!(ResponseParser::new().advance(b"SSH-2.0-OpenSSH\r\n").is_err());
+        assert_eq!(
+            ResponseParser::new().advance(b"HTTP/1.1 20").unwrap(),
+            ParseProgress { consumed: 0, response: None }
+        );
     }
 }

@@ -11,15 +11,15 @@ use fairlead_base::CancellationToken;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::LocalSet;
 
-use crate::client::{Destination, LoadTally, OPENINGS_MAX, Protocol, Shared, Window};
-use crate::connect::SocketPool;
+use crate::client::{LoadTally, LoadTarget, OPENINGS_MAX, Protocol, Shared, Window};
+use crate::connect::ClientSockets;
 use crate::mode::Mode;
 use crate::{http1, http2, http3};
 
 /// Task of one worker.
 #[derive(Debug)]
 pub(crate) struct WorkerTask {
-    pub(crate) destination: Destination,
+    pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
     pub(crate) mode: Mode,
     pub(crate) clients: u32,
@@ -48,7 +48,7 @@ async fn work(task: WorkerTask) -> LoadTally {
     let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
-    let sockets = SocketPool::default();
+    let sockets = ClientSockets::default();
     let shared = Shared { destination, mode, sockets, openings, window: Cell::new(None), announcement, tally, ready };
     let shared = Rc::new(shared);
     let mut tasks = tokio::task::JoinSet::new();
