@@ -42,7 +42,7 @@ pub struct Site {
 }
 
 /// File to send, with its status and caching properties.
-struct Page {
+struct FileResponse {
     file: PathBuf,
     status: StatusCode,
     /// True if the content under this path never changes.
@@ -98,7 +98,7 @@ impl Site {
         if let Some(RedirectDecision::Page { status, path }) = decision {
             let root = self.root.clone();
             return match blocking(move || find_page(&root, &path)).await.flatten() {
-                Some(file) => self.file(head, Page::new(file, status)).await,
+                Some(file) => self.file(head, FileResponse::new(file, status)).await,
                 None if status == StatusCode::GONE => plain(status, "This page is gone.\n"),
                 None => self.not_found(head, false).await,
             };
@@ -106,7 +106,7 @@ impl Site {
         match found {
             PathTarget::File(file) => {
                 let is_immutable = path.is_some_and(is_immutable);
-                self.file(head, Page { is_immutable, ..Page::new(file, StatusCode::OK) }).await
+                self.file(head, FileResponse { is_immutable, ..FileResponse::new(file, StatusCode::OK) }).await
             }
             PathTarget::Redirect(path) => redirect_to(&path, query),
             PathTarget::Nothing => self.fallback(head, path).await,
@@ -120,7 +120,10 @@ impl Site {
         };
         let root = self.root.clone();
         match blocking(move || inside(&root, &fallback)).await.flatten().filter(|_| accepts_pages(&head.headers)) {
-            Some(file) => self.file(head, Page { varies_by_accept: true, ..Page::new(file, StatusCode::OK) }).await,
+            Some(file) => {
+                self.file(head, FileResponse { varies_by_accept: true, ..FileResponse::new(file, StatusCode::OK) })
+                    .await
+            }
             None => self.not_found(head, true).await,
         }
     }
@@ -128,7 +131,10 @@ impl Site {
     async fn not_found(&self, head: &http::request::Parts, varies_by_accept: bool) -> Response<Body> {
         let root = self.root.clone();
         match blocking(move || inside(&root, &root.join("404.html"))).await.flatten() {
-            Some(file) => self.file(head, Page { varies_by_accept, ..Page::new(file, StatusCode::NOT_FOUND) }).await,
+            Some(file) => {
+                self.file(head, FileResponse { varies_by_accept, ..FileResponse::new(file, StatusCode::NOT_FOUND) })
+                    .await
+            }
             None => {
                 let mut answer = lost();
                 vary(answer.headers_mut(), varies_by_accept, false);
@@ -137,7 +143,7 @@ impl Site {
         }
     }
 
-    async fn file(&self, head: &http::request::Parts, page: Page) -> Response<Body> {
+    async fn file(&self, head: &http::request::Parts, page: FileResponse) -> Response<Body> {
         let (contents, file) = (Arc::clone(&self.contents), page.file.clone());
         let Some(Ok(content)) = blocking(move || contents.of(&file)).await else { return lost() };
         // An error is never sent in parts, and no condition keeps it back.
@@ -198,14 +204,14 @@ impl Site {
     }
 }
 
-impl Page {
+impl FileResponse {
     fn new(file: PathBuf, status: StatusCode) -> Self {
         Self { file, status, is_immutable: false, varies_by_accept: false }
     }
 }
 
 /// Sets the fields that a file's responses have in common, also those without its content.
-fn describe(headers: &mut HeaderMap, page: &Page, content: &Content, tag: &str) {
+fn describe(headers: &mut HeaderMap, page: &FileResponse, content: &Content, tag: &str) {
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(ETAG, tag);
     }

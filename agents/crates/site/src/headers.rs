@@ -35,10 +35,10 @@ const FORBIDDEN: [&str; 20] = [
 
 /// Rules in the order of their lines.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(Vec<HeaderRule>);
+pub(crate) struct Headers(Vec<PathHeaders>);
 
 #[derive(Debug)]
-struct HeaderRule {
+struct PathHeaders {
     pattern: Pattern,
     fields: Vec<(HeaderName, HeaderValue)>,
 }
@@ -47,7 +47,7 @@ impl Headers {
     /// Reads the site's rules and returns them with warnings. Blocking.
     pub(crate) fn read(root: &Path) -> (Self, Vec<String>) {
         let mut file = RuleFile::read(root, "_headers");
-        let mut rules: Vec<HeaderRule> = Vec::new();
+        let mut rules: Vec<PathHeaders> = Vec::new();
         // The fields below a path that is ignored are ignored with it.
         let mut is_ignored = false;
         for (line, text) in std::mem::take(&mut file.lines) {
@@ -56,7 +56,7 @@ impl Headers {
                 let pattern = Pattern::parse(text);
                 is_ignored = pattern.is_err();
                 match pattern {
-                    Ok(pattern) => rules.push(HeaderRule { pattern, fields: Vec::new() }),
+                    Ok(pattern) => rules.push(PathHeaders { pattern, fields: Vec::new() }),
                     Err(why) => file.warn(line, why),
                 }
             } else if !is_ignored {
