@@ -46,7 +46,7 @@ fn app_folder(folders: &Folders, key: &AppKey) -> PathBuf {
 
 /// One segment, plain or packed.
 #[derive(Debug, Clone)]
-struct Segment {
+struct LogSegment {
     path: PathBuf,
     number: u64,
     bytes: u64,
@@ -63,7 +63,7 @@ struct Writer {
     process: String,
     instance: String,
     release: String,
-    segments: Vec<Segment>,
+    segments: Vec<LogSegment>,
 }
 
 /// Lists the instances of one process, in no order.
@@ -84,8 +84,8 @@ fn writers(process: &Path) -> io::Result<Vec<Writer>> {
     Ok(found)
 }
 
-fn segments_of(folder: &Path) -> io::Result<Vec<Segment>> {
-    let mut found: Vec<Segment> = list(folder)?.into_iter().filter_map(segment).collect();
+fn segments_of(folder: &Path) -> io::Result<Vec<LogSegment>> {
+    let mut found: Vec<LogSegment> = list(folder)?.into_iter().filter_map(segment).collect();
     // A segment that is packed but not yet removed: the packed one is complete.
     let packed: HashSet<u64> = found.iter().filter(|one| one.packed).map(|one| one.number).collect();
     found.retain(|one| one.packed || !packed.contains(&one.number));
@@ -93,16 +93,16 @@ fn segments_of(folder: &Path) -> io::Result<Vec<Segment>> {
     Ok(found)
 }
 
-fn segment(path: PathBuf) -> Option<Segment> {
+fn segment(path: PathBuf) -> Option<LogSegment> {
     let bytes = fs::metadata(&path).ok()?.len();
     let name = path.file_name()?.to_str()?;
     if let Some(packed) = name.strip_suffix(".log.zst") {
         let mut fields = packed.split('-').map(str::parse::<u64>);
         let (number, first_unix_ms, last_unix_ms) = (fields.next()?.ok()?, fields.next()?.ok()?, fields.next()?.ok()?);
-        return Some(Segment { path, number, bytes, first_unix_ms, last_unix_ms, packed: true });
+        return Some(LogSegment { path, number, bytes, first_unix_ms, last_unix_ms, packed: true });
     }
     let number = name.strip_suffix(".log")?.parse().ok()?;
-    Some(Segment { path, number, bytes, first_unix_ms: 0, last_unix_ms: u64::MAX, packed: false })
+    Some(LogSegment { path, number, bytes, first_unix_ms: 0, last_unix_ms: u64::MAX, packed: false })
 }
 
 /// Lists the entries of a folder; empty if the folder is gone.
@@ -127,7 +127,7 @@ pub fn tidy_app_logs(folders: &Folders, now_unix_ms: u64) -> io::Result<()> {
 }
 
 fn tidy(folders: &Folders, process: &Path, now_unix_ms: u64) -> io::Result<()> {
-    let mut packed: Vec<Segment> = Vec::new();
+    let mut packed: Vec<LogSegment> = Vec::new();
     let mut bytes = 0;
     for writer in writers(process)? {
         let lives = folders.instances().join(&writer.instance).exists();

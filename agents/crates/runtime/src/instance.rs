@@ -55,7 +55,7 @@ pub struct InstanceSpec {
     pub private_tmp: Option<PathBuf>,
     /// Restrictions on files and system calls.
     #[serde(default)]
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxSpec,
     /// Secrets that it receives beside its environment; `None` if it has none.
     #[serde(default)]
     pub secrets: Option<SecretsSpec>,
@@ -152,7 +152,7 @@ fn web() -> String {
 
 /// Limits on files and system calls; the default has none, as with an agent of an older version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sandbox {
+pub struct SandboxSpec {
     /// Folder of its own /dev; `None` if it sees the server's.
     pub devices: Option<PathBuf>,
     /// True if its own /proc hides processes of others.

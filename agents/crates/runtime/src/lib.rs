@@ -4,7 +4,7 @@
 mod app_logs;
 mod container;
 mod crash;
-mod health;
+mod health_check;
 mod identity;
 mod instance;
 mod isolation;
@@ -28,15 +28,15 @@ mod workers;
 pub use app_logs::{AppLogLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
 pub use container::owner;
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
-pub use health::{Check, HealthCommand, HealthTarget, run_check};
+pub use health_check::{HealthCheckKind, HealthCommand, HealthTarget, run_check};
 pub use identity::{Identities, RebuiltUsers};
-pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
+pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, SandboxSpec};
 pub use isolation::Isolation;
 pub use layer_bound::{FREE_BYTES_RESERVE, LayerBounds};
 pub use listener::Owner;
 pub use runtime::{
-    IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
-    damaged_files,
+    IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, RuntimeView,
+    Wakes, damaged_files,
 };
 pub use secrets::redactor;
 pub use volumes::{bytes_below, set_aside_renamed_volumes, set_aside_volume, volumes_used};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fairlead_base::sock_diag::SocketDiagnostics;
 
-use crate::listening::{self, Sockets};
+use crate::listening::{self, OpenSockets};
 
 /// User and process tree of an instance: their listeners count as its own.
 #[derive(Debug, Clone)]
@@ -70,8 +70,8 @@ impl Owner {
         }
         match listening::sockets_of(&listening::tree(self.process)) {
             // The agent may not look into the processes, so the user decides.
-            Sockets::Hidden => true,
-            Sockets::Seen(seen) => {
+            OpenSockets::Hidden => true,
+            OpenSockets::Seen(seen) => {
                 *own = inodes.iter().filter(|inode| seen.contains(&u64::from(**inode))).copied().collect();
                 *own == *inodes
             }

@@ -12,7 +12,7 @@ const LISTEN: &str = "0A";
 /// Lists the ports, ascending. Processes that can't be read (of another user) count as not listening.
 pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
     let sockets = match sockets_of(pids) {
-        Sockets::Seen(sockets) if !sockets.is_empty() => sockets,
+        OpenSockets::Seen(sockets) if !sockets.is_empty() => sockets,
         _ => return Vec::new(),
     };
     let mut found = BTreeSet::new();
@@ -66,14 +66,14 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
 
 /// Sockets that processes have open, by their inodes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Sockets {
+pub(crate) enum OpenSockets {
     /// Inodes of all open sockets.
     Seen(HashSet<u64>),
     /// This process may inspect none of the processes.
     Hidden,
 }
 
-pub(crate) fn sockets_of(pids: &[u32]) -> Sockets {
+pub(crate) fn sockets_of(pids: &[u32]) -> OpenSockets {
     let (mut seen, mut readable) = (HashSet::new(), false);
     for pid in pids {
         match fs::read_dir(format!("/proc/{pid}/fd")) {
@@ -84,7 +84,7 @@ pub(crate) fn sockets_of(pids: &[u32]) -> Sockets {
             Err(error) => readable |= error.kind() != io::ErrorKind::PermissionDenied,
         }
     }
-    if readable { Sockets::Seen(seen) } else { Sockets::Hidden }
+    if readable { OpenSockets::Seen(seen) } else { OpenSockets::Hidden }
 }
 
 fn inode(entry: fs::DirEntry) -> Option<u64> {

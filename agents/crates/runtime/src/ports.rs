@@ -9,7 +9,7 @@ use fairlead_base::random;
 
 /// Allocates ports at random, so that no program knows the next one before its app does.
 #[derive(Debug)]
-pub(crate) struct Ports {
+pub(crate) struct PortAllocator {
     range: RangeInclusive<u16>,
     state: Mutex<PortState>,
 }
@@ -21,7 +21,7 @@ struct PortState {
     recent: VecDeque<u16>,
 }
 
-impl Ports {
+impl PortAllocator {
     pub(crate) fn new(range: RangeInclusive<u16>) -> Self {
         Self { range, state: Mutex::default() }
     }
@@ -86,7 +86,7 @@ mod tests {
     fn a_port_is_given_once_and_never_while_somebody_listens_on_it() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        let ports = Ports::new(port..=port);
+        let ports = PortAllocator::new(port..=port);
         assert_eq!(ports.take(), None);
         drop(taken);
         assert_eq!(ports.take(), Some(port));
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn ports_come_in_no_order_and_rest_after_they_are_given_back() {
         // Most of these are free on any machine.
-        let ports = Ports::new(15_000..=15_199);
+        let ports = PortAllocator::new(15_000..=15_199);
         let taken: Vec<u16> = (0..50).map(|_| ports.take().unwrap()).collect();
         let distinct: HashSet<u16> = taken.iter().copied().collect();
         assert_eq!(distinct.len(), 50, "each is promised once");

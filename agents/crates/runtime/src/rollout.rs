@@ -23,13 +23,13 @@ use fairlead_model::{
 use serde::{Deserialize, Serialize};
 
 pub use crate::crash::{Crash, CrashReason};
-use advance::{Pending, Progress, Rollback, Stage};
+use advance::{Pending, Rollback, RolloutProgress, RolloutStage};
 pub use canary::Traffic;
 pub use event::{
-    Action, AdoptedHook, AdoptedInstance, Context, Event, Exit, HealthCheckFailure, HookKind, HookOutcome, Now,
-    Upstream,
+    AdoptedHook, AdoptedInstance, Exit, HealthCheckFailure, HookKind, HookOutcome, Now, RolloutAction, RolloutContext,
+    RolloutEvent, UpstreamEndpoint,
 };
-use group::{Group, Slot};
+use group::{Group, InstanceSlot};
 pub use hook::HookRecord;
 use hook::HookRun;
 use leaving::{Leaving, LeavingStage};
@@ -61,7 +61,7 @@ pub struct AppRecord {
     pub hooks: Vec<HookRecord>,
     /// Progress of the current rollout.
     #[serde(default)]
-    pub progress: Option<Progress>,
+    pub progress: Option<RolloutProgress>,
     /// Instance count of the autoscaler; zero means that the app sleeps.
     #[serde(default)]
     pub scaled: Option<u32>,
@@ -88,12 +88,12 @@ pub struct AppState {
     /// Commands found at start, until their rollout claims them.
     adopted_hooks: Vec<AdoptedHook>,
     /// Progress of the current rollout, as recorded before the restart.
-    progressed: Option<Progress>,
+    progressed: Option<RolloutProgress>,
     autoscaler: Autoscaler,
     /// Time since which a request waits for the app to wake, and the generation of routes that ends the wait.
     waking: Option<(Duration, Option<u64>)>,
     rollouts: BTreeMap<DeploymentId, RolloutStatus>,
-    upstreams: Vec<Upstream>,
+    upstreams: Vec<UpstreamEndpoint>,
     generation: u64,
 }
 
@@ -106,7 +106,11 @@ struct Switching {
 }
 
 /// Applies one event to the app. The caller saves `record()` if it changed, then runs the actions in order.
-pub fn step(mut state: AppState, event: Event, context: &mut Context<'_>) -> (AppState, Vec<Action>) {
+pub fn step(
+    mut state: AppState,
+    event: RolloutEvent,
+    context: &mut RolloutContext<'_>,
+) -> (AppState, Vec<RolloutAction>) {
     let mut actions = Vec::new();
     state.take(event, context.now, &mut actions);
     if state.desired_known() {
@@ -146,13 +150,13 @@ impl AppState {
         self.adopted.is_empty() || self.desired.is_some()
     }
 
-    fn take(&mut self, event: Event, now: Now, actions: &mut Vec<Action>) {
+    fn take(&mut self, event: RolloutEvent, now: Now, actions: &mut Vec<RolloutAction>) {
         match event {
-            Event::Adopt(adopted) => {
+            RolloutEvent::Adopt(adopted) => {
                 self.adopted.insert(adopted.instance.clone(), adopted);
             }
-            Event::AdoptHook(found) => self.adopted_hooks.push(found),
-            Event::Desired(mut spec) => {
+            RolloutEvent::AdoptHook(found) => self.adopted_hooks.push(found),
+            RolloutEvent::Desired(mut spec) => {
                 self.first_desired(&spec, now);
                 for release in spec.live.iter_mut().chain(spec.candidate.iter_mut().map(|rollout| &mut rollout.release))
                 {
@@ -162,40 +166,40 @@ impl AppState {
                 }
                 self.desired = Some(*spec);
             }
-            Event::Removed => {
+            RolloutEvent::Removed => {
                 self.desired = None;
                 self.restored = None;
                 self.remove_all(now, actions);
             }
-            Event::Fetching(release) => self.fetching(&release, now, actions),
-            Event::Prepared(release) => {
+            RolloutEvent::Fetching(release) => self.fetching(&release, now, actions),
+            RolloutEvent::Prepared(release) => {
                 if let Some(deployment) = self.pending_deployment(&release) {
                     self.finish_step_before(&deployment, Step::Fetch, now);
                 }
                 self.each_group(|group| group.prepared(&release));
             }
-            Event::PrepareFailed(release, failure) => self.prepare_failed(&release, failure, now, actions),
-            Event::Started { instance, pid, port, started_unix_ms } => {
+            RolloutEvent::PrepareFailed(release, failure) => self.prepare_failed(&release, failure, now, actions),
+            RolloutEvent::Started { instance, pid, port, started_unix_ms } => {
                 if let Some(slot) = self.slot(&instance) {
                     slot.started(pid, port, started_unix_ms, now.at);
                 }
             }
-            Event::Exited { instance, exit } => self.exited(&instance, exit, now, actions),
-            Event::HealthChecked { instance, result } => {
+            RolloutEvent::Exited { instance, exit } => self.exited(&instance, exit, now, actions),
+            RolloutEvent::HealthChecked { instance, result } => {
                 if let Some(slot) = self.slot(&instance) {
                     slot.probed(result, now.at);
                 }
             }
-            Event::RoutesApplied(generation) => self.routes_applied(generation, now, actions),
-            Event::RoutesRefused(generation, error) => {
+            RolloutEvent::RoutesApplied(generation) => self.routes_applied(generation, now, actions),
+            RolloutEvent::RoutesRefused(generation, error) => {
                 if self.switching.as_ref().is_some_and(|switching| generation >= switching.generation) {
                     self.revert_switch(messages::routes_refused(&error), now, actions);
                 }
                 self.advance_refused(generation, &error, now, actions);
             }
-            Event::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
-            Event::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
-            Event::Load(load) => {
+            RolloutEvent::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
+            RolloutEvent::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
+            RolloutEvent::Load(load) => {
                 if let Some(spec) = &self.desired
                     && let Some(scale) = &spec.autoscaling
                 {
@@ -205,7 +209,7 @@ impl AppState {
                     self.autoscaler.take(scale, spec.instances, &load, now.at);
                 }
             }
-            Event::Wake => {
+            RolloutEvent::Wake => {
                 if let Some(spec) = &self.desired
                     && let Some(scale) = &spec.autoscaling
                     && self.autoscaler.wake(scale, spec.instances, now.at)
@@ -213,7 +217,7 @@ impl AppState {
                     self.waking = Some((now.at, None));
                 }
             }
-            Event::Tick => {}
+            RolloutEvent::Tick => {}
         }
     }
 
@@ -260,7 +264,7 @@ impl AppState {
         for (id, orphan) in orphans {
             let (release, deployment) = (orphan.release.clone(), orphan.deployment.clone());
             let stage = LeavingStage::draining(now, self.generation + 1, orphan.drain_timeout);
-            let slot = Slot::adopted(&orphan, now.at);
+            let slot = InstanceSlot::adopted(&orphan, now.at);
             self.leaving.insert(
                 id,
                 Leaving { release, deployment, slot, stop_timeout: orphan.stop_timeout, stage, hook: None },
@@ -275,13 +279,13 @@ impl AppState {
     }
 
     /// Begins the fetch step before the step that waits for it, which stays the last one.
-    fn fetching(&mut self, release: &ReleaseId, now: Now, actions: &mut Vec<Action>) {
+    fn fetching(&mut self, release: &ReleaseId, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(deployment) = self.pending_deployment(release) else { return };
         self.write_log(Some(deployment.clone()), Step::Fetch, messages::FETCHING.into(), actions);
         self.begin_step_before(&deployment, Step::Fetch, now);
     }
 
-    fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<Action>) {
+    fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<RolloutAction>) {
         if self
             .pending
             .as_ref()
@@ -293,12 +297,12 @@ impl AppState {
         self.each_group(|group| group.prepare_failed(release, &failure.message, retry_at));
     }
 
-    fn exited(&mut self, id: &InstanceId, exit: Exit, now: Now, actions: &mut Vec<Action>) {
+    fn exited(&mut self, id: &InstanceId, exit: Exit, now: Now, actions: &mut Vec<RolloutAction>) {
         if let Some(left) = self.leaving.remove(id) {
             if let (Some(kind), Some(deployment)) = (left.hook, left.deployment) {
-                actions.push(Action::Output { deployment, step: kind.step(), instance: id.clone() });
+                actions.push(RolloutAction::Output { deployment, step: kind.step(), instance: id.clone() });
             }
-            actions.push(Action::Forget { instance: id.clone() });
+            actions.push(RolloutAction::Forget { instance: id.clone() });
             return;
         }
         if self.hook.as_ref().is_some_and(|hook| hook.instance == *id) {
@@ -338,19 +342,19 @@ impl AppState {
 
     /// Reverts the switch after a crash of the new group before the proxy's confirmation: the previous group still
     /// runs, and gets the routes back.
-    fn crashed_in_switch(&mut self, id: &InstanceId, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
+    fn crashed_in_switch(&mut self, id: &InstanceId, exit: &Exit, now: Now, actions: &mut Vec<RolloutAction>) {
         let theirs = self.serving.as_ref().filter(|group| group.slots.contains_key(id));
         let deployment = theirs.and_then(|group| group.deployment.clone());
         let previous = self.switching.as_ref().and_then(|switching| switching.previous.as_ref());
-        if theirs.is_some() && previous.is_some_and(|group| group.slots.values().any(Slot::routable)) {
+        if theirs.is_some() && previous.is_some_and(|group| group.slots.values().any(InstanceSlot::routable)) {
             if let Some(deployment) = deployment {
-                actions.push(Action::Tail { deployment, step: Step::Switch, instance: id.clone() });
+                actions.push(RolloutAction::Tail { deployment, step: Step::Switch, instance: id.clone() });
             }
             self.revert_switch(messages::crashed_in_switch(exit), now, actions);
         }
     }
 
-    fn routes_applied(&mut self, generation: u64, now: Now, actions: &mut Vec<Action>) {
+    fn routes_applied(&mut self, generation: u64, now: Now, actions: &mut Vec<RolloutAction>) {
         if let Some((since, Some(wanted))) = self.waking
             && generation >= wanted
         {
@@ -359,7 +363,7 @@ impl AppState {
             let healthy =
                 self.serving.iter_mut().flat_map(|group| group.slots.values_mut()).filter(|slot| slot.healthy());
             healthy.for_each(|slot| slot.detail = messages::woken(took));
-            actions.push(Action::Woken { took });
+            actions.push(RolloutAction::Woken { took });
         }
         self.advance_confirmed(generation, now);
         if let Some(switching) = self.switching.take_if(|switching| generation >= switching.generation) {
@@ -380,11 +384,17 @@ impl AppState {
     }
 
     /// Fails the current rollout: its instances stop, and the serving ones are unaffected.
-    fn fail_pending(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
+    fn fail_pending(
+        &mut self,
+        failure: Failure,
+        culprit: Option<&InstanceId>,
+        now: Now,
+        actions: &mut Vec<RolloutAction>,
+    ) {
         let Some(pending) = self.pending.take() else { return };
         let step = self.running_step(pending.group.deployment.as_ref()).unwrap_or(Step::Health);
         if let (Some(deployment), Some(instance)) = (&pending.group.deployment, culprit) {
-            actions.push(Action::Tail { deployment: deployment.clone(), step, instance: instance.clone() });
+            actions.push(RolloutAction::Tail { deployment: deployment.clone(), step, instance: instance.clone() });
         }
         self.write_log(pending.group.deployment.clone(), step, failure.message.clone(), actions);
         self.finish(pending.group.deployment.as_ref(), WorkState::Failed, Some(failure), now);
@@ -392,7 +402,7 @@ impl AppState {
     }
 
     /// Gives the routes back to the previous instances, and drains those that had taken over.
-    fn revert_switch(&mut self, failure: Failure, now: Now, actions: &mut Vec<Action>) {
+    fn revert_switch(&mut self, failure: Failure, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(switching) = self.switching.take() else { return };
         let Some(refused) = std::mem::replace(&mut self.serving, switching.previous) else { return };
         self.write_log(refused.deployment.clone(), Step::Switch, failure.message.clone(), actions);
@@ -401,7 +411,7 @@ impl AppState {
         self.withdraw(refused, &all, now, actions);
     }
 
-    fn remove_all(&mut self, now: Now, actions: &mut Vec<Action>) {
+    fn remove_all(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         self.stop_hook(now, actions);
         self.hooks.clear();
         self.clear_adopted_hooks(now, actions);
@@ -416,7 +426,7 @@ impl AppState {
             let mut leaving = Leaving {
                 release: adopted.release.clone(),
                 deployment: adopted.deployment.clone(),
-                slot: Slot::adopted(&adopted, now.at),
+                slot: InstanceSlot::adopted(&adopted, now.at),
                 stop_timeout: adopted.stop_timeout,
                 stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
                 hook: None,
@@ -427,7 +437,7 @@ impl AppState {
     }
 
     /// Moves the actual state towards the desired state. Idempotent: it acts on differences only.
-    fn reconcile(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+    fn reconcile(&mut self, context: &mut RolloutContext<'_>, actions: &mut Vec<RolloutAction>) {
         let now = context.now;
         if let Some(spec) = self.desired.clone() {
             self.select_target(&spec, now, actions);
@@ -456,7 +466,7 @@ impl AppState {
     }
 
     /// Selects the group that should serve and creates it, or drops one that is no longer wanted.
-    fn select_target(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<Action>) {
+    fn select_target(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<RolloutAction>) {
         let candidate = spec.candidate.as_ref();
         let outcome = candidate.and_then(|c| self.rollouts.get(&c.deployment)).map(|status| status.state);
         let want = match (candidate, outcome) {
@@ -524,14 +534,14 @@ impl AppState {
             admitted: BTreeSet::new(),
             retired: 0,
             tried: 0,
-            stage: Stage::Starting,
+            stage: RolloutStage::Starting,
         };
         self.resume_progress(&mut pending);
         self.pending = Some(pending);
     }
 
     /// Adds missing instances and returns surplus ones. An app without instances keeps a slot for the one that wakes.
-    fn scale(&mut self, count: usize, idle: Duration, context: &mut Context<'_>) -> Vec<(InstanceId, Leaving)> {
+    fn scale(&mut self, count: usize, idle: Duration, context: &mut RolloutContext<'_>) -> Vec<(InstanceId, Leaving)> {
         let at = context.now.at;
         let generation = self.generation + 1;
         let mut surplus = Vec::new();
@@ -541,7 +551,7 @@ impl AppState {
         for (group, count, sleeps) in serving.into_iter().chain(pending.map(|(wanted, group)| (group, wanted, false))) {
             group.wake(at, sleeps);
             while group.slots.len() < count {
-                group.slots.insert((context.new_instance)(), Slot::waiting(at));
+                group.slots.insert((context.new_instance)(), InstanceSlot::waiting(at));
             }
             while group.running_places() > count {
                 let Some((id, slot)) = group.take_weakest() else { break };
@@ -549,13 +559,13 @@ impl AppState {
                 surplus.push((id, group.leaving(slot, stage)));
             }
             if sleeps && group.slots.is_empty() {
-                group.slots.insert((context.new_instance)(), Slot::asleep(at, idle));
+                group.slots.insert((context.new_instance)(), InstanceSlot::asleep(at, idle));
             }
         }
         surplus
     }
 
-    fn start_due(&mut self, now: Now, actions: &mut Vec<Action>) {
+    fn start_due(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         if let Some(group) = &mut self.serving {
             group.start_due(now.at, actions);
         }
@@ -572,7 +582,7 @@ impl AppState {
         self.switching.as_ref().filter(|_| asked).map(|switching| switching.deadline)
     }
 
-    fn switch(&mut self, now: Now, actions: &mut Vec<Action>) {
+    fn switch(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(pending) = self.pending.take() else { return };
         let deployment = pending.group.deployment.clone();
         self.begin_switch(deployment.as_ref(), now);
@@ -595,7 +605,7 @@ impl AppState {
         self.serving.iter_mut().chain(pending).chain(previous).chain(rollback).for_each(&mut change);
     }
 
-    fn slot(&mut self, id: &InstanceId) -> Option<&mut Slot> {
+    fn slot(&mut self, id: &InstanceId) -> Option<&mut InstanceSlot> {
         let pending = self.pending.iter_mut().map(|pending| &mut pending.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
         let rollback = self.rollback.iter_mut().map(|rollback| &mut rollback.group);

@@ -32,8 +32,8 @@ use crate::isolation::Isolation;
 use crate::layer_bound::LayerBounds;
 use crate::listener::Owner;
 use crate::listening;
-use crate::rollout::{Event, Load, Traffic, Upstream};
-use driver::Driver;
+use crate::rollout::{Load, RolloutEvent, Traffic, UpstreamEndpoint};
+use driver::RuntimeDriver;
 use fairlead_base::cgroup::CgroupFolders;
 
 /// Capacity of the queue of deployment log lines; a rollout writes some dozen.
@@ -124,11 +124,11 @@ pub struct RunningProcess {
 
 /// Current state of all apps.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct View {
+pub struct RuntimeView {
     /// Generation that grows whenever `upstreams` changes; `Runtime::routes_applied` answers with it.
     pub generation: u64,
     /// Addresses of each app's routes.
-    pub upstreams: BTreeMap<AppKey, Vec<Upstream>>,
+    pub upstreams: BTreeMap<AppKey, Vec<UpstreamEndpoint>>,
     pub instances: Vec<InstanceStatus>,
     /// Rollouts that desired state still knows.
     pub rollouts: Vec<RolloutStatus>,
@@ -147,7 +147,7 @@ pub struct Wakes {
 
 /// Returns the errors of damaged state files.
 pub fn damaged_files(folders: &Folders) -> Vec<StateFileError> {
-    let records = files::Records::open(apps_file(folders)).err();
+    let records = files::AppRecords::open(apps_file(folders)).err();
     Identities::open(folders).err().into_iter().chain(records).collect()
 }
 
@@ -159,7 +159,7 @@ fn apps_file(folders: &Folders) -> PathBuf {
 /// Output of the runtime.
 pub struct RuntimeOutput {
     /// Current view; changes are coalesced.
-    pub view: watch::Receiver<Arc<View>>,
+    pub view: watch::Receiver<Arc<RuntimeView>>,
     /// Lines for deployments' logs.
     pub log: mpsc::Receiver<(DeploymentId, LogLine)>,
 }
@@ -178,7 +178,7 @@ enum Message {
     InFlight(Instant, Vec<(InstanceId, u32)>),
     Traffic(Vec<(String, Traffic)>),
     AutoscaleInput(Vec<(AppKey, Load)>),
-    App(AppKey, Event),
+    App(AppKey, RolloutEvent),
     Launched(Arc<InstanceSpec>),
     StopAll(oneshot::Sender<()>),
 }
@@ -187,9 +187,9 @@ impl Runtime {
     /// Adopts running instances and starts the task. Nothing is started or stopped before `apply`.
     pub async fn start(options: RuntimeOptions) -> Result<(Self, RuntimeOutput), RuntimeError> {
         let (messages, inbox) = mpsc::unbounded_channel();
-        let (view, view_out) = watch::channel(Arc::new(View::default()));
+        let (view, view_out) = watch::channel(Arc::new(RuntimeView::default()));
         let (log, log_out) = mpsc::channel(LOG_LINES_WAITING);
-        let mut driver = Driver::new(options, messages.downgrade(), view, log)?;
+        let mut driver = RuntimeDriver::new(options, messages.downgrade(), view, log)?;
         driver.adopt().await?;
         tokio::spawn(driver.run(inbox));
         Ok((Self { messages }, RuntimeOutput { view: view_out, log: log_out }))
@@ -200,12 +200,12 @@ impl Runtime {
         self.send(Message::Apply(apps));
     }
 
-    /// Reports that the proxy serves by the routes of `View::generation`.
+    /// Reports that the proxy serves by the routes of `RuntimeView::generation`.
     pub fn routes_applied(&self, generation: u64) {
         self.send(Message::RoutesApplied(generation));
     }
 
-    /// Reports that the proxy can't use the routes of `View::generation` and keeps its previous ones.
+    /// Reports that the proxy can't use the routes of `RuntimeView::generation` and keeps its previous ones.
     pub fn routes_refused(&self, generation: u64, error: String) {
         self.send(Message::RoutesRefused(generation, error));
     }
@@ -215,7 +215,7 @@ impl Runtime {
         self.send(Message::InFlight(Instant::now(), counts));
     }
 
-    /// Reports the requests of canary sides since the last call, named as `Upstream::side`.
+    /// Reports the requests of canary sides since the last call, named as `UpstreamEndpoint::side`.
     pub fn traffic(&self, sides: Vec<(String, Traffic)>) {
         self.send(Message::Traffic(sides));
     }
@@ -227,7 +227,7 @@ impl Runtime {
 
     /// Reports a request that waits for an app without an instance.
     pub fn wake(&self, key: AppKey) {
-        self.send(Message::App(key, Event::Wake));
+        self.send(Message::App(key, RolloutEvent::Wake));
     }
 
     /// Stops every instance and returns when they are gone. They start again with the next run of the agent.

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 pub(crate) use container::{SECRETS as CONTAINER_SECRETS, VOLUMES as CONTAINER_VOLUMES, name as container_name};
 
-use crate::health::Check;
+use crate::health_check::HealthCheckKind;
 
 /// Flag of the process that connects a network without root.
 pub(crate) const CONNECT: &str = "--connect";
@@ -40,8 +40,14 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Ok(never) => match never {},
             Err(error) => Err(error),
         },
-        (Some(flag), Some(folder)) if flag == Check::Readiness.flag() || flag == Check::Liveness.flag() => {
-            let which = if flag == Check::Readiness.flag() { Check::Readiness } else { Check::Liveness };
+        (Some(flag), Some(folder))
+            if flag == HealthCheckKind::Readiness.flag() || flag == HealthCheckKind::Liveness.flag() =>
+        {
+            let which = if flag == HealthCheckKind::Readiness.flag() {
+                HealthCheckKind::Readiness
+            } else {
+                HealthCheckKind::Liveness
+            };
             let pid = arguments.next().and_then(|pid| pid.to_str()?.parse().ok());
             match launch::check(&PathBuf::from(folder), which, pid) {
                 Ok(never) => match never {},

@@ -50,12 +50,12 @@ pub(crate) struct Supervisor {
     pub(crate) sockets: PathBuf,
 }
 
-type Channel = LocalChannel<ShimCommand, ShimEvent>;
+type ShimChannel = LocalChannel<ShimCommand, ShimEvent>;
 
 /// Connection to a shim with a running app.
 pub(crate) struct ShimConnection {
     /// `None` while the shim doesn't answer.
-    channel: Option<Channel>,
+    channel: Option<ShimChannel>,
     pub(crate) status: ShimStatus,
 }
 
@@ -193,7 +193,7 @@ impl Supervisor {
     async fn follow_channel(
         &self,
         spec: &InstanceSpec,
-        mut channel: Channel,
+        mut channel: ShimChannel,
         stops: &mut mpsc::UnboundedReceiver<Duration>,
         mut asked: Option<Duration>,
     ) {
@@ -295,7 +295,7 @@ impl Supervisor {
         &self,
         spec: &InstanceSpec,
         stops: &mut mpsc::UnboundedReceiver<Duration>,
-    ) -> Option<(Channel, Option<Duration>)> {
+    ) -> Option<(ShimChannel, Option<Duration>)> {
         let (mut asked, mut until) = (None, None);
         loop {
             match self.attach(&spec.instance).await {
@@ -323,7 +323,7 @@ impl Supervisor {
 
     async fn attach_patiently(&self, instance: &InstanceId) -> Result<ShimConnection, AttachError> {
         let stream = UnixStream::connect(self.socket(instance)).await?;
-        let mut channel = Channel::new(stream);
+        let mut channel = ShimChannel::new(stream);
         let hello = ShimHello {
             protocol_version: LOCAL_PROTOCOL,
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -45,7 +45,7 @@ use fairlead_model::{
 };
 use fairlead_network::{AppNetwork, OwnNetwork, RootlessNetwork};
 use fairlead_runtime::{
-    Identities, Isolation, LayerBounds, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, View,
+    Identities, Isolation, LayerBounds, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, RuntimeView,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -133,7 +133,7 @@ impl Server {
     }
 
     /// Waits until the view matches; confirms every generation meanwhile, as the agent and the proxy would.
-    async fn until<T>(&mut self, what: &str, mut seen: impl FnMut(&View) -> Option<T>) -> T {
+    async fn until<T>(&mut self, what: &str, mut seen: impl FnMut(&RuntimeView) -> Option<T>) -> T {
         let waited = timeout(PATIENCE, async {
             loop {
                 let view = self.output.view.borrow_and_update().clone();
@@ -456,7 +456,7 @@ async fn a_rollout_ends_live_wherever_the_agent_dies_in_it() {
         let deployment = format!("dep_{number}");
         server.desire([spec.clone()]);
         // The agent dies after this number of changes; a faster rollout has ended already.
-        let ended = |view: &View| {
+        let ended = |view: &RuntimeView| {
             let found = view.rollouts.iter().find(|status| status.deployment.as_str() == deployment);
             found.is_some_and(|status| status.state != WorkState::Running)
         };

@@ -12,7 +12,7 @@ use fairlead_model::{
     AgentStatus, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
 };
 use fairlead_proxy::ProxySupervisor;
-use fairlead_runtime::{Runtime, View};
+use fairlead_runtime::{Runtime, RuntimeView};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::ReportParts;
 use fairlead_wire::agent;
@@ -41,7 +41,7 @@ const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 /// Sources of the events that the loop handles.
 pub(crate) struct Sources {
     pub(crate) desired: watch::Receiver<AcceptedState>,
-    pub(crate) view: watch::Receiver<Arc<View>>,
+    pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
     pub(crate) routed: watch::Receiver<ServedTable>,
     pub(crate) stats: mpsc::Receiver<ProxyStats>,
     pub(crate) wakes: broadcast::Receiver<String>,
@@ -208,7 +208,7 @@ impl Reconciler {
         self.runtime.in_flight(in_flight.collect());
     }
 
-    fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<View>>) {
+    fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<RuntimeView>>) {
         self.metrics.add(stats);
         self.metrics.wakes(&view.borrow().wakes);
         let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
@@ -259,7 +259,7 @@ impl Reconciler {
     }
 }
 
-fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxySupervisor, authority: &LocalAuthority) -> Targets {
+fn targets(plan: &BenchmarkPlan, view: &RuntimeView, keeper: &ProxySupervisor, authority: &LocalAuthority) -> Targets {
     let upstreams = view.upstreams.get(&plan.key);
     let direct = upstreams.and_then(|list| list.iter().find(|upstream| !upstream.draining));
     Targets {

@@ -9,7 +9,7 @@ use fairlead_base::Backoff;
 use fairlead_link::AcceptedState;
 use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxySupervisor;
-use fairlead_runtime::{Runtime, View};
+use fairlead_runtime::{Runtime, RuntimeView};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxySnapshot;
 use tokio::sync::watch;
@@ -77,7 +77,7 @@ impl LastOffer {
 
 /// True if the runtime has reported the apps' instances. A table built before that would remove the routes of apps that a former
 /// run left serving.
-fn are_upstreams_known(state: &DesiredState, view: &View) -> bool {
+fn are_upstreams_known(state: &DesiredState, view: &RuntimeView) -> bool {
     view.generation > 0 || state.apps.is_empty()
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Router {
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<AcceptedState>,
-    pub(crate) view: watch::Receiver<Arc<View>>,
+    pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
     pub(crate) routed: watch::Sender<ServedTable>,
     pub(crate) certificates: Certificates,
     /// Path of the proxy's access log.
@@ -124,7 +124,7 @@ impl Router {
     }
 
     /// Sends the table. Returns true if the proxy serves it.
-    async fn send(&mut self, state: &DesiredState, view: &View) -> bool {
+    async fn send(&mut self, state: &DesiredState, view: &RuntimeView) -> bool {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
         let access_log_path = self.access_log.to_string_lossy().into_owned();

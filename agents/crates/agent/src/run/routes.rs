@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairlead_model::{AppKey, DesiredState, RouteTarget, UpstreamAddress};
-use fairlead_runtime::rollout::Upstream;
+use fairlead_runtime::rollout::UpstreamEndpoint;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 
@@ -18,7 +18,7 @@ pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
 /// Returns the whole table. An app without an instance keeps its routes: the proxy answers that it is not running.
 pub(crate) fn snapshot(
     state: &DesiredState,
-    upstreams: &BTreeMap<AppKey, Vec<Upstream>>,
+    upstreams: &BTreeMap<AppKey, Vec<UpstreamEndpoint>>,
     certificates: Vec<ProxyCertificate>,
     control_sockets: &Path,
 ) -> ProxySnapshot {
@@ -56,8 +56,8 @@ pub(crate) fn snapshot(
     ProxySnapshot { routes, certificates, apps, settings, ..ProxySnapshot::default() }
 }
 
-fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
-    let upstream = |upstream: &Upstream| ProxyUpstream {
+fn app(key: &AppKey, upstreams: &[UpstreamEndpoint]) -> ProxyApp {
+    let upstream = |upstream: &UpstreamEndpoint| ProxyUpstream {
         instance_id: upstream.instance.to_string(),
         address: upstream.address.to_string(),
         draining: upstream.draining,
@@ -125,7 +125,7 @@ mod tests {
         let address: SocketAddr = "127.0.0.1:4400".parse().unwrap();
         let upstreams = BTreeMap::from([(
             key.clone(),
-            vec![Upstream {
+            vec![UpstreamEndpoint {
                 instance,
                 address: address.into(),
                 draining: true,

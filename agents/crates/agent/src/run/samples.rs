@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::{Folders, clock, error::chain};
 use fairlead_model::{InstanceId, InstanceStatus};
-use fairlead_runtime::{CgroupFolders, RunningProcess, View};
+use fairlead_runtime::{CgroupFolders, RunningProcess, RuntimeView};
 use fairlead_telemetry::{
     HostSample, HostSampler, ProcessSample, ProcessSampler, SampleError, cpu_time_of, pss_bytes_of,
 };
@@ -52,7 +52,7 @@ impl Samples {
     }
 
     /// Returns one frame from the proxy's statistics and the processes' usage since the last frame.
-    pub(crate) fn frame(&mut self, stats: &ProxyStats, view: &View, proxy_pid: u32) -> agent::Frame {
+    pub(crate) fn frame(&mut self, stats: &ProxyStats, view: &RuntimeView, proxy_pid: u32) -> agent::Frame {
         let now = Instant::now();
         let elapsed = now.duration_since(self.last);
         self.last = now;
@@ -87,7 +87,7 @@ impl Samples {
         }
     }
 
-    fn app_uses(&mut self, view: &View) -> BTreeMap<String, AppUse> {
+    fn app_uses(&mut self, view: &RuntimeView) -> BTreeMap<String, AppUse> {
         self.instances.retain(|instance, _| view.processes.iter().any(|process| process.instance == *instance));
         let mut uses: BTreeMap<String, AppUse> = BTreeMap::new();
         self.uses.clear();

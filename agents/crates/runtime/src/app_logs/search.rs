@@ -12,7 +12,7 @@ use fairlead_base::Folders;
 
 use super::filter::LogFilter;
 use super::line::AppLogLine;
-use super::{Segment, Writer, app_folder, list, segments_of, writers};
+use super::{LogSegment, Writer, app_folder, list, segments_of, writers};
 
 /// Maximum bytes of the lines in one answer.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -65,7 +65,7 @@ impl Ord for PositionedLine {
 
 /// Returns the newest matching lines, oldest first; true if there are older ones.
 fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io::Result<(Vec<AppLogLine>, bool)> {
-    let mut order: Vec<(usize, &Segment)> = writers
+    let mut order: Vec<(usize, &LogSegment)> = writers
         .iter()
         .enumerate()
         .flat_map(|(index, writer)| writer.segments.iter().map(move |one| (index, one)))
@@ -107,7 +107,7 @@ fn search(writers: &[Writer], filter: &LogFilter, cancelled: &AtomicBool) -> io:
 }
 
 /// Calls `take` with each line until it returns false. Skips a segment that was removed meanwhile.
-fn each_line(segment: &Segment, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+fn each_line(segment: &LogSegment, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     let mut reader: Box<dyn BufRead> = match open(segment)? {
         Some((file, true)) => Box::new(BufReader::new(zstd::Decoder::new(file)?)),
         Some((file, false)) => Box::new(BufReader::new(file.take(segment.bytes))),
@@ -129,7 +129,7 @@ fn each_line(segment: &Segment, mut take: impl FnMut(&[u8]) -> bool) -> io::Resu
 }
 
 /// Opens a segment, and reports whether it is packed: it may have been packed since it was listed.
-fn open(segment: &Segment) -> io::Result<Option<(File, bool)>> {
+fn open(segment: &LogSegment) -> io::Result<Option<(File, bool)>> {
     match File::open(&segment.path) {
         Ok(file) => return Ok(Some((file, segment.packed))),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -177,7 +177,7 @@ impl LogFollower {
     }
 
     /// Reads complete lines only: the rest of a line that is being written comes with the next call.
-    fn read_on(&self, of: &Writer, segment: &Segment, from: u64, found: &mut Vec<AppLogLine>) -> io::Result<u64> {
+    fn read_on(&self, of: &Writer, segment: &LogSegment, from: u64, found: &mut Vec<AppLogLine>) -> io::Result<u64> {
         if segment.bytes <= from {
             return Ok(from);
         }

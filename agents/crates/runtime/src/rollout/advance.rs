@@ -8,8 +8,8 @@ use fairlead_model::{Canary, DeploymentId, Failure, Hook, InstanceId, Step, Step
 use serde::{Deserialize, Serialize};
 
 use super::canary::{CanaryOutcome, Traffic, compare};
-use super::event::{Action, Now};
-use super::group::{Group, Process, Slot};
+use super::event::{Now, RolloutAction};
+use super::group::{Group, InstanceProcess, InstanceSlot};
 use super::{AppState, SWITCH_TIMEOUT, messages};
 
 /// Maximum time that failed new instances keep serving while the old release is scaled back up.
@@ -17,7 +17,7 @@ const ROLLBACK_LIMIT: Duration = Duration::from_secs(600);
 
 /// Recorded progress of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct RolloutProgress {
     pub(super) deployment: DeploymentId,
     /// New instances that receive requests beside the old ones.
     pub(super) admitted: BTreeSet<InstanceId>,
@@ -44,22 +44,22 @@ pub(super) struct Pending {
     pub(super) admitted: BTreeSet<InstanceId>,
     pub(super) retired: usize,
     pub(super) tried: usize,
-    pub(super) stage: Stage,
+    pub(super) stage: RolloutStage,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Stage {
+pub(super) enum RolloutStage {
     /// Waits until all its instances are healthy.
     Starting,
     /// Waits for the proxy to confirm that they receive requests.
     Admitting { generation: u64, deadline: Duration },
     /// Observes them while they receive a share of the requests.
-    Trying(Box<Trial>),
+    Trying(Box<CanaryTrial>),
 }
 
 /// Trial of one canary percentage.
 #[derive(Debug, Clone)]
-pub(super) struct Trial {
+pub(super) struct CanaryTrial {
     generation: u64,
     /// Deadline for the proxy to confirm the share.
     deadline: Duration,
@@ -92,15 +92,15 @@ impl Pending {
     }
 
     pub(super) fn trial_percent(&self) -> Option<u32> {
-        matches!(self.stage, Stage::Trying(_)).then(|| self.percent()).flatten()
+        matches!(self.stage, RolloutStage::Trying(_)).then(|| self.percent()).flatten()
     }
 
     /// Returns the time at which the state machine must run again.
     pub(super) fn due(&self) -> Option<Duration> {
         let staged = match &self.stage {
-            Stage::Starting => None,
-            Stage::Admitting { deadline, .. } => Some(*deadline),
-            Stage::Trying(trial) => Some(match (trial.since, &self.canary) {
+            RolloutStage::Starting => None,
+            RolloutStage::Admitting { deadline, .. } => Some(*deadline),
+            RolloutStage::Trying(trial) => Some(match (trial.since, &self.canary) {
                 (Some(since), Some(canary)) => since.saturating_add(canary.step_duration),
                 _ => trial.deadline,
             }),
@@ -111,9 +111,9 @@ impl Pending {
 
 impl AppState {
     /// Returns the progress to record for the current rollout.
-    pub(super) fn progress(&self) -> Option<Progress> {
+    pub(super) fn progress(&self) -> Option<RolloutProgress> {
         let pending = self.pending.as_ref().filter(|pending| !pending.admitted.is_empty() || pending.tried > 0)?;
-        Some(Progress {
+        Some(RolloutProgress {
             deployment: pending.group.deployment.clone()?,
             admitted: pending.admitted.clone(),
             retired: pending.retired,
@@ -147,7 +147,7 @@ impl AppState {
 
     pub(super) fn count_traffic(&mut self, side: &str, traffic: &Traffic) {
         let Some([old, new]) = self.sides() else { return };
-        let Some(Pending { stage: Stage::Trying(trial), .. }) = &mut self.pending else { return };
+        let Some(Pending { stage: RolloutStage::Trying(trial), .. }) = &mut self.pending else { return };
         if trial.since.is_none() {
             return;
         }
@@ -162,11 +162,11 @@ impl AppState {
     pub(super) fn advance_confirmed(&mut self, generation: u64, now: Now) {
         let Some(pending) = &mut self.pending else { return };
         match &mut pending.stage {
-            Stage::Admitting { generation: wanted, .. } if generation >= *wanted => {
+            RolloutStage::Admitting { generation: wanted, .. } if generation >= *wanted => {
                 pending.retired = pending.admitted.len();
-                (pending.stage, pending.deadline) = (Stage::Starting, None);
+                (pending.stage, pending.deadline) = (RolloutStage::Starting, None);
             }
-            Stage::Trying(trial) if generation >= trial.generation && trial.since.is_none() => {
+            RolloutStage::Trying(trial) if generation >= trial.generation && trial.since.is_none() => {
                 trial.since = Some(now.at)
             }
             _ => {}
@@ -174,11 +174,11 @@ impl AppState {
     }
 
     /// Handles the proxy's refusal of a route table that the rollout waits for.
-    pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<RolloutAction>) {
         let waits = self.pending.as_ref().is_some_and(|pending| match &pending.stage {
-            Stage::Starting => false,
-            Stage::Admitting { generation: wanted, .. } => generation >= *wanted,
-            Stage::Trying(trial) => trial.since.is_none() && generation >= trial.generation,
+            RolloutStage::Starting => false,
+            RolloutStage::Admitting { generation: wanted, .. } => generation >= *wanted,
+            RolloutStage::Trying(trial) => trial.since.is_none() && generation >= trial.generation,
         });
         if waits {
             self.fail_pending(messages::routes_refused(error), None, now, actions);
@@ -190,7 +190,7 @@ impl AppState {
         let leaving = self.leaving.values().any(|leaving| leaving.hook.is_none());
         let old = self.serving.as_ref().map_or(0, |group| group.slots.len());
         let Some(pending) =
-            self.pending.as_mut().filter(|pending| matches!(pending.stage, Stage::Starting) && !leaving)
+            self.pending.as_mut().filter(|pending| matches!(pending.stage, RolloutStage::Starting) && !leaving)
         else {
             return;
         };
@@ -204,41 +204,46 @@ impl AppState {
         }
     }
 
-    pub(super) fn check_pending(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn check_pending(&mut self, total: usize, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(pending) = self.pending.as_ref().filter(|pending| pending.hook.is_none()) else { return };
         let deployment = pending.group.deployment.clone();
-        let running = pending.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
+        let running = pending.group.slots.values().all(|slot| matches!(slot.process, InstanceProcess::Running { .. }));
         if running && self.running_step(deployment.as_ref()) == Some(Step::Start) {
             self.write_log(deployment.clone(), Step::Health, messages::waiting(&pending.group), actions);
             self.finish_step(deployment.as_ref(), Step::Start, StepState::Done, now);
             self.begin_step(deployment.as_ref(), Step::Health, now);
         }
         let Some(pending) = &self.pending else { return };
-        let sick =
-            pending.admitted.iter().find(|id| pending.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
+        let sick = pending
+            .admitted
+            .iter()
+            .find(|id| pending.group.slots.get(*id).is_some_and(InstanceSlot::unhealthy))
+            .cloned();
         if let Some(id) = sick {
             let detail = pending.group.slots.get(&id).map(|slot| slot.detail.clone()).unwrap_or_default();
             return self.fail_pending(messages::sick_when_admitted(&detail), Some(&id), now, actions);
         }
         match &pending.stage {
-            Stage::Trying(trial) => self.check_trial(&trial.clone(), total, now, actions),
-            Stage::Admitting { deadline, .. } if now.at >= *deadline => {
+            RolloutStage::Trying(trial) => self.check_trial(&trial.clone(), total, now, actions),
+            RolloutStage::Admitting { deadline, .. } if now.at >= *deadline => {
                 self.fail_pending(messages::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
             }
-            Stage::Admitting { .. } => {}
-            Stage::Starting if pending.group.slots.values().all(Slot::healthy) => self.advance(total, now, actions),
-            Stage::Starting if pending.deadline.is_some() && self.elsewhere(now).is_some() => {
+            RolloutStage::Admitting { .. } => {}
+            RolloutStage::Starting if pending.group.slots.values().all(InstanceSlot::healthy) => {
+                self.advance(total, now, actions)
+            }
+            RolloutStage::Starting if pending.deadline.is_some() && self.elsewhere(now).is_some() => {
                 let Some((id, failure)) = self.elsewhere(now) else { return };
                 self.fail_pending(failure, Some(&id), now, actions);
             }
-            Stage::Starting if pending.deadline.is_some_and(|deadline| now.at >= deadline) => {
+            RolloutStage::Starting if pending.deadline.is_some_and(|deadline| now.at >= deadline) => {
                 let waiting = pending.group.slots.iter().find(|(_, slot)| !slot.healthy());
                 let Some((id, slot)) = waiting else { return };
                 let failure = messages::deadline(slot, &pending.group.release, pending.start_timeout);
                 let id = id.clone();
                 self.fail_pending(failure, Some(&id), now, actions);
             }
-            Stage::Starting => {}
+            RolloutStage::Starting => {}
         }
     }
 
@@ -252,17 +257,17 @@ impl AppState {
     }
 
     /// Advances once all started instances are healthy: to a canary share, the next batch or the switch.
-    fn advance(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+    fn advance(&mut self, total: usize, now: Now, actions: &mut Vec<RolloutAction>) {
         let generation = self.generation + 1;
         let Some(pending) = &mut self.pending else { return };
         pending.deadline = None;
         let deployment = pending.group.deployment.clone();
-        let old_serve = self.serving.as_ref().is_some_and(|group| group.slots.values().any(Slot::routable));
+        let old_serve = self.serving.as_ref().is_some_and(|group| group.slots.values().any(InstanceSlot::routable));
         if let Some(percent) = pending.percent().filter(|_| old_serve) {
             pending.admitted = pending.group.slots.keys().cloned().collect();
             let deadline = now.at + SWITCH_TIMEOUT;
             let (old, new) = (Traffic::default(), Traffic::default());
-            pending.stage = Stage::Trying(Box::new(Trial { generation, deadline, since: None, old, new }));
+            pending.stage = RolloutStage::Trying(Box::new(CanaryTrial { generation, deadline, since: None, old, new }));
             let hold = pending.canary.as_ref().map(|canary| canary.step_duration).unwrap_or_default();
             if self.running_step(deployment.as_ref()) != Some(Step::Canary) {
                 self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
@@ -278,7 +283,7 @@ impl AppState {
             return;
         }
         pending.admitted = pending.group.slots.keys().cloned().collect();
-        pending.stage = Stage::Admitting { generation, deadline: now.at + SWITCH_TIMEOUT };
+        pending.stage = RolloutStage::Admitting { generation, deadline: now.at + SWITCH_TIMEOUT };
         let text = messages::admitting(pending.admitted.len(), total);
         self.begin_switch(deployment.as_ref(), now);
         self.write_log(deployment, Step::Switch, text, actions);
@@ -292,7 +297,7 @@ impl AppState {
         }
     }
 
-    fn check_trial(&mut self, trial: &Trial, total: usize, now: Now, actions: &mut Vec<Action>) {
+    fn check_trial(&mut self, trial: &CanaryTrial, total: usize, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(Pending { group, canary: Some(canary), tried, .. }) = &self.pending else { return };
         let (deployment, percent) =
             (group.deployment.clone(), canary.step_percents.get(*tried).copied().unwrap_or_default());
@@ -314,7 +319,7 @@ impl AppState {
         self.write_log(deployment.clone(), Step::Canary, text, actions);
         if let Some(pending) = &mut self.pending {
             pending.tried += 1;
-            pending.stage = Stage::Starting;
+            pending.stage = RolloutStage::Starting;
             if pending.percent().is_none() {
                 self.finish_step(deployment.as_ref(), Step::Canary, StepState::Done, now);
             }
@@ -329,7 +334,7 @@ impl AppState {
         mut group: Group,
         admitted: &BTreeSet<InstanceId>,
         now: Now,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<RolloutAction>,
     ) {
         let total = self.total();
         let slots = std::mem::take(&mut group.slots);
@@ -338,7 +343,7 @@ impl AppState {
         (group.slots, idle.slots) = (with, without);
         self.stop_group(idle, now, actions);
         let short = self.serving.as_ref().is_some_and(|serving| serving.slots.len() < total);
-        if short && group.slots.values().any(Slot::healthy) {
+        if short && group.slots.values().any(InstanceSlot::healthy) {
             if let Some(former) = self.rollback.replace(Rollback { group, until: now.at + ROLLBACK_LIMIT }) {
                 self.leave(former.group, false, now);
             }
@@ -352,7 +357,7 @@ impl AppState {
         let back = self
             .serving
             .as_ref()
-            .is_some_and(|serving| serving.slots.len() >= total && serving.slots.values().all(Slot::healthy));
+            .is_some_and(|serving| serving.slots.len() >= total && serving.slots.values().all(InstanceSlot::healthy));
         if let Some(rollback) = self.rollback.take_if(|rollback| back || now.at >= rollback.until) {
             self.leave(rollback.group, false, now);
         }
@@ -364,7 +369,7 @@ impl AppState {
         id: &InstanceId,
         failure: Failure,
         now: Now,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<RolloutAction>,
     ) -> bool {
         let admitted = self.pending.as_ref().is_some_and(|pending| pending.admitted.contains(id));
         if admitted {

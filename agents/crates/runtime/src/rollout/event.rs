@@ -20,7 +20,7 @@ pub struct Now {
 }
 
 /// Inputs of a step: the time and a source of ids.
-pub struct Context<'a> {
+pub struct RolloutContext<'a> {
     /// Time of the event.
     pub now: Now,
     /// Generates an id that no other instance has.
@@ -29,7 +29,7 @@ pub struct Context<'a> {
 
 /// Event that the state machine handles.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum RolloutEvent {
     /// Adopts an instance from before an agent restart that still runs. Comes before the first `Desired`.
     Adopt(AdoptedInstance),
     /// Reports a rollout command from before an agent restart. Comes before the first `Desired`.
@@ -211,7 +211,7 @@ pub enum HealthCheckFailure {
 
 /// Action that the driver runs. An action never fails here: its outcome comes back as an event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum RolloutAction {
     /// Makes the release's folder; answered by `Prepared` or `PrepareFailed`.
     Prepare(Box<ReleaseSpec>),
     /// Starts a process; answered by `Started` or `Exited`.
@@ -277,7 +277,7 @@ pub enum Action {
 
 /// Upstream address of the app's routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upstream {
+pub struct UpstreamEndpoint {
     /// Instance behind the address.
     pub instance: InstanceId,
     /// Address that passed its health check.

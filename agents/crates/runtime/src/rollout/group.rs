@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets, UpstreamAddress};
 
-use super::event::{Action, AdoptedInstance, Exit, HealthCheckFailure};
+use super::event::{AdoptedInstance, Exit, HealthCheckFailure, RolloutAction};
 use super::{Leaving, LeavingStage, messages};
 use crate::restart::{self, STEADY};
 
@@ -25,7 +25,7 @@ const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
 pub(super) struct Group {
     pub(super) release: ReleaseSpec,
     pub(super) deployment: Option<DeploymentId>,
-    pub(super) slots: BTreeMap<InstanceId, Slot>,
+    pub(super) slots: BTreeMap<InstanceId, InstanceSlot>,
     prepare: Prepare,
 }
 
@@ -38,8 +38,8 @@ enum Prepare {
 
 /// Slot for one instance; its process may start and end repeatedly.
 #[derive(Debug, Clone)]
-pub(super) struct Slot {
-    pub(super) process: Process,
+pub(super) struct InstanceSlot {
+    pub(super) process: InstanceProcess,
     pub(super) pid: u32,
     pub(super) port: u16,
     /// Value of the `PORT` variable.
@@ -60,7 +60,7 @@ pub(super) struct Slot {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Process {
+pub(super) enum InstanceProcess {
     /// Starts only when a request arrives.
     Asleep,
     /// Starts at this time.
@@ -115,7 +115,7 @@ impl Group {
         });
         *adopted = others;
         let ours: BTreeMap<InstanceId, AdoptedInstance> = ours;
-        self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
+        self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, InstanceSlot::adopted(&adopted, at))));
     }
 
     /// Copies its secrets to a release of the same secrets that are held back, so that a crashed instance can restart.
@@ -132,29 +132,29 @@ impl Group {
         }
     }
 
-    pub(super) fn leaving(&self, slot: Slot, stage: LeavingStage) -> Leaving {
+    pub(super) fn leaving(&self, slot: InstanceSlot, stage: LeavingStage) -> Leaving {
         let (release, deployment) = (self.release.id.clone(), self.deployment.clone());
         Leaving { release, deployment, slot, stop_timeout: self.release.stop_timeout, stage, hook: None }
     }
 
     /// Returns the number of slots that should have an instance.
     pub(super) fn running_places(&self) -> usize {
-        self.slots.values().filter(|slot| slot.process != Process::Asleep).count()
+        self.slots.values().filter(|slot| slot.process != InstanceProcess::Asleep).count()
     }
 
     /// Schedules the start of sleeping instances, unless the app keeps sleeping.
     pub(super) fn wake(&mut self, at: Duration, sleeps: bool) {
-        for slot in self.slots.values_mut().filter(|slot| !sleeps && slot.process == Process::Asleep) {
-            (slot.process, slot.detail) = (Process::Waiting { at }, String::new());
+        for slot in self.slots.values_mut().filter(|slot| !sleeps && slot.process == InstanceProcess::Asleep) {
+            (slot.process, slot.detail) = (InstanceProcess::Waiting { at }, String::new());
         }
     }
 
     /// Takes the instance that is missed least.
-    pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, Slot)> {
+    pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, InstanceSlot)> {
         let id = self
             .slots
             .iter()
-            .filter(|(_, slot)| slot.process != Process::Asleep)
+            .filter(|(_, slot)| slot.process != InstanceProcess::Asleep)
             .min_by_key(|(_, slot)| slot.healthy())
             .map(|(id, _)| id.clone())?;
         self.slots.remove_entry(&id)
@@ -171,29 +171,29 @@ impl Group {
             return;
         }
         self.prepare = Prepare::Needed { at: retry_at };
-        for slot in self.slots.values_mut().filter(|slot| matches!(slot.process, Process::Waiting { .. })) {
+        for slot in self.slots.values_mut().filter(|slot| matches!(slot.process, InstanceProcess::Waiting { .. })) {
             slot.detail = message.to_owned();
         }
     }
 
     /// True if the release's folder exists; otherwise requests it.
-    pub(super) fn ready(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
+    pub(super) fn ready(&mut self, at: Duration, actions: &mut Vec<RolloutAction>) -> bool {
         if matches!(self.prepare, Prepare::Needed { at: due } if at >= due) {
             self.prepare = Prepare::Asked;
-            actions.push(Action::Prepare(Box::new(self.release.clone())));
+            actions.push(RolloutAction::Prepare(Box::new(self.release.clone())));
         }
         self.prepare == Prepare::Done
     }
 
     /// Starts instances that are due; true if any was started.
-    pub(super) fn start_due(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
-        let due = |slot: &Slot| matches!(slot.process, Process::Waiting { at: due } if at >= due);
+    pub(super) fn start_due(&mut self, at: Duration, actions: &mut Vec<RolloutAction>) -> bool {
+        let due = |slot: &InstanceSlot| matches!(slot.process, InstanceProcess::Waiting { at: due } if at >= due);
         if !self.slots.values().any(due) || !self.ready(at, actions) {
             return false;
         }
         for (id, slot) in self.slots.iter_mut().filter(|(_, slot)| due(slot)) {
-            slot.process = Process::Starting;
-            actions.push(Action::Start {
+            slot.process = InstanceProcess::Starting;
+            actions.push(RolloutAction::Start {
                 instance: id.clone(),
                 release: Box::new(self.release.clone()),
                 deployment: self.deployment.clone(),
@@ -206,7 +206,7 @@ impl Group {
     /// Returns the time of its next action.
     pub(super) fn due(&self) -> Option<Duration> {
         let waiting = self.slots.values().filter_map(|slot| match slot.process {
-            Process::Waiting { at } => Some(at),
+            InstanceProcess::Waiting { at } => Some(at),
             _ => None,
         });
         let earliest = waiting.min()?;
@@ -218,10 +218,10 @@ impl Group {
     }
 }
 
-impl Slot {
+impl InstanceSlot {
     pub(super) fn waiting(at: Duration) -> Self {
         Self {
-            process: Process::Waiting { at },
+            process: InstanceProcess::Waiting { at },
             pid: 0,
             port: 0,
             assigned_port: 0,
@@ -241,23 +241,23 @@ impl Slot {
 
     /// Creates a slot that starts when a request arrives.
     pub(super) fn asleep(at: Duration, idle: Duration) -> Self {
-        Self { process: Process::Asleep, detail: messages::asleep(idle), ..Self::waiting(at) }
+        Self { process: InstanceProcess::Asleep, detail: messages::asleep(idle), ..Self::waiting(at) }
     }
 
     /// True if it has no process, and none is being started.
     pub(super) fn has_no_process(&self) -> bool {
-        matches!(self.process, Process::Waiting { .. } | Process::Asleep)
+        matches!(self.process, InstanceProcess::Waiting { .. } | InstanceProcess::Asleep)
     }
 
     pub(super) fn unhealthy(&self) -> bool {
-        matches!(self.process, Process::Running { health: Health::Unhealthy, .. })
+        matches!(self.process, InstanceProcess::Running { health: Health::Unhealthy, .. })
     }
 
     /// Creates the slot of an adopted instance. It served before the agent's restart, so it keeps serving until a check
     /// fails.
     pub(super) fn adopted(adopted: &AdoptedInstance, at: Duration) -> Self {
         Self {
-            process: Process::Running { since: at, health: Health::Unknown },
+            process: InstanceProcess::Running { since: at, health: Health::Unknown },
             pid: adopted.pid,
             assigned_port: adopted.address.as_ref().and_then(port_of).unwrap_or_default(),
             port: adopted.address.as_ref().and_then(port_of).unwrap_or_default(),
@@ -269,7 +269,7 @@ impl Slot {
     }
 
     pub(super) fn started(&mut self, pid: u32, port: u16, started_unix_ms: u64, at: Duration) {
-        self.process = Process::Running { since: at, health: Health::Unknown };
+        self.process = InstanceProcess::Running { since: at, health: Health::Unknown };
         (self.pid, self.port, self.started_unix_ms) = (pid, port, started_unix_ms);
         self.assigned_port = port;
         (self.address, self.last_failure, self.elsewhere) = (None, None, (0, at));
@@ -286,7 +286,7 @@ impl Slot {
     }
 
     pub(super) fn probed(&mut self, result: Result<UpstreamAddress, HealthCheckFailure>, at: Duration) {
-        let Process::Running { health, .. } = &mut self.process else { return };
+        let InstanceProcess::Running { health, .. } = &mut self.process else { return };
         self.elsewhere = match (&result, self.elsewhere) {
             (Err(HealthCheckFailure::Elsewhere { .. }), (0, _)) => (1, at),
             (Err(HealthCheckFailure::Elsewhere { .. }), (count, since)) => (count.saturating_add(1), since),
@@ -318,7 +318,7 @@ impl Slot {
 
     pub(super) fn exited(&mut self, exit: &Exit, rollout: bool, at: Duration) {
         let ran = match self.process {
-            Process::Running { since, .. } => at.saturating_sub(since),
+            InstanceProcess::Running { since, .. } => at.saturating_sub(since),
             _ => Duration::ZERO,
         };
         if ran >= STEADY {
@@ -338,7 +338,7 @@ impl Slot {
         if self.crashes.len() > 16 {
             self.crashes.pop_front();
         }
-        self.process = Process::Waiting { at: at.saturating_add(pause) };
+        self.process = InstanceProcess::Waiting { at: at.saturating_add(pause) };
         (self.pid, self.address) = (0, None);
         self.restarts = self.restarts.saturating_add(1);
         self.detail = if given_up { restart::given_up(&messages::ended(exit)) } else { messages::ended(exit) };
@@ -362,7 +362,7 @@ impl Slot {
             Some(HealthCheckFailure::Refused { listening }) => listening.is_empty(),
             Some(_) => false,
         };
-        is_silent && matches!(self.process, Process::Running { health: Health::Unknown, .. })
+        is_silent && matches!(self.process, InstanceProcess::Running { health: Health::Unknown, .. })
     }
 
     pub(super) fn crashes_since(&self, from: Duration) -> usize {
@@ -370,21 +370,21 @@ impl Slot {
     }
 
     pub(super) fn healthy(&self) -> bool {
-        matches!(self.process, Process::Running { health: Health::Healthy { .. }, .. })
+        matches!(self.process, InstanceProcess::Running { health: Health::Healthy { .. }, .. })
     }
 
     /// True if it runs and has answered before: such an instance is routed to when none is healthy.
     pub(super) fn routable(&self) -> bool {
-        matches!(self.process, Process::Running { .. }) && self.address.is_some()
+        matches!(self.process, InstanceProcess::Running { .. }) && self.address.is_some()
     }
 
     pub(super) fn state(&self) -> InstanceState {
         match &self.process {
-            Process::Waiting { .. } if self.given_up => InstanceState::GivenUp,
-            Process::Asleep => InstanceState::Asleep,
-            Process::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
-            Process::Waiting { .. } | Process::Starting => InstanceState::Starting,
-            Process::Running { health, .. } => match health {
+            InstanceProcess::Waiting { .. } if self.given_up => InstanceState::GivenUp,
+            InstanceProcess::Asleep => InstanceState::Asleep,
+            InstanceProcess::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
+            InstanceProcess::Waiting { .. } | InstanceProcess::Starting => InstanceState::Starting,
+            InstanceProcess::Running { health, .. } => match health {
                 Health::Unknown => InstanceState::Starting,
                 Health::Healthy { .. } => InstanceState::Healthy,
                 Health::Unhealthy => InstanceState::Unhealthy,

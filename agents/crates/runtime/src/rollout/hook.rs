@@ -6,8 +6,8 @@ use std::time::Duration;
 use fairlead_model::{DeploymentId, Hook, InstanceId, ReleaseSpec, Step, StepState, WorkState};
 use serde::{Deserialize, Serialize};
 
-use super::event::{Action, AdoptedHook, Context, Exit, HookKind, HookOutcome, Now};
-use super::group::{Health, Process, Slot};
+use super::event::{AdoptedHook, Exit, HookKind, HookOutcome, Now, RolloutAction, RolloutContext};
+use super::group::{Health, InstanceProcess, InstanceSlot};
 use super::{AppState, Leaving, LeavingStage, messages};
 
 /// Record of a command that has started.
@@ -26,7 +26,7 @@ pub(super) struct HookRun {
     pub(super) kind: HookKind,
     pub(super) deployment: DeploymentId,
     pub(super) instance: InstanceId,
-    pub(super) slot: Slot,
+    pub(super) slot: InstanceSlot,
     /// Time at which it is stopped.
     pub(super) deadline: Duration,
     limit: Duration,
@@ -35,7 +35,7 @@ pub(super) struct HookRun {
 
 impl AppState {
     /// Starts and ends commands as the rollout progresses.
-    pub(super) fn check_hooks(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+    pub(super) fn check_hooks(&mut self, context: &mut RolloutContext<'_>, actions: &mut Vec<RolloutAction>) {
         let now = context.now;
         self.drop_hook(now, actions);
         if let Some(hook) = self.hook.as_ref().filter(|hook| now.at >= hook.deadline) {
@@ -57,7 +57,7 @@ impl AppState {
     }
 
     /// Ends a command after its rollout has ended.
-    pub(super) fn drop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn drop_hook(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         if self.hook.as_ref().is_some_and(|hook| !self.hook_is_wanted(hook)) {
             self.stop_hook(now, actions);
         }
@@ -83,8 +83,8 @@ impl AppState {
         deployment: DeploymentId,
         hook: &Hook,
         release: ReleaseSpec,
-        context: &mut Context<'_>,
-        actions: &mut Vec<Action>,
+        context: &mut RolloutContext<'_>,
+        actions: &mut Vec<RolloutAction>,
     ) {
         let now = context.now;
         let known = self.hooks.iter().find(|record| record.kind == kind && record.deployment == deployment).cloned();
@@ -98,7 +98,7 @@ impl AppState {
             kind,
             deployment: deployment.clone(),
             instance: instance.clone(),
-            slot: Slot::waiting(now.at),
+            slot: InstanceSlot::waiting(now.at),
             deadline: now.at.saturating_add(hook.timeout),
             limit: hook.timeout,
             release: release.clone(),
@@ -113,16 +113,16 @@ impl AppState {
                         ended: false,
                     });
                 }
-                run.slot.process = Process::Starting;
+                run.slot.process = InstanceProcess::Starting;
                 self.hook = Some(run);
                 self.write_log(Some(deployment.clone()), kind.step(), messages::hook_begins(kind, hook), actions);
                 let command = hook.command.clone();
-                actions.push(Action::Run { instance, release: Box::new(release), deployment, kind, command });
+                actions.push(RolloutAction::Run { instance, release: Box::new(release), deployment, kind, command });
             }
             Some(HookOutcome::Running { started_unix_ms }) => {
                 let ran = Duration::from_millis(now.unix_ms.saturating_sub(started_unix_ms));
                 run.deadline = now.at.saturating_add(hook.timeout.saturating_sub(ran));
-                run.slot.process = Process::Running { since: now.at, health: Health::Unknown };
+                run.slot.process = InstanceProcess::Running { since: now.at, health: Health::Unknown };
                 self.hook = Some(run);
             }
             Some(HookOutcome::Ended(exit)) => {
@@ -131,24 +131,24 @@ impl AppState {
             }
             Some(HookOutcome::Lost) => {
                 self.end_hook_record(kind, &deployment);
-                actions.push(Action::Output {
+                actions.push(RolloutAction::Output {
                     deployment: deployment.clone(),
                     step: kind.step(),
                     instance: instance.clone(),
                 });
-                actions.push(Action::Forget { instance });
+                actions.push(RolloutAction::Forget { instance });
                 self.hook_failed(kind, &deployment, messages::hook_lost(kind), now, actions);
             }
         }
     }
 
     /// Handles the exit of a command.
-    pub(super) fn hook_exited(&mut self, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn hook_exited(&mut self, exit: &Exit, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(HookRun { kind, deployment, instance, .. }) = self.hook.take() else { return };
         self.end_hook_record(kind, &deployment);
         let step = kind.step();
-        actions.push(Action::Output { deployment: deployment.clone(), step, instance: instance.clone() });
-        actions.push(Action::Forget { instance });
+        actions.push(RolloutAction::Output { deployment: deployment.clone(), step, instance: instance.clone() });
+        actions.push(RolloutAction::Forget { instance });
         if exit.code == Some(0) && exit.start_error.is_none() {
             self.write_log(Some(deployment.clone()), step, messages::hook_done(kind), actions);
             self.hook_done(kind, &deployment, now);
@@ -178,7 +178,7 @@ impl AppState {
         deployment: &DeploymentId,
         failure: fairlead_model::Failure,
         now: Now,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<RolloutAction>,
     ) {
         match kind {
             HookKind::Release => self.fail_pending(failure, None, now, actions),
@@ -196,7 +196,7 @@ impl AppState {
     }
 
     /// Stops a command that the rollout no longer waits for.
-    pub(super) fn stop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn stop_hook(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         let Some(hook) = self.hook.take() else { return };
         self.end_hook_record(hook.kind, &hook.deployment);
         let mut leaving = Leaving {
@@ -212,7 +212,7 @@ impl AppState {
     }
 
     /// Ends commands from before an agent restart that belong to finished rollouts.
-    pub(super) fn clear_adopted_hooks(&mut self, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn clear_adopted_hooks(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         let (hooks, rollouts) = (&self.hooks, &self.rollouts);
         let open = |found: &AdoptedHook| {
             let runs = rollouts.get(&found.deployment).is_some_and(|status| status.state == WorkState::Running);
@@ -222,11 +222,11 @@ impl AppState {
         self.adopted_hooks = kept;
         for AdoptedHook { instance, release, deployment, kind, stop_timeout, outcome } in gone {
             let HookOutcome::Running { .. } = outcome else {
-                actions.push(Action::Forget { instance });
+                actions.push(RolloutAction::Forget { instance });
                 continue;
             };
-            let mut slot = Slot::waiting(now.at);
-            slot.process = Process::Running { since: now.at, health: Health::Unknown };
+            let mut slot = InstanceSlot::waiting(now.at);
+            slot.process = InstanceProcess::Running { since: now.at, health: Health::Unknown };
             let stage = LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO };
             let mut leaving = Leaving {
                 release,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fairlead_model::{DeploymentId, InstanceId, ReleaseId, Step, StepState, WorkState};
 
-use super::event::{Action, Context, HookKind, Now};
-use super::group::{Group, Slot};
+use super::event::{HookKind, Now, RolloutAction, RolloutContext};
+use super::group::{Group, InstanceSlot};
 use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, messages};
 
 /// Instance that drains or stops.
@@ -14,7 +14,7 @@ use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, messages};
 pub(super) struct Leaving {
     pub(super) release: ReleaseId,
     pub(super) deployment: Option<DeploymentId>,
-    pub(super) slot: Slot,
+    pub(super) slot: InstanceSlot,
     pub(super) stop_timeout: Duration,
     pub(super) stage: LeavingStage,
     /// Kind of the command, if it is a command of a rollout and not an instance.
@@ -30,7 +30,14 @@ pub(super) enum LeavingStage {
 }
 
 impl AppState {
-    pub(super) fn in_flight(&mut self, id: &InstanceId, count: u32, at: Duration, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn in_flight(
+        &mut self,
+        id: &InstanceId,
+        count: u32,
+        at: Duration,
+        now: Now,
+        actions: &mut Vec<RolloutAction>,
+    ) {
         if let Some(leaving) = self.leaving.get_mut(id)
             && let LeavingStage::Draining { confirmed: Some(confirmed), .. } = leaving.stage
             && count == 0
@@ -48,13 +55,13 @@ impl AppState {
         for (id, stray) in std::mem::take(&mut self.adopted) {
             let (release, deployment) = (stray.release.clone(), stray.deployment.clone());
             let stage = LeavingStage::draining(now, self.generation + 1, stray.drain_timeout);
-            let slot = Slot::adopted(&stray, now.at);
+            let slot = InstanceSlot::adopted(&stray, now.at);
             self.leaving
                 .insert(id, Leaving { release, deployment, slot, stop_timeout: stray.stop_timeout, stage, hook: None });
         }
     }
 
-    pub(super) fn check_leaving(&mut self, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn check_leaving(&mut self, now: Now, actions: &mut Vec<RolloutAction>) {
         let mut gone = Vec::new();
         for (id, leaving) in &mut self.leaving {
             let due = match leaving.stage {
@@ -70,12 +77,12 @@ impl AppState {
         }
         for id in gone {
             self.leaving.remove(&id);
-            actions.push(Action::Forget { instance: id });
+            actions.push(RolloutAction::Forget { instance: id });
         }
     }
 
     /// Completes a rollout after all replaced instances are gone and the command that follows has ended.
-    pub(super) fn check_drained(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+    pub(super) fn check_drained(&mut self, context: &mut RolloutContext<'_>, actions: &mut Vec<RolloutAction>) {
         let now = context.now;
         let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
         let step = self.running_step(deployment.as_ref());
@@ -128,7 +135,7 @@ impl AppState {
     }
 
     /// Stops a group that never had the routes.
-    pub(super) fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<RolloutAction>) {
         for (id, slot) in std::mem::take(&mut group.slots) {
             let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO });
             self.leaving.insert(id, leaving);
@@ -161,9 +168,9 @@ impl LeavingStage {
 }
 
 impl Leaving {
-    pub(super) fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
+    pub(super) fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<RolloutAction>) {
         let again_at = now.at.saturating_add(self.stop_timeout).saturating_add(STOP_SLACK);
         self.stage = LeavingStage::Stopping { again_at, limit: self.stage.limit() };
-        actions.push(Action::Stop { instance: id.clone(), stop_timeout: self.stop_timeout });
+        actions.push(RolloutAction::Stop { instance: id.clone(), stop_timeout: self.stop_timeout });
     }
 }

@@ -6,7 +6,7 @@ use fairlead_base::excerpt::quote;
 use fairlead_model::{Failure, Hook, ReleaseSpec};
 
 use super::event::{Exit, HealthCheckFailure, HookKind};
-use super::group::{Group, Process, Slot};
+use super::group::{Group, InstanceProcess, InstanceSlot};
 use crate::crash::{Crash, CrashReason};
 use crate::layer_bound::{LayerBound, LayerExcess};
 
@@ -226,11 +226,11 @@ pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
 }
 
 /// Describes a health check that did not pass before the deadline.
-pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> Failure {
+pub(super) fn deadline(slot: &InstanceSlot, release: &ReleaseSpec, limit: Duration) -> Failure {
     let path = release.readiness_check.path.as_str();
     let (listen_target, within) = (listen_target(slot.port), seconds(limit));
     let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
-    let running = matches!(slot.process, Process::Running { .. });
+    let running = matches!(slot.process, InstanceProcess::Running { .. });
     match (&slot.last_failure, &slot.last_exit) {
         (_, Some(exit)) if slot.has_ended_silently() && !running => no_server(exit, release),
         (probe, Some(exit)) if probe.is_none() || !running => {

@@ -9,8 +9,8 @@ use fairlead_model::{
 
 use super::advance::Pending;
 use super::canary::weights;
-use super::event::{Action, Now, Upstream};
-use super::group::{Process, Slot};
+use super::event::{Now, RolloutAction, UpstreamEndpoint};
+use super::group::{InstanceProcess, InstanceSlot};
 use super::{AppRecord, AppState, LeavingStage};
 
 /// Default weight of an instance.
@@ -18,11 +18,11 @@ const WEIGHT: u32 = 100;
 
 impl AppState {
     /// Returns the addresses of the app's routes, by instance.
-    pub fn upstreams(&self) -> &[Upstream] {
+    pub fn upstreams(&self) -> &[UpstreamEndpoint] {
         &self.upstreams
     }
 
-    /// Returns the generation, which grows whenever `upstreams` changes; `Event::RoutesApplied` answers with it.
+    /// Returns the generation, which grows whenever `upstreams` changes; `RolloutEvent::RoutesApplied` answers with it.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -49,7 +49,7 @@ impl AppState {
         self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
     }
 
-    /// Returns the latest time of the next `Event::Tick`.
+    /// Returns the latest time of the next `RolloutEvent::Tick`.
     pub fn next_deadline(&self) -> Option<Duration> {
         let groups = self.serving.iter().chain(self.pending.iter().map(|pending| &pending.group));
         let leaving = self.leaving.values().map(|leaving| leaving.stage.due());
@@ -110,7 +110,7 @@ impl AppState {
     pub(super) fn publish(&mut self) {
         let mut upstreams = Vec::new();
         if let Some(group) = &self.serving {
-            let healthy = group.slots.values().any(Slot::healthy);
+            let healthy = group.slots.values().any(InstanceSlot::healthy);
             let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
             upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, None)));
         }
@@ -136,10 +136,10 @@ impl AppState {
     }
 
     /// Adds new instances that receive requests beside the old ones, with the share of a canary.
-    fn publish_admitted(&self, upstreams: &mut Vec<Upstream>) {
+    fn publish_admitted(&self, upstreams: &mut Vec<UpstreamEndpoint>) {
         let Some(pending) = self.pending.as_ref().filter(|pending| !pending.admitted.is_empty()) else { return };
         let slots = pending.group.slots.iter().filter(|(id, slot)| pending.admitted.contains(*id) && slot.routable());
-        let mut new: Vec<Upstream> = slots.filter_map(|(id, slot)| upstream(id, slot, None)).collect();
+        let mut new: Vec<UpstreamEndpoint> = slots.filter_map(|(id, slot)| upstream(id, slot, None)).collect();
         let weights = pending.trial_percent().and_then(|percent| weights(percent, upstreams.len(), new.len()));
         if let (Some((of_old, of_new)), Some([old_side, new_side])) = (weights, self.sides()) {
             for upstream in &mut *upstreams {
@@ -157,10 +157,10 @@ impl AppState {
         deployment: Option<DeploymentId>,
         step: Step,
         text: String,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<RolloutAction>,
     ) {
         if let Some(deployment) = deployment {
-            actions.push(Action::Log { deployment, step, text });
+            actions.push(RolloutAction::Log { deployment, step, text });
         }
     }
 
@@ -170,7 +170,7 @@ impl AppState {
         release: &ReleaseSpec,
         hook: bool,
         now: Now,
-        actions: &mut Vec<Action>,
+        actions: &mut Vec<RolloutAction>,
     ) {
         let Some(deployment) = deployment else { return };
         // The command may have ended already, before an agent restart.
@@ -276,12 +276,12 @@ fn begun(step: Step, now: Now) -> StepStatus {
 }
 
 /// Builds the upstream of an instance; `drains` is its drain timeout, if it receives no new requests.
-fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Upstream> {
-    if !matches!(slot.process, Process::Running { .. }) {
+fn upstream(id: &InstanceId, slot: &InstanceSlot, drains: Option<Duration>) -> Option<UpstreamEndpoint> {
+    if !matches!(slot.process, InstanceProcess::Running { .. }) {
         return None;
     }
     let (draining, drain_timeout) = (drains.is_some(), drains.unwrap_or_default());
-    slot.address.clone().map(|address| Upstream {
+    slot.address.clone().map(|address| UpstreamEndpoint {
         instance: id.clone(),
         address,
         draining,
@@ -291,7 +291,13 @@ fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Up
     })
 }
 
-fn status(key: &AppKey, id: &InstanceId, slot: &Slot, release: &ReleaseId, state: InstanceState) -> InstanceStatus {
+fn status(
+    key: &AppKey,
+    id: &InstanceId,
+    slot: &InstanceSlot,
+    release: &ReleaseId,
+    state: InstanceState,
+) -> InstanceStatus {
     InstanceStatus {
         id: id.clone(),
         key: key.clone(),

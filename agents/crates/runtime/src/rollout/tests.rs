@@ -19,7 +19,7 @@ struct World {
     state: Option<AppState>,
     at: Duration,
     made: u32,
-    actions: Vec<Action>,
+    actions: Vec<RolloutAction>,
     /// True if artifacts have to be fetched.
     fetches: bool,
 }
@@ -107,10 +107,10 @@ impl World {
     }
 
     fn in_flight(&mut self, instance: InstanceId, count: u32) {
-        self.event(Event::InFlight { instance, count, at: self.at });
+        self.event(RolloutEvent::InFlight { instance, count, at: self.at });
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: RolloutEvent) {
         let made = &mut self.made;
         let mut new_instance = || {
             *made += 1;
@@ -118,16 +118,16 @@ impl World {
         };
         let unix_ms = u64::try_from(self.at.as_millis()).unwrap();
         let now = Now { at: self.at, unix_ms };
-        let mut context = Context { now, new_instance: &mut new_instance };
+        let mut context = RolloutContext { now, new_instance: &mut new_instance };
         let (state, actions) = step(self.state.take().unwrap(), event, &mut context);
         self.state = Some(state);
         for action in &actions {
-            if let Action::Prepare(release) = action {
+            if let RolloutAction::Prepare(release) = action {
                 self.actions.push(action.clone());
                 if self.fetches {
-                    self.event(Event::Fetching(release.id.clone()));
+                    self.event(RolloutEvent::Fetching(release.id.clone()));
                 }
-                self.event(Event::Prepared(release.id.clone()));
+                self.event(RolloutEvent::Prepared(release.id.clone()));
                 continue;
             }
             self.actions.push(action.clone());
@@ -135,24 +135,24 @@ impl World {
     }
 
     fn desire(&mut self, spec: AppSpec) {
-        self.event(Event::Desired(Box::new(spec)));
+        self.event(RolloutEvent::Desired(Box::new(spec)));
     }
 
     fn pass(&mut self, time: Duration) {
         self.at += time;
-        self.event(Event::Tick);
+        self.event(RolloutEvent::Tick);
     }
 
     fn confirm(&mut self) {
         let generation = self.state().generation();
-        self.event(Event::RoutesApplied(generation));
+        self.event(RolloutEvent::RoutesApplied(generation));
     }
 
     /// Returns the instance last requested for this release.
     fn instance(&self, number: u64) -> InstanceId {
         let wanted = release(number).id;
         let started = self.actions.iter().rev().find_map(|action| match action {
-            Action::Start { instance, release, .. } if release.id == wanted => Some(instance.clone()),
+            RolloutAction::Start { instance, release, .. } if release.id == wanted => Some(instance.clone()),
             _ => None,
         });
         started.unwrap_or_else(|| panic!("release {number} was never started: {:?}", self.actions))
@@ -161,13 +161,13 @@ impl World {
     fn started(&mut self, number: u64) -> InstanceId {
         let instance = self.instance(number);
         let port = u16::try_from(20_000 + number).unwrap();
-        self.event(Event::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
+        self.event(RolloutEvent::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
         instance
     }
 
     fn healthy(&mut self, instance: &InstanceId, number: u64) {
         let address = address(number);
-        self.event(Event::HealthChecked { instance: instance.clone(), result: Ok(address) });
+        self.event(RolloutEvent::HealthChecked { instance: instance.clone(), result: Ok(address) });
     }
 
     fn bring_up(&mut self, number: u64) -> InstanceId {
@@ -178,12 +178,12 @@ impl World {
 
     fn crash(&mut self, instance: &InstanceId) {
         let exit = Exit { code: Some(1), ..Exit::default() };
-        self.event(Event::Exited { instance: instance.clone(), exit });
+        self.event(RolloutEvent::Exited { instance: instance.clone(), exit });
     }
 
     fn stops(&self) -> Vec<InstanceId> {
-        let stop = |action: &Action| match action {
-            Action::Stop { instance, .. } => Some(instance.clone()),
+        let stop = |action: &RolloutAction| match action {
+            RolloutAction::Stop { instance, .. } => Some(instance.clone()),
             _ => None,
         };
         self.actions.iter().filter_map(stop).collect()
@@ -227,9 +227,9 @@ fn an_artifact_that_comes_from_elsewhere_is_a_step_of_its_own() {
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
     let release = release(2).id;
-    world.event(Event::Fetching(release.clone()));
+    world.event(RolloutEvent::Fetching(release.clone()));
     let failure = Failure { code: "rollout.fetch_failed".into(), message: "The line is down.".into() };
-    world.event(Event::PrepareFailed(release, failure));
+    world.event(RolloutEvent::PrepareFailed(release, failure));
     assert_eq!(steps(&world), [(Step::Fetch, StepState::Failed), (Step::Start, StepState::Failed)]);
 }
 
@@ -251,21 +251,21 @@ fn a_healthy_candidate_takes_the_routes_and_the_old_instance_is_drained_before_i
     assert_eq!(world.state().record().serving.unwrap().0.number, 2);
     let confirmed = world.at;
     world.at += Duration::from_secs(1);
-    world.event(Event::InFlight { instance: old.clone(), count: 0, at: confirmed });
+    world.event(RolloutEvent::InFlight { instance: old.clone(), count: 0, at: confirmed });
     assert_eq!(world.stops(), [], "the report waited, and is of before the switch");
     world.in_flight(old.clone(), 3);
     assert_eq!(world.stops(), []);
     assert_eq!(world.rollout(2).state, WorkState::Running);
     world.in_flight(old.clone(), 0);
     assert_eq!(world.stops(), std::slice::from_ref(&old));
-    world.event(Event::Exited { instance: old.clone(), exit: Exit { code: Some(0), ..Exit::default() } });
+    world.event(RolloutEvent::Exited { instance: old.clone(), exit: Exit { code: Some(0), ..Exit::default() } });
 
     let status = world.rollout(2);
     assert_eq!(status.state, WorkState::Succeeded);
     let steps: Vec<_> = status.steps.iter().map(|step| (step.step.name(), step.state)).collect();
     let done = |name| (name, StepState::Done);
     assert_eq!(steps, [done("start"), done("health"), done("switch"), done("drain")]);
-    assert!(world.actions.contains(&Action::Forget { instance: old }));
+    assert!(world.actions.contains(&RolloutAction::Forget { instance: old }));
     world.desire(spec(Some(2), None));
     assert_eq!(world.stops(), [world.instance(1)], "the promoted release goes on without a restart");
     assert_eq!(world.routes(), (vec![address(2)], vec![]));
@@ -327,7 +327,7 @@ fn a_proxy_that_refuses_or_never_confirms_the_routes_leaves_the_old_release_serv
         world.bring_up(2);
         if refuse {
             let generation = world.state().generation();
-            world.event(Event::RoutesRefused(generation, "no memory".into()));
+            world.event(RolloutEvent::RoutesRefused(generation, "no memory".into()));
         } else {
             world.pass(SWITCH_TIMEOUT);
         }
@@ -368,7 +368,7 @@ fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_whe
     let instance = world.instance(1);
     for failures in 1..=3 {
         let result = Err(HealthCheckFailure::TimedOut);
-        world.event(Event::HealthChecked { instance: instance.clone(), result });
+        world.event(RolloutEvent::HealthChecked { instance: instance.clone(), result });
         let expected = if failures < 3 { InstanceState::Healthy } else { InstanceState::Unhealthy };
         assert_eq!(world.state().instances()[0].state, expected);
     }
@@ -393,7 +393,7 @@ fn a_live_release_changed_without_a_deployment_is_brought_up_beside_the_old_one(
 fn more_copies_are_added_and_surplus_ones_are_drained() {
     let mut world = World::serving_one();
     world.desire(AppSpec { instances: 3, ..spec(Some(1), None) });
-    let starts = world.actions.iter().filter(|action| matches!(action, Action::Start { .. })).count();
+    let starts = world.actions.iter().filter(|action| matches!(action, RolloutAction::Start { .. })).count();
     assert_eq!(starts, 3);
     world.desire(spec(Some(1), None));
     assert_eq!(world.routes(), (vec![address(1)], vec![]), "the healthy copy is the one that stays");
@@ -403,14 +403,14 @@ fn more_copies_are_added_and_surplus_ones_are_drained() {
 fn a_removed_app_is_drained_stopped_and_then_gone() {
     let mut world = World::serving_one();
     let instance = world.instance(1);
-    world.event(Event::Removed);
+    world.event(RolloutEvent::Removed);
     assert_eq!(world.routes(), (vec![], vec![address(1)]));
     world.confirm();
     world.at += Duration::from_secs(1);
     world.in_flight(instance.clone(), 0);
     assert_eq!(world.stops(), std::slice::from_ref(&instance));
     assert!(!world.state().gone());
-    world.event(Event::Exited { instance, exit: Exit::default() });
+    world.event(RolloutEvent::Exited { instance, exit: Exit::default() });
     assert!(world.state().gone());
     assert_eq!(world.state().record().serving, None);
 }
@@ -442,7 +442,7 @@ fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
                 (1, _) => world.desire(spec(Some(live), None)),
                 (2, _) => world.confirm(),
                 (3, Some(status)) if status.state == InstanceState::Draining => {
-                    world.event(Event::Exited { instance: status.id, exit: Exit::default() });
+                    world.event(RolloutEvent::Exited { instance: status.id, exit: Exit::default() });
                 }
                 (4, Some(status)) if status.release != serving && status.state != InstanceState::Draining => {
                     world.crash(&status.id);
@@ -452,13 +452,13 @@ fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
                     let instance = status.id;
                     if status.pid == 0 {
                         let port = u16::try_from(20_000 + number).unwrap();
-                        world.event(Event::Started { instance, pid: 7, port, started_unix_ms: 5 });
+                        world.event(RolloutEvent::Started { instance, pid: 7, port, started_unix_ms: 5 });
                     } else if status.port != 0 {
                         world.healthy(&instance, number);
                     }
                 }
                 (8, Some(status)) => world.in_flight(status.id, 0),
-                _ => world.event(Event::Tick),
+                _ => world.event(RolloutEvent::Tick),
             }
             let succeeded = world.state().rollouts().find(|status| status.state == WorkState::Succeeded);
             if let Some(status) = succeeded {
@@ -471,7 +471,7 @@ fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
             world.pass(Duration::from_secs(15));
             for status in world.state().instances() {
                 if status.state == InstanceState::Draining {
-                    world.event(Event::Exited { instance: status.id, exit: Exit::default() });
+                    world.event(RolloutEvent::Exited { instance: status.id, exit: Exit::default() });
                 }
             }
         }

@@ -15,16 +15,16 @@ use fairlead_model::{
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::driver::{Driver, ManagedInstance};
+use super::driver::{ManagedInstance, RuntimeDriver};
 use super::launch::{self, LaunchRequest, PreparedInstance};
-use super::{Event, Message, files};
+use super::{Message, RolloutEvent, files};
 use crate::crash;
-use crate::health::{self, Check, HealthCommand, HealthTarget, NetworkTarget};
+use crate::health_check::{self, HealthCheckKind, HealthCommand, HealthTarget, NetworkTarget};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::isolation::Isolation;
 use crate::output;
 use crate::ports;
-use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, HealthCheckFailure};
+use crate::rollout::{AppState, Crash, CrashReason, Exit, HealthCheckFailure, RolloutAction};
 use crate::supervisor::{Change, ShimConnection};
 use crate::workers::{WorkerAction, Workers};
 
@@ -39,27 +39,27 @@ const PORT: u16 = 3000;
 /// Number of consecutive failed liveness checks that end an instance.
 const LIVENESS_FAILURES_MAX: u32 = 3;
 
-impl Driver {
-    pub(super) fn act(&mut self, key: &AppKey, action: Action) {
+impl RuntimeDriver {
+    pub(super) fn act(&mut self, key: &AppKey, action: RolloutAction) {
         match action {
-            Action::Prepare(release) => self.prepare(key, *release),
-            Action::Start { instance, release, deployment, restarts } => {
+            RolloutAction::Prepare(release) => self.prepare(key, *release),
+            RolloutAction::Start { instance, release, deployment, restarts } => {
                 let process = WEB.to_owned();
                 self.start(key, ProcessStart { instance, process, release: *release, deployment, restarts });
             }
-            Action::Run { instance, release, deployment, kind, command } => {
+            RolloutAction::Run { instance, release, deployment, kind, command } => {
                 self.run_command(key, instance, *release, deployment, kind, command);
             }
-            Action::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
-            Action::Woken { took } => {
+            RolloutAction::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
+            RolloutAction::Woken { took } => {
                 tracing::info!(app = %key, took_ms = took.as_millis(), "woken by a request");
                 let wakes = self.wakes.entry(key.clone()).or_default();
                 (wakes.count, wakes.total) = (wakes.count + 1, wakes.total + took);
             }
-            Action::Stop { instance, stop_timeout } => self.stop(key, &instance, stop_timeout),
-            Action::Forget { instance } => self.forget(&instance),
-            Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
-            Action::Log { deployment, step, text } => self.write_log(&deployment, step, LogStream::System, text),
+            RolloutAction::Stop { instance, stop_timeout } => self.stop(key, &instance, stop_timeout),
+            RolloutAction::Forget { instance } => self.forget(&instance),
+            RolloutAction::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
+            RolloutAction::Log { deployment, step, text } => self.write_log(&deployment, step, LogStream::System, text),
         }
     }
 
@@ -77,13 +77,13 @@ impl Driver {
     }
 
     /// Starts and stops health checks together with processes.
-    pub(super) fn follow_process(&mut self, event: &Event) {
-        let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return };
+    pub(super) fn follow_process(&mut self, event: &RolloutEvent) {
+        let (RolloutEvent::Started { instance, .. } | RolloutEvent::Exited { instance, .. }) = event else { return };
         let Some(managed) = self.instances.get_mut(instance) else { return };
         if let Some(check_task) = managed.check_task.take() {
             check_task.abort();
         }
-        if let (Event::Started { .. }, Some(spec)) = (event, &managed.spec) {
+        if let (RolloutEvent::Started { .. }, Some(spec)) = (event, &managed.spec) {
             self.layers.add(spec, managed.stop_timeout, managed.stop.clone());
         }
         let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
@@ -91,7 +91,7 @@ impl Driver {
             tracing::warn!(%instance, %error, "where its container is can't be read");
             None
         });
-        if let Event::Started { .. } = event {
+        if let RolloutEvent::Started { .. } = event {
             managed.accounting =
                 container_record.as_ref().and_then(|container_record| CgroupFolders::of(container_record.pid));
         }
@@ -100,7 +100,7 @@ impl Driver {
             managed.spec.as_ref().is_some_and(|spec| spec.container.is_some() && spec.network.is_none());
         // Without its own address, the check would reach the server's loopback, where other programs listen.
         let is_reachable = !shares_network || host.is_some();
-        if let Event::Started { pid, port, .. } = event
+        if let RolloutEvent::Started { pid, port, .. } = event
             && managed.process == WEB
             && !managed.is_command
             && is_reachable
@@ -130,14 +130,14 @@ impl Driver {
             let readiness = Readiness {
                 instance: instance.clone(),
                 key: managed.key.clone(),
-                target: target(&managed.readiness_check, Check::Readiness),
+                target: target(&managed.readiness_check, HealthCheckKind::Readiness),
                 interval: managed.readiness_check.interval,
                 messages: self.messages.clone(),
                 healthy: healthy.clone(),
             };
             let liveness = managed.liveness_check.as_ref().map(|check| Liveness {
                 instance: instance.clone(),
-                target: target(check, Check::Liveness),
+                target: target(check, HealthCheckKind::Liveness),
                 interval: check.interval,
                 stop_timeout: managed.stop_timeout,
                 stop: managed.stop.clone(),
@@ -165,11 +165,11 @@ impl Driver {
         let folder = self.release_folder(&release);
         tokio::spawn(async move {
             let fetching = || {
-                send(&messages, Message::App(key.clone(), Event::Fetching(release.id.clone())));
+                send(&messages, Message::App(key.clone(), RolloutEvent::Fetching(release.id.clone())));
             };
             let event = match prepare.prepare(&release, &folder, &fetching).await {
-                Ok(()) => Event::Prepared(release.id.clone()),
-                Err(failure) => Event::PrepareFailed(release.id.clone(), failure),
+                Ok(()) => RolloutEvent::Prepared(release.id.clone()),
+                Err(failure) => RolloutEvent::PrepareFailed(release.id.clone(), failure),
             };
             send(&messages, Message::App(key, event));
         });
@@ -264,7 +264,7 @@ impl Driver {
         let begins = spec.container.is_some() && container_record.is_none();
         let (pid, shown) =
             container_record.map_or((pid, port), |container_record| (container_record.pid, container_record.port));
-        let started = Event::Started { instance: id.clone(), pid, port: shown, started_unix_ms };
+        let started = RolloutEvent::Started { instance: id.clone(), pid, port: shown, started_unix_ms };
         let task = tokio::spawn(async move {
             let tell = |change| send_change(&messages, &followed.key, &followed.instance, port, change);
             let exit = if begins {
@@ -307,7 +307,7 @@ impl Driver {
     }
 
     fn exited(&self, key: &AppKey, instance: &InstanceId, exit: Exit) {
-        send(&self.messages, Message::App(key.clone(), Event::Exited { instance: instance.clone(), exit }));
+        send(&self.messages, Message::App(key.clone(), RolloutEvent::Exited { instance: instance.clone(), exit }));
     }
 
     fn forget(&mut self, instance: &InstanceId) {
@@ -458,15 +458,15 @@ impl Readiness {
         let (mut pause, mut reported) = (FIRST_CHECK, None);
         let (mut elsewhere, mut attempts) = (Vec::new(), 0);
         loop {
-            let mut result = health::run_check(&self.target).await;
+            let mut result = health_check::run_check(&self.target).await;
             if let (Err(HealthCheckFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
                 // Requires the same ports twice: an app that is still starting may open the given port last.
                 if *listening == elsewhere
-                    && let Some(port) = health::port_to_try(listening, attempts)
+                    && let Some(port) = health_check::port_to_try(listening, attempts)
                 {
                     attempts += 1;
                     network.found.store(port, Ordering::Relaxed);
-                    result = health::run_check(&self.target).await;
+                    result = health_check::run_check(&self.target).await;
                 } else {
                     elsewhere.clone_from(listening);
                 }
@@ -479,7 +479,7 @@ impl Readiness {
             // Failures are counted, so each one is reported; repeated successes are reported once.
             if result.is_err() || reported.as_ref() != Some(&result) {
                 reported = Some(result.clone());
-                let event = Event::HealthChecked { instance: self.instance.clone(), result };
+                let event = RolloutEvent::HealthChecked { instance: self.instance.clone(), result };
                 if !send(&self.messages, Message::App(self.key.clone(), event)) {
                     return;
                 }
@@ -504,7 +504,7 @@ impl Liveness {
         let mut failures = 0;
         while failures < LIVENESS_FAILURES_MAX {
             sleep(self.interval.max(FIRST_CHECK)).await;
-            failures = if health::run_check(&self.target).await.is_ok() { 0 } else { failures + 1 };
+            failures = if health_check::run_check(&self.target).await.is_ok() { 0 } else { failures + 1 };
         }
         tracing::warn!(instance = %self.instance, "failed its liveness check three times in a row; it is restarted");
         self.unresponsive.store(true, Ordering::Relaxed);
@@ -513,7 +513,7 @@ impl Liveness {
     }
 }
 
-impl Drop for Driver {
+impl Drop for RuntimeDriver {
     /// Stops the tasks that watch instances; the instances keep running.
     fn drop(&mut self) {
         self.layer_counts.abort();
@@ -542,9 +542,9 @@ fn send_change(
     let event = match change {
         Change::Started { pid, started_unix_ms, container_record } => {
             let port = container_record.map_or(port, |container_record| container_record.port);
-            Event::Started { instance, pid, port, started_unix_ms }
+            RolloutEvent::Started { instance, pid, port, started_unix_ms }
         }
-        Change::Exited(exit) => Event::Exited { instance, exit },
+        Change::Exited(exit) => RolloutEvent::Exited { instance, exit },
     };
     send(messages, Message::App(key.clone(), event));
 }

@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 
 use fairlead_model::{DeploymentId, InstanceId};
 
-use super::driver::Driver;
-use super::{Event, RuntimeError, files};
+use super::driver::RuntimeDriver;
+use super::{RolloutEvent, RuntimeError, files};
 use crate::container;
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::rollout::{AdoptedHook, AdoptedInstance, HookKind, HookOutcome};
 use crate::supervisor::{AttachError, ShimConnection};
 
-impl Driver {
+impl RuntimeDriver {
     /// Finds every instance by its folder and its shim by its socket.
     pub(super) async fn adopt(&mut self) -> Result<(), RuntimeError> {
         let (trash, releases) = (&self.options.trash, self.options.folders.releases());
@@ -110,7 +110,7 @@ impl Driver {
                 }
             },
         };
-        let event = Event::AdoptHook(AdoptedHook {
+        let event = RolloutEvent::AdoptHook(AdoptedHook {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
             deployment: deployment.clone(),
@@ -165,7 +165,7 @@ impl Driver {
             if spec.network.is_none() {
                 self.ports.reserve(spec.port);
             }
-            self.adopt_event(&spec.key, Event::Adopt(adopted));
+            self.adopt_event(&spec.key, RolloutEvent::Adopt(adopted));
         } else {
             self.adopt_worker(&spec.key, spec.process, adopted);
         }

@@ -11,7 +11,7 @@ use fairlead_model::{AppKey, DeploymentId, InstanceId, LogLine, LogStream, Relea
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::driver::Driver;
+use super::driver::RuntimeDriver;
 use super::launch::LaunchRequest;
 use crate::instance::WEB;
 use crate::output;
@@ -23,7 +23,7 @@ const FOLLOW_PAUSE: Duration = Duration::from_millis(300);
 const LINES_MAX: usize = 2_000;
 
 /// Output of a command: its source, its destination and the read position.
-pub(super) struct Output {
+pub(super) struct HookOutput {
     folder: PathBuf,
     deployment: DeploymentId,
     step: Step,
@@ -32,7 +32,7 @@ pub(super) struct Output {
     read: Mutex<(u64, usize)>,
 }
 
-impl Output {
+impl HookOutput {
     /// Passes on new lines.
     fn pass_on(&self) -> io::Result<()> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl Output {
 
 /// Output of a command, followed until this is dropped.
 pub(super) struct OutputFollower {
-    output: Arc<Output>,
+    output: Arc<HookOutput>,
     task: JoinHandle<()>,
 }
 
@@ -63,7 +63,7 @@ impl Drop for OutputFollower {
     }
 }
 
-impl Driver {
+impl RuntimeDriver {
     pub(super) fn run_command(
         &mut self,
         key: &AppKey,
@@ -120,9 +120,9 @@ impl Driver {
         }
     }
 
-    fn output_of(&self, instance: &InstanceId, deployment: DeploymentId, step: Step) -> Output {
+    fn output_of(&self, instance: &InstanceId, deployment: DeploymentId, step: Step) -> HookOutput {
         // A command has its own log: it is no process of the app, and app logs are stored.
         let folder = self.options.folders.instances().join(instance.as_str()).join("log");
-        Output { folder, deployment, step, log: self.log.clone(), read: Mutex::default() }
+        HookOutput { folder, deployment, step, log: self.log.clone(), read: Mutex::default() }
     }
 }

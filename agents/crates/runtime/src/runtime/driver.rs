@@ -15,13 +15,13 @@ use tokio::time::sleep_until;
 
 use super::actions;
 use super::commands::OutputFollower;
-use super::files::Records;
-use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View, Wakes};
+use super::files::AppRecords;
+use super::{Message, RolloutEvent, RunningProcess, RuntimeError, RuntimeOptions, RuntimeView, Wakes};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::layer::CopyPermits;
 use crate::layer_bound::{self, LayerWatch};
-use crate::ports::Ports;
-use crate::rollout::{AdoptedInstance, AppRecord, AppState, Context, Exit, Now, step};
+use crate::ports::PortAllocator;
+use crate::rollout::{AdoptedInstance, AppRecord, AppState, Exit, Now, RolloutContext, step};
 use crate::supervisor::Supervisor;
 use crate::workers::{WorkerTarget, Workers};
 
@@ -53,14 +53,14 @@ impl ManagedInstance {
     }
 }
 
-pub(super) struct Driver {
+pub(super) struct RuntimeDriver {
     pub(super) options: Arc<RuntimeOptions>,
     pub(super) supervisor: Supervisor,
-    pub(super) ports: Arc<Ports>,
+    pub(super) ports: Arc<PortAllocator>,
     pub(super) messages: mpsc::WeakUnboundedSender<Message>,
-    view: watch::Sender<Arc<View>>,
+    view: watch::Sender<Arc<RuntimeView>>,
     pub(super) log: mpsc::Sender<(DeploymentId, LogLine)>,
-    records: Records,
+    records: AppRecords,
     pub(super) apps: BTreeMap<AppKey, AppState>,
     pub(super) workers: BTreeMap<AppKey, Workers>,
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
@@ -80,21 +80,21 @@ pub(super) struct Driver {
     origin: Instant,
     /// Events of adopted instances. Their checks begin with the first desired state: before it, no state machine
     /// handles them.
-    pub(super) adopted: Vec<Event>,
+    pub(super) adopted: Vec<RolloutEvent>,
     /// Exits before the first desired state. Handling them earlier could drop an app's record with its last process.
-    ended_early: Vec<(AppKey, Event)>,
+    ended_early: Vec<(AppKey, RolloutEvent)>,
     applied: bool,
     pub(super) stopping: bool,
 }
 
-impl Driver {
+impl RuntimeDriver {
     pub(super) fn new(
         options: RuntimeOptions,
         messages: mpsc::WeakUnboundedSender<Message>,
-        view: watch::Sender<Arc<View>>,
+        view: watch::Sender<Arc<RuntimeView>>,
         log: mpsc::Sender<(DeploymentId, LogLine)>,
     ) -> Result<Self, RuntimeError> {
-        let records = Records::open(super::apps_file(&options.folders))?;
+        let records = AppRecords::open(super::apps_file(&options.folders))?;
         let apps = records.all().iter().map(|(key, record)| (key.clone(), AppState::new(key.clone(), record.clone())));
         let layers = Arc::new(LayerWatch::new(options.layer_bounds, options.folders.instances()));
         Ok(Self {
@@ -102,7 +102,7 @@ impl Driver {
             layers,
             copy_permits: Arc::default(),
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
-            ports: Arc::new(Ports::new(options.ports.clone())),
+            ports: Arc::new(PortAllocator::new(options.ports.clone())),
             apps: apps.collect(),
             workers: BTreeMap::new(),
             records,
@@ -151,7 +151,7 @@ impl Driver {
         let due = |state: &AppState| state.next_deadline().is_some_and(|deadline| deadline <= at);
         let keys: Vec<AppKey> = self.apps.iter().filter(|(_, state)| due(state)).map(|(key, _)| key.clone()).collect();
         for key in keys {
-            self.event(&key, Event::Tick).await;
+            self.event(&key, RolloutEvent::Tick).await;
         }
         let due = |workers: &Workers| workers.due().is_some_and(|deadline| deadline <= at);
         let keys: Vec<AppKey> =
@@ -167,19 +167,19 @@ impl Driver {
             Message::Apply(apps) => self.apply(apps).await,
             Message::RoutesApplied(generation) => {
                 for (key, local) in self.confirmed(generation) {
-                    self.event(&key, Event::RoutesApplied(local)).await;
+                    self.event(&key, RolloutEvent::RoutesApplied(local)).await;
                 }
             }
             Message::RoutesRefused(generation, error) => {
                 for (key, local) in self.confirmed(generation) {
-                    self.event(&key, Event::RoutesRefused(local, error.clone())).await;
+                    self.event(&key, RolloutEvent::RoutesRefused(local, error.clone())).await;
                 }
             }
             Message::InFlight(came, counts) => {
                 let at = came.saturating_duration_since(self.origin);
                 for (instance, count) in counts {
                     if let Some(key) = self.instances.get(&instance).map(|managed| managed.key.clone()) {
-                        self.event(&key, Event::InFlight { instance, count, at }).await;
+                        self.event(&key, RolloutEvent::InFlight { instance, count, at }).await;
                     }
                 }
             }
@@ -187,13 +187,13 @@ impl Driver {
                 for (side, traffic) in sides {
                     let key = self.apps.iter().find(|(_, app)| app.watches(&side)).map(|(key, _)| key.clone());
                     if let Some(key) = key {
-                        self.event(&key, Event::Traffic(side, traffic)).await;
+                        self.event(&key, RolloutEvent::Traffic(side, traffic)).await;
                     }
                 }
             }
             Message::AutoscaleInput(loads) => {
                 for (key, load) in loads {
-                    self.event(&key, Event::Load(load)).await;
+                    self.event(&key, RolloutEvent::Load(load)).await;
                 }
             }
             Message::App(key, event) => self.event(&key, event).await,
@@ -211,11 +211,11 @@ impl Driver {
         self.desired = apps.clone();
         self.applied = true;
         for key in removed {
-            self.event(&key, Event::Removed).await;
+            self.event(&key, RolloutEvent::Removed).await;
         }
         for (key, spec) in apps {
             self.apps.entry(key.clone()).or_insert_with(|| AppState::new(key.clone(), AppRecord::default()));
-            self.event(&key, Event::Desired(Box::new(spec))).await;
+            self.event(&key, RolloutEvent::Desired(Box::new(spec))).await;
         }
         for started in std::mem::take(&mut self.adopted) {
             self.follow_process(&started);
@@ -252,29 +252,29 @@ impl Driver {
     }
 
     /// Before the first `apply` nothing is decided, so there is nothing to run or to save.
-    pub(super) fn adopt_event(&mut self, key: &AppKey, event: Event) {
+    pub(super) fn adopt_event(&mut self, key: &AppKey, event: RolloutEvent) {
         let now = self.now();
         let state = self.apps.remove(key).unwrap_or_else(|| AppState::new(key.clone(), AppRecord::default()));
-        let (state, _) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
+        let (state, _) = step(state, event, &mut RolloutContext { now, new_instance: &mut new_instance });
         self.apps.insert(key.clone(), state);
     }
 
-    async fn event(&mut self, key: &AppKey, mut event: Event) {
+    async fn event(&mut self, key: &AppKey, mut event: RolloutEvent) {
         if self.stopping {
             return;
         }
-        if !self.applied && matches!(event, Event::Exited { .. }) {
+        if !self.applied && matches!(event, RolloutEvent::Exited { .. }) {
             self.ended_early.push((key.clone(), event));
             return;
         }
         self.follow_process(&event);
-        if let Event::Exited { instance, exit } = &mut event {
+        if let RolloutEvent::Exited { instance, exit } = &mut event {
             self.take_excess(instance, exit);
         }
         if self.worker_event(key, &event) {
             return;
         }
-        if let Event::Exited { instance, exit } = &mut event
+        if let RolloutEvent::Exited { instance, exit } = &mut event
             && let Some(managed) = self.instances.get(instance)
         {
             exit.unresponsive = managed.unresponsive.swap(false, Ordering::Relaxed);
@@ -283,7 +283,7 @@ impl Driver {
         }
         let Some(state) = self.apps.remove(key) else { return };
         let now = self.now();
-        let (state, actions) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
+        let (state, actions) = step(state, event, &mut RolloutContext { now, new_instance: &mut new_instance });
         let gone = state.gone();
         let record = (!gone).then(|| state.record());
         if !gone {
@@ -318,8 +318,10 @@ impl Driver {
     }
 
     /// Passes an event to the app's workers; true if it concerned one.
-    fn worker_event(&mut self, key: &AppKey, event: &Event) -> bool {
-        let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return false };
+    fn worker_event(&mut self, key: &AppKey, event: &RolloutEvent) -> bool {
+        let (RolloutEvent::Started { instance, .. } | RolloutEvent::Exited { instance, .. }) = event else {
+            return false;
+        };
         let of_worker = |managed: &ManagedInstance| managed.process != WEB;
         if !self.instances.get(instance).is_some_and(of_worker) {
             return false;
@@ -327,11 +329,11 @@ impl Driver {
         let at = self.now().at;
         let workers = self.workers.entry(key.clone()).or_default();
         let actions = match event {
-            Event::Started { pid, started_unix_ms, .. } => {
+            RolloutEvent::Started { pid, started_unix_ms, .. } => {
                 workers.started(instance, *pid, *started_unix_ms, at);
                 Vec::new()
             }
-            Event::Exited { exit, .. } => workers.exited(instance, exit, at),
+            RolloutEvent::Exited { exit, .. } => workers.exited(instance, exit, at),
             _ => Vec::new(),
         };
         for action in actions {
@@ -382,7 +384,7 @@ impl Driver {
             return;
         }
         let old = self.view.borrow().clone();
-        let mut view = View { generation: old.generation, wakes: self.wakes.clone(), ..View::default() };
+        let mut view = RuntimeView { generation: old.generation, wakes: self.wakes.clone(), ..RuntimeView::default() };
         for (key, state) in &self.apps {
             view.instances.extend(state.instances());
             view.rollouts.extend(state.rollouts().cloned());

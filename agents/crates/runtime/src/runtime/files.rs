@@ -17,14 +17,14 @@ struct RecordEntry {
 }
 
 /// Records of all apps, in one file that is replaced atomically.
-pub(super) struct Records {
+pub(super) struct AppRecords {
     path: PathBuf,
     records: BTreeMap<AppKey, AppRecord>,
     /// True if a write failed, so that the file is incomplete.
     behind: bool,
 }
 
-impl Records {
+impl AppRecords {
     pub(super) fn open(path: PathBuf) -> Result<Self, StateFileError> {
         let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
         let entries: Vec<RecordEntry> = state_file::read(&path, parse)?.unwrap_or_default();
@@ -93,12 +93,12 @@ mod tests {
     async fn a_record_that_could_not_be_written_is_written_with_the_next_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state/apps.json");
-        let mut records = Records::open(path.clone()).unwrap();
+        let mut records = AppRecords::open(path.clone()).unwrap();
         let key = AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() };
         records.save(&key, Some(AppRecord::default())).await.unwrap_err();
         std::fs::create_dir(dir.path().join("state")).unwrap();
         records.save(&key, Some(AppRecord::default())).await.unwrap();
-        assert_eq!(Records::open(path).unwrap().all().len(), 1);
+        assert_eq!(AppRecords::open(path).unwrap().all().len(), 1);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::{IMAGE_FILE, RuntimeOptions};
 use crate::instance::{
-    ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, ViewSpec, WEB,
+    ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, SandboxSpec, SecretsSpec, ViewSpec, WEB,
 };
 use crate::layer::{DiskFull, LayerKind};
 use crate::rollout::{Exit, HookKind};
@@ -162,8 +162,8 @@ fn build(
     }
     let sandbox = match &container {
         // The engine confines a container.
-        Some(_) => Sandbox::default(),
-        None => Sandbox {
+        Some(_) => SandboxSpec::default(),
+        None => SandboxSpec {
             devices,
             own_processes: options.isolation.private_proc,
             files: options.isolation.landlock,

@@ -25,7 +25,7 @@ use super::container;
 use super::devices::mount_devices;
 use super::hidden::hide;
 use super::view;
-use crate::health::Check;
+use crate::health_check::HealthCheckKind;
 use crate::instance::{InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
 use crate::secrets;
 
@@ -67,12 +67,12 @@ fn refuse(mut report: File, error: String) -> Result<Infallible, String> {
 
 /// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only on
 /// failure. `pid` is the instance's process.
-pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Infallible, String> {
+pub(super) fn check(folder: &Path, which: HealthCheckKind, pid: Option<u32>) -> Result<Infallible, String> {
     let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
     let mut spec = spec.ok_or("spec.json is missing")?;
     let check = match which {
-        Check::Readiness => Some(spec.readiness_check.clone()),
-        Check::Liveness => spec.liveness_check.take(),
+        HealthCheckKind::Readiness => Some(spec.readiness_check.clone()),
+        HealthCheckKind::Liveness => spec.liveness_check.take(),
     };
     let (command, limit) = check.map(|check| (check.command, check.timeout)).unwrap_or_default();
     if let Some(container) = &spec.container {

@@ -17,7 +17,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 const END_PAUSE: Duration = Duration::from_millis(5);
 
 /// Connection of a network without root, which this process keeps up.
-pub(super) struct Connection {
+pub(super) struct RootlessConnection {
     namespace: RootlessNamespace,
     is_warned: bool,
 }
@@ -28,7 +28,7 @@ pub(super) struct InstanceNetwork {
     /// Namespace of a network that root made. Dropping this value removes its device.
     pub(super) namespace: Option<Namespace>,
     /// Connection of a network without root.
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<RootlessConnection>,
 }
 
 /// Moves this process into a network of the instance's own, and connects it to the server's resolver and ports.
@@ -64,11 +64,11 @@ fn enter_devices(link: &DeviceLink, network: &NetworkSpec) -> Result<(OwnedFd, N
     Ok((inside, namespace))
 }
 
-fn enter_rootless(link: &RootlessLink, network: &NetworkSpec) -> Result<(OwnedFd, Connection), String> {
+fn enter_rootless(link: &RootlessLink, network: &NetworkSpec) -> Result<(OwnedFd, RootlessConnection), String> {
     let namespace = RootlessNamespace::enter(link, &network.server_ports, connector());
     let namespace = namespace.map_err(|error| format!("its network: {error}"))?;
     let inside = namespace.descriptor().try_clone_to_owned().map_err(|error| failed("keeping it", error))?;
-    Ok((inside, Connection { namespace, is_warned: false }))
+    Ok((inside, RootlessConnection { namespace, is_warned: false }))
 }
 
 /// Makes a network without root, checks it and drops it. `link` is JSON.
@@ -86,7 +86,7 @@ fn connector() -> Command {
     command
 }
 
-impl Connection {
+impl RootlessConnection {
     /// Returns a descriptor that is readable when addresses of the server have changed.
     pub(super) fn changes(&self) -> BorrowedFd<'_> {
         self.namespace.changes()

@@ -24,8 +24,8 @@ use rustix::process::{
 use super::capture::Capture;
 use super::handover::Handover;
 use super::log::{LogWriter, Pipe};
-use super::network::{self, Connection};
-use super::serve::{Server, ShimRequest};
+use super::network::{self, RootlessConnection};
+use super::serve::{ShimRequest, ShimServer};
 use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec, NetworkSpec};
 use crate::secrets;
 use fairlead_base::cgroup::Cgroup;
@@ -42,11 +42,11 @@ struct Parent {
     pidfd: Option<OwnedFd>,
     pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
     log: Capture,
-    server: Server,
+    server: ShimServer,
     /// `None` without a network of its own.
     handover: Option<Handover>,
     /// `None` with root.
-    connection: Option<Connection>,
+    connection: Option<RootlessConnection>,
     /// Launcher of a container, until it has passed the container's network.
     launcher: Option<Launcher>,
     status: ShimStatus,
@@ -74,7 +74,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let secrets = secrets.map_err(named("secrets"))?;
     let redactor =
         secrets.as_ref().and_then(|(_, bundle)| Redactor::new(bundle.secrets.iter().map(|one| one.value.as_slice())));
-    let server = Server::open(socket).map_err(named("socket"))?;
+    let server = ShimServer::open(socket).map_err(named("socket"))?;
     let log = LogWriter::open(&folder.log(&spec)).map_err(named("log"))?;
     let log = Capture::new(log, redactor.as_ref());
     // Ctrl-C in a terminal is for the agent, which decides about its apps.
@@ -209,7 +209,7 @@ impl Parent {
     fn new(
         spec: InstanceSpec,
         child: &mut Child,
-        server: Server,
+        server: ShimServer,
         (handover, launcher): (Option<Handover>, Option<Launcher>),
         log: Capture,
     ) -> io::Result<Self> {
@@ -289,7 +289,7 @@ impl Parent {
             let streams = self.launcher.iter().map(|launcher| launcher.stream.as_fd());
             polled.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             launcher = polled.len() - pipes - sources;
-            let connection = self.connection.iter().map(Connection::changes);
+            let connection = self.connection.iter().map(RootlessConnection::changes);
             polled.extend(connection.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             changes = polled.len() - pipes - sources - launcher;
             let handover = self.handover.iter().flat_map(Handover::sources);
@@ -381,7 +381,7 @@ impl Parent {
 
     /// Reaps ended children; true if this process has no child of the app left.
     fn reap(&mut self) -> io::Result<bool> {
-        let connector = self.connection.as_ref().and_then(Connection::process);
+        let connector = self.connection.as_ref().and_then(RootlessConnection::process);
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.app => {

@@ -27,20 +27,20 @@ pub(super) enum ShimRequest {
     },
 }
 
-pub(super) struct Server {
+pub(super) struct ShimServer {
     listener: UnixListener,
-    clients: Vec<Client>,
+    clients: Vec<ShimClient>,
     next: u64,
 }
 
-struct Client {
+struct ShimClient {
     id: u64,
     stream: UnixStream,
     unread: Vec<u8>,
     greeted: bool,
 }
 
-impl Server {
+impl ShimServer {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -79,7 +79,7 @@ impl Server {
                 self.clients.remove(0);
             }
             self.next += 1;
-            self.clients.push(Client { id: self.next, stream, unread: Vec::new(), greeted: false });
+            self.clients.push(ShimClient { id: self.next, stream, unread: Vec::new(), greeted: false });
         }
     }
 
@@ -99,7 +99,7 @@ impl Server {
     }
 }
 
-impl Client {
+impl ShimClient {
     fn read(&mut self, requests: &mut Vec<ShimRequest>) -> io::Result<()> {
         let mut bytes = [0u8; 1024];
         loop {

@@ -221,7 +221,7 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
     server.runtime.autoscale_input(vec![(key("app_a"), Load { requests: 1, ..Load::default() })]);
     tokio::time::sleep(Duration::from_millis(250)).await;
     server.runtime.autoscale_input(vec![(key("app_a"), Load::default())]);
-    let asleep = |view: &View| {
+    let asleep = |view: &RuntimeView| {
         let [one] = &view.instances[..] else { return None };
         (one.state == InstanceState::Asleep && view.upstreams[&key("app_a")].is_empty()).then(|| one.id.clone())
     };

@@ -312,7 +312,7 @@ async fn nothing_of_a_network_without_root_outlives_its_instance() {
     let processes = tree(parent(first.pid));
     assert_eq!(processes.len(), 4, "shim, connector, pasta and app: {processes:?}");
     let has_restarted = |times| {
-        move |view: &View| {
+        move |view: &RuntimeView| {
             let found = view.instances.iter().find(|status| status.state == InstanceState::Healthy);
             found.filter(|status| status.restarts == times).cloned()
         }

@@ -40,7 +40,7 @@ impl Drop for Squatter {
     }
 }
 
-fn upstream(view: &View) -> Option<UpstreamAddress> {
+fn upstream(view: &RuntimeView) -> Option<UpstreamAddress> {
     view.upstreams.get(&key("app_a"))?.first().map(|upstream| upstream.address.clone())
 }
 

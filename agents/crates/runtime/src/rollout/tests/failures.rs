@@ -8,7 +8,7 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
     world.desire(spec(Some(1), Some(2)));
     let new = world.started(2);
     let result = Err(HealthCheckFailure::Refused { listening: vec![8080] });
-    world.event(Event::HealthChecked { instance: new.clone(), result });
+    world.event(RolloutEvent::HealthChecked { instance: new.clone(), result });
     world.pass(Duration::from_secs(30));
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.wrong_port");
@@ -16,13 +16,18 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
     assert!(failure.message.contains("PORT"));
     assert_eq!(world.stops(), std::slice::from_ref(&new));
     assert_eq!(world.routes(), (vec![address(1)], vec![]));
-    assert!(world.actions.iter().any(|action| matches!(action, Action::Tail { instance, .. } if *instance == new)));
+    assert!(
+        world.actions.iter().any(|action| matches!(action, RolloutAction::Tail { instance, .. } if *instance == new))
+    );
 
     let started = world.actions.len();
-    world.event(Event::Exited { instance: new, exit: Exit::default() });
+    world.event(RolloutEvent::Exited { instance: new, exit: Exit::default() });
     world.pass(Duration::from_secs(60));
     let later = &world.actions[started..];
-    assert!(!later.iter().any(|action| matches!(action, Action::Start { .. })), "a failed rollout isn't tried again");
+    assert!(
+        !later.iter().any(|action| matches!(action, RolloutAction::Start { .. })),
+        "a failed rollout isn't tried again"
+    );
 }
 
 #[test]
@@ -30,7 +35,7 @@ fn a_candidate_that_settles_on_other_ports_fails_before_its_time_is_over() {
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
     let new = world.started(2);
-    let probe = |world: &mut World, result| world.event(Event::HealthChecked { instance: new.clone(), result });
+    let probe = |world: &mut World, result| world.event(RolloutEvent::HealthChecked { instance: new.clone(), result });
     let elsewhere = || Err(HealthCheckFailure::Elsewhere { ports: vec![8080] });
     for _ in 0..5 {
         probe(&mut world, elsewhere());
@@ -57,7 +62,7 @@ fn a_candidate_that_was_refused_another_port_fails_at_once() {
     world.desire(spec(Some(1), Some(2)));
     let new = world.started(2);
     let exit = Exit { code: Some(1), port_refused: true, ..Exit::default() };
-    world.event(Event::Exited { instance: new, exit });
+    world.event(RolloutEvent::Exited { instance: new, exit });
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.wrong_port");
     assert!(failure.message.contains("another port than 20002"), "{failure:?}");
@@ -77,7 +82,7 @@ fn every_reason_not_to_be_healthy_has_its_own_sentence() {
         let mut world = World::serving_one();
         world.desire(spec(Some(1), Some(2)));
         let new = world.started(2);
-        world.event(Event::HealthChecked { instance: new, result: Err(probe) });
+        world.event(RolloutEvent::HealthChecked { instance: new, result: Err(probe) });
         world.pass(Duration::from_secs(30));
         let failure = world.rollout(2).failure.unwrap();
         assert_eq!(failure.code, code);
@@ -108,7 +113,7 @@ fn a_crash_loop_fails_the_rollout_after_six_crashes_and_says_how_the_app_ended()
 
 fn ends(world: &mut World, instance: InstanceId, code: i32) {
     let exit = Exit { code: Some(code), ..Exit::default() };
-    world.event(Event::Exited { instance, exit });
+    world.event(RolloutEvent::Exited { instance, exit });
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn a_program_that_exits_with_0_twice_without_listening_is_no_server() {
     world.pass(Duration::from_secs(1));
     let again = world.started(2);
     let nothing = Err(HealthCheckFailure::Refused { listening: vec![] });
-    world.event(Event::HealthChecked { instance: again.clone(), result: nothing });
+    world.event(RolloutEvent::HealthChecked { instance: again.clone(), result: nothing });
     ends(&mut world, again, 0);
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.ended");
@@ -139,7 +144,10 @@ fn a_program_that_exits_with_0_after_an_error_fails_with_that_error() {
         let instance = world.started(2);
         let crash =
             Crash { reason: Some(CrashReason::WriteDenied), line: "EACCES: permission denied, rmdir 'dist'".into() };
-        world.event(Event::Exited { instance, exit: Exit { code: Some(0), crash: Some(crash), ..Exit::default() } });
+        world.event(RolloutEvent::Exited {
+            instance,
+            exit: Exit { code: Some(0), crash: Some(crash), ..Exit::default() },
+        });
         world.pass(Duration::from_secs(1));
     }
     let failure = world.rollout(2).failure.unwrap();
@@ -154,7 +162,7 @@ fn a_server_that_exits_with_0_is_tried_as_often_as_one_that_crashes() {
     for end in 1..=6 {
         let new = world.started(2);
         let elsewhere = Err(HealthCheckFailure::Refused { listening: vec![8080] });
-        world.event(Event::HealthChecked { instance: new.clone(), result: elsewhere });
+        world.event(RolloutEvent::HealthChecked { instance: new.clone(), result: elsewhere });
         // An exit after listening resets the count of silent exits.
         ends(&mut world, new, 0);
         if end < 6 {
@@ -195,7 +203,7 @@ fn a_crash_quotes_the_line_of_the_app_and_names_the_next_step() {
         for _ in 1..=6 {
             let instance = world.started(2);
             let crash = Some(Crash { reason: reason.clone(), line: line.into() });
-            world.event(Event::Exited { instance, exit: Exit { code: Some(1), crash, ..Exit::default() } });
+            world.event(RolloutEvent::Exited { instance, exit: Exit { code: Some(1), crash, ..Exit::default() } });
             world.pass(Duration::from_secs(3));
         }
         let failure = world.rollout(2).failure.unwrap();
@@ -211,7 +219,7 @@ fn a_program_that_is_not_there_fails_the_rollout_at_once() {
     world.desire(spec(Some(1), Some(2)));
     let instance = world.instance(2);
     let exit = Exit { start_error: Some("There is no program `nodee`.".into()), ..Exit::default() };
-    world.event(Event::Exited { instance, exit });
+    world.event(RolloutEvent::Exited { instance, exit });
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(
         (failure.code.as_str(), failure.message.as_str()),
@@ -225,7 +233,7 @@ fn a_start_that_the_disk_has_no_room_for_has_a_code_of_its_own() {
     world.desire(spec(Some(1), Some(2)));
     let instance = world.instance(2);
     let exit = Exit { start_error: Some("No room.".into()), disk_full: true, ..Exit::default() };
-    world.event(Event::Exited { instance, exit });
+    world.event(RolloutEvent::Exited { instance, exit });
     assert_eq!(world.rollout(2).failure.unwrap().code, "rollout.disk_full");
 }
 
@@ -234,9 +242,12 @@ fn an_artifact_that_is_missing_fails_the_rollout_with_what_the_store_said() {
     let mut state = AppState::new(key(), AppRecord::default());
     let now = Now { at: Duration::from_secs(1), unix_ms: 1 };
     let mut new_instance = || InstanceId::parse("ins_1").unwrap();
-    let mut context = Context { now, new_instance: &mut new_instance };
+    let mut context = RolloutContext { now, new_instance: &mut new_instance };
     let failure = Failure { code: "rollout.artifact_missing".into(), message: "gone".into() };
-    for event in [Event::Desired(Box::new(spec(None, Some(2)))), Event::PrepareFailed(release(2).id, failure.clone())] {
+    for event in [
+        RolloutEvent::Desired(Box::new(spec(None, Some(2)))),
+        RolloutEvent::PrepareFailed(release(2).id, failure.clone()),
+    ] {
         (state, _) = step(state, event, &mut context);
     }
     assert_eq!(state.rollouts().next().unwrap().failure, Some(failure));

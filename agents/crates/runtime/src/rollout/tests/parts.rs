@@ -33,9 +33,9 @@ impl World {
         for instance in &starts {
             let number: u16 = instance.as_str()["ins_".len()..].parse().unwrap();
             let (instance, port) = (instance.clone(), 20_000 + number);
-            self.event(Event::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
+            self.event(RolloutEvent::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
             let address = at(port);
-            self.event(Event::HealthChecked { instance, result: Ok(address) });
+            self.event(RolloutEvent::HealthChecked { instance, result: Ok(address) });
         }
         starts
     }
@@ -51,7 +51,7 @@ impl World {
         let leaving = self.state().instances().into_iter().filter(|one| one.state == InstanceState::Draining);
         for instance in leaving.map(|status| status.id).collect::<Vec<_>>() {
             self.in_flight(instance.clone(), 0);
-            self.event(Event::Exited { instance, exit: Exit { code: Some(0), ..Exit::default() } });
+            self.event(RolloutEvent::Exited { instance, exit: Exit { code: Some(0), ..Exit::default() } });
         }
     }
 
@@ -68,8 +68,8 @@ impl World {
     }
 
     fn runs(&self) -> Vec<(InstanceId, HookKind)> {
-        let run = |action: &Action| match action {
-            Action::Run { instance, kind, .. } => Some((instance.clone(), *kind)),
+        let run = |action: &RolloutAction| match action {
+            RolloutAction::Run { instance, kind, .. } => Some((instance.clone(), *kind)),
             _ => None,
         };
         self.actions.iter().filter_map(run).collect()
@@ -77,7 +77,7 @@ impl World {
 
     fn ends(&mut self, instance: &InstanceId, code: i32) {
         let exit = Exit { code: Some(code), ..Exit::default() };
-        self.event(Event::Exited { instance: instance.clone(), exit });
+        self.event(RolloutEvent::Exited { instance: instance.clone(), exit });
     }
 
     /// Restarts the agent; running instances are adopted.
@@ -89,13 +89,13 @@ impl World {
             .actions
             .iter()
             .filter_map(|action| match action {
-                Action::Start { instance, deployment, .. } => Some((instance.clone(), deployment.clone())),
+                RolloutAction::Start { instance, deployment, .. } => Some((instance.clone(), deployment.clone())),
                 _ => None,
             })
             .collect();
         self.state = Some(AppState::new(key(), serde_json::from_str(&text).unwrap()));
         for status in all.into_iter().filter(|status| status.pid != 0) {
-            self.event(Event::Adopt(AdoptedInstance {
+            self.event(RolloutEvent::Adopt(AdoptedInstance {
                 instance: status.id.clone(),
                 release: status.release,
                 secrets: None,
@@ -115,7 +115,7 @@ impl World {
         let all = self.state().instances().into_iter().filter(|status| status.pid != 0);
         for status in all.collect::<Vec<_>>() {
             let result = Ok(at(status.port));
-            self.event(Event::HealthChecked { instance: status.id, result });
+            self.event(RolloutEvent::HealthChecked { instance: status.id, result });
         }
     }
 
@@ -137,7 +137,7 @@ fn the_release_command_ends_before_the_first_new_instance_starts() {
     let [(command, HookKind::Release)] = &world.runs()[..] else { panic!("{:?}", world.actions) };
     let command = command.clone();
     assert_eq!((world.starting().count(), world.steps()), (0, vec![("release", StepState::Running)]));
-    world.event(Event::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
+    world.event(RolloutEvent::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
     world.pass(Duration::from_secs(30));
     assert_eq!(world.starting().count(), 0);
     assert!(world.state().instances().iter().all(|status| status.id != command), "a command is no instance");
@@ -156,7 +156,7 @@ fn a_release_command_that_fails_or_is_late_changes_nothing_and_says_so() {
         let mut world = World::serving(1);
         world.desire(candidate(1, |rollout| rollout.release_command = hook(&["migrate"])));
         let (command, _) = world.runs().remove(0);
-        world.event(Event::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
+        world.event(RolloutEvent::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
         if late {
             world.pass(MINUTE);
             assert_eq!(world.stops(), std::slice::from_ref(&command));
@@ -167,7 +167,7 @@ fn a_release_command_that_fails_or_is_late_changes_nothing_and_says_so() {
         let words = if late { "did not end within 60 s" } else { "exit code 3" };
         assert!(failure.message.contains(words) && failure.message.contains("Nothing was changed"), "{failure:?}");
         assert_eq!((world.active(), world.starting().count()), (vec![("rel_1".into(), 1, 100)], 0));
-        assert!(world.actions.contains(&Action::Forget { instance: command }));
+        assert!(world.actions.contains(&RolloutAction::Forget { instance: command }));
         world.pass(MINUTE);
         assert_eq!(world.runs().len(), 1);
     }
@@ -189,7 +189,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
         let (command, kind) = world.runs().remove(0);
         world.restart();
         if let Some(outcome) = outcome.clone() {
-            world.event(Event::AdoptHook(AdoptedHook {
+            world.event(RolloutEvent::AdoptHook(AdoptedHook {
                 instance: command.clone(),
                 release: release(2).id,
                 deployment: deployment(2),
@@ -198,7 +198,7 @@ fn a_command_never_runs_twice_wherever_the_agent_dies() {
                 outcome,
             }));
         }
-        world.actions.retain(|action| !matches!(action, Action::Run { .. }));
+        world.actions.retain(|action| !matches!(action, RolloutAction::Run { .. }));
         world.desire(desired());
         assert_eq!(world.runs().len(), usize::from(outcome.is_none()), "{outcome:?}");
         assert_eq!(world.rollout(2).state, state, "{outcome:?}");
@@ -230,8 +230,7 @@ fn the_command_after_the_release_is_told_of_and_changes_nothing() {
         assert_eq!((world.rollout(2).state, world.active()), (WorkState::Succeeded, vec![("rel_2".into(), 1, 100)]));
         let outcome = if code == 0 { StepState::Done } else { StepState::Failed };
         assert_eq!(world.steps().last(), Some(&("after", outcome)));
-        let told =
-            |action: &Action| matches!(action, Action::Log { text, .. } if text.contains("is live all the same"));
+        let told = |action: &RolloutAction| matches!(action, RolloutAction::Log { text, .. } if text.contains("is live all the same"));
         assert_eq!(world.actions.iter().any(told), code != 0);
     }
 }
@@ -241,7 +240,7 @@ fn a_cancelled_rollout_ends_its_command() {
     let mut world = World::serving(1);
     world.desire(candidate(1, |rollout| rollout.release_command = hook(&["migrate"])));
     let (command, _) = world.runs().remove(0);
-    world.event(Event::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
+    world.event(RolloutEvent::Started { instance: command.clone(), pid: 9, port: 0, started_unix_ms: 5 });
     world.desire(spec(Some(1), None));
     assert_eq!((world.stops(), world.rollout(2).state), (vec![command], WorkState::Cancelled));
 }
@@ -312,7 +311,7 @@ fn a_refused_or_unconfirmed_part_leaves_all_old_instances_in_place() {
         world.desire(candidate(3, |rollout| rollout.batch_size = 1));
         world.bring_all_up();
         if refuse {
-            world.event(Event::RoutesRefused(world.state().generation(), "no memory".into()));
+            world.event(RolloutEvent::RoutesRefused(world.state().generation(), "no memory".into()));
         } else {
             world.pass(SWITCH_TIMEOUT);
         }
@@ -341,8 +340,8 @@ fn a_canary_gets_its_shares_one_after_another_and_then_everything() {
         world.confirm();
         // The hold counts from the proxy's confirmation of the share.
         assert_eq!(world.state().next_deadline(), Some(world.at + Duration::from_secs(30)));
-        world.event(Event::Traffic("dep_2/old".into(), traffic(200, 0, 1000)));
-        world.event(Event::Traffic("dep_2/new".into(), traffic(200, 2, 1000)));
+        world.event(RolloutEvent::Traffic("dep_2/old".into(), traffic(200, 0, 1000)));
+        world.event(RolloutEvent::Traffic("dep_2/new".into(), traffic(200, 2, 1000)));
         world.pass(Duration::from_secs(29));
         assert_eq!(world.active().len(), 2);
         if percent == 50 {
@@ -375,11 +374,11 @@ fn a_canary_that_fails_more_or_is_slower_gives_everything_back_with_the_figures(
         world.desire(candidate(2, |rollout| (rollout.batch_size, rollout.canary) = (1, Some(trying(&[5])))));
         let started = world.bring_all_up();
         assert_eq!(started.len(), 1, "as many as are replaced at a time");
-        world.event(Event::Traffic("dep_2/new".into(), traffic(40, 40, 1)));
+        world.event(RolloutEvent::Traffic("dep_2/new".into(), traffic(40, 40, 1)));
         world.confirm();
-        world.event(Event::Traffic("dep_2/old".into(), traffic(500, 0, 1000)));
+        world.event(RolloutEvent::Traffic("dep_2/old".into(), traffic(500, 0, 1000)));
         assert_eq!(world.rollout(2).state, WorkState::Running, "what came before the share was confirmed says nothing");
-        world.event(Event::Traffic("dep_2/new".into(), new));
+        world.event(RolloutEvent::Traffic("dep_2/new".into(), new));
         let failure = world.rollout(2).failure.unwrap();
         assert_eq!(failure.code, "rollout.canary_failed");
         assert!(
@@ -399,11 +398,10 @@ fn too_few_requests_decide_nothing_and_the_log_says_so() {
     world.desire(candidate(1, |rollout| rollout.canary = Some(trying(&[5]))));
     world.bring_all_up();
     world.confirm();
-    world.event(Event::Traffic("dep_2/new".into(), traffic(19, 19, 1000)));
+    world.event(RolloutEvent::Traffic("dep_2/new".into(), traffic(19, 19, 1000)));
     world.pass(Duration::from_secs(30));
     assert_eq!(world.active(), [("rel_2".into(), 1, 100)]);
-    let told =
-        |action: &Action| matches!(action, Action::Log { step: Step::Canary, text, .. } if text.contains("too few"));
+    let told = |action: &RolloutAction| matches!(action, RolloutAction::Log { step: Step::Canary, text, .. } if text.contains("too few"));
     assert!(world.actions.iter().any(told));
 }
 
@@ -452,8 +450,8 @@ fn sleepy() -> AppSpec {
     AppSpec { autoscaling: Some(scale), ..spec(Some(1), None) }
 }
 
-fn busy(in_flight: u32) -> Event {
-    Event::Load(Load { requests: 1, in_flight, ..Load::default() })
+fn busy(in_flight: u32) -> RolloutEvent {
+    RolloutEvent::Load(Load { requests: 1, in_flight, ..Load::default() })
 }
 
 #[test]
@@ -465,7 +463,7 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
     world.event(busy(1));
     for _ in 0..300 {
         world.at += Duration::from_secs(1);
-        world.event(Event::Load(Load::default()));
+        world.event(RolloutEvent::Load(Load::default()));
     }
     assert_eq!(world.active(), []);
     world.drain();
@@ -479,17 +477,20 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
     world.restart();
     world.desire(sleepy());
     asleep(&world);
-    world.event(Event::Load(Load::default()));
+    world.event(RolloutEvent::Load(Load::default()));
     asleep(&world);
-    world.event(Event::Wake);
-    world.event(Event::Wake);
+    world.event(RolloutEvent::Wake);
+    world.event(RolloutEvent::Wake);
     assert_eq!(world.starting().count(), 1);
     world.at += Duration::from_millis(420);
     world.bring_all_up();
-    assert!(!world.actions.iter().any(|action| matches!(action, Action::Woken { .. })), "the proxy does not know yet");
+    assert!(
+        !world.actions.iter().any(|action| matches!(action, RolloutAction::Woken { .. })),
+        "the proxy does not know yet"
+    );
     world.confirm();
     let took = Duration::from_millis(420);
-    assert_eq!(world.actions.iter().filter(|action| **action == Action::Woken { took }).count(), 1);
+    assert_eq!(world.actions.iter().filter(|action| **action == RolloutAction::Woken { took }).count(), 1);
     assert_eq!(world.state().instances()[0].detail, "Woken by a request in 0.42 s.");
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
-    Event::Adopt(AdoptedInstance {
+fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> RolloutEvent {
+    RolloutEvent::Adopt(AdoptedInstance {
         secrets: None,
         instance: instance.clone(),
         release: release(number).id,
@@ -43,13 +43,15 @@ fn an_agent_that_restarts_midway_goes_on_with_the_same_candidate() {
     let (old, new) = (world.instance(1), world.started(2));
     let mut next = restart(&world, &[(&old, 1, None), (&new, 2, Some(2))]);
     next.desire(spec(Some(1), Some(2)));
-    assert!(!next.actions.iter().any(|action| matches!(action, Action::Start { .. } | Action::Stop { .. })));
+    assert!(
+        !next.actions.iter().any(|action| matches!(action, RolloutAction::Start { .. } | RolloutAction::Stop { .. }))
+    );
     next.healthy(&new, 2);
     next.confirm();
     assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
     next.at += Duration::from_secs(1);
     next.in_flight(old.clone(), 0);
-    next.event(Event::Exited { instance: old, exit: Exit::default() });
+    next.event(RolloutEvent::Exited { instance: old, exit: Exit::default() });
     assert_eq!(next.rollout(2).state, WorkState::Succeeded);
 }
 
@@ -65,7 +67,7 @@ fn an_agent_that_restarts_after_the_switch_does_not_bring_the_old_release_back()
     next.confirm();
     next.pass(Duration::from_secs(31));
     assert_eq!(next.stops(), std::slice::from_ref(&old));
-    next.event(Event::Exited { instance: old, exit: Exit::default() });
+    next.event(RolloutEvent::Exited { instance: old, exit: Exit::default() });
     assert_eq!(next.rollout(2).state, WorkState::Succeeded);
 }
 
@@ -90,5 +92,5 @@ fn after_a_reboot_the_promoted_release_starts_although_desired_state_does_not_kn
     let mut next = restart(&world, &[]);
     next.desire(spec(Some(1), Some(2)));
     next.instance(2);
-    assert!(!next.actions.iter().any(|a| matches!(a, Action::Start { release, .. } if release.number == 1)));
+    assert!(!next.actions.iter().any(|a| matches!(a, RolloutAction::Start { release, .. } if release.number == 1)));
 }

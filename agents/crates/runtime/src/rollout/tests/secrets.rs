@@ -29,7 +29,7 @@ impl World {
     /// Returns the secrets of the last start.
     fn given(&self) -> Vec<u8> {
         let given = self.actions.iter().rev().find_map(|action| match action {
-            Action::Start { release, .. } => Some(release.secrets.clone().unwrap().sealed),
+            RolloutAction::Start { release, .. } => Some(release.secrets.clone().unwrap().sealed),
             _ => None,
         });
         given.unwrap()

@@ -67,21 +67,21 @@ pub struct HealthCommand {
     pub program: PathBuf,
     pub folder: PathBuf,
     /// Check that the command belongs to.
-    pub which: Check,
+    pub which: HealthCheckKind,
     /// Process of the instance; the command sees the same files.
     pub pid: u32,
 }
 
 /// Kind of an instance's check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
+pub enum HealthCheckKind {
     /// Readiness: the instance may receive requests.
     Readiness,
     /// Liveness: the instance still works.
     Liveness,
 }
 
-impl Check {
+impl HealthCheckKind {
     /// Returns the flag of the launcher.
     pub(crate) fn flag(self) -> &'static str {
         match self {
