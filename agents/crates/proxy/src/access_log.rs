@@ -11,15 +11,15 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use fairlead_model::AccessLog as Settings;
 
-pub(crate) use record::Record;
-pub(crate) use writer::{LogMessage, LogWriter};
+pub(crate) use record::AccessLogRecord;
+pub(crate) use writer::{AccessLogWriter, LogMessage};
 
 /// Size at which a core hands its batch of records to the writer; every tick hands it over too.
 const BATCH_BYTES: usize = 32 * 1024;
 
 /// Access log of one core: samples requests and batches their records.
 #[derive(Debug)]
-pub(crate) struct AccessLog {
+pub(crate) struct AccessLogger {
     writer: SyncSender<LogMessage>,
     /// Number of requests out of 2^16 that did not fail and are logged; `None` disables the log.
     sample: Cell<Option<u32>>,
@@ -27,7 +27,7 @@ pub(crate) struct AccessLog {
     dropped: Cell<u64>,
 }
 
-impl AccessLog {
+impl AccessLogger {
     pub(crate) fn new(writer: SyncSender<LogMessage>) -> Self {
         Self { writer, sample: Cell::new(None), batch: RefCell::default(), dropped: Cell::new(0) }
     }
@@ -47,7 +47,7 @@ impl AccessLog {
     }
 
     /// Adds one record to the batch.
-    pub(crate) fn write(&self, record: &Record<'_>) {
+    pub(crate) fn write(&self, record: &AccessLogRecord<'_>) {
         let mut batch = self.batch.borrow_mut();
         record.encode(&mut batch);
         if batch.len() >= BATCH_BYTES {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn failures_are_always_logged_and_others_are_sampled() {
         let (writer, _receiver) = std::sync::mpsc::sync_channel(1);
-        let log = AccessLog::new(writer);
+        let log = AccessLogger::new(writer);
         let with = |sample_permille| Settings { sample_permille, ..Settings::default() };
         log.set(&with(1000), "");
         assert!(!log.wants(502, 0), "there is no file");
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_slow_writer_costs_lines_and_never_time() {
         let (writer, received) = std::sync::mpsc::sync_channel(1);
-        let log = AccessLog::new(writer);
+        let log = AccessLogger::new(writer);
         for _ in 0..3 {
             log.write(&record::tests::record());
             log.flush();

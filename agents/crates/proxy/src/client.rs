@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 
 use crate::core::{Alarm, Core};
 use crate::exchange::Origin;
-use crate::transport::{Received, Transport};
+use crate::transport::{Transport, TransportRead};
 use crate::{h1, h2, proxy_protocol};
 
 /// Counts a connection for as long as it is open.
@@ -136,7 +136,7 @@ async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, 
         core.handshakes.step().await;
         alarm.set(left);
         let read = poll_fn(|cx| h1::or_alarm(transport.poll_read(cx, core, input), alarm, cx)).await;
-        if !matches!(read, Some(Ok(Received::Some))) {
+        if !matches!(read, Some(Ok(TransportRead::Some))) {
             return false;
         }
     }
@@ -156,16 +156,16 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::access_log::AccessLog;
+    use crate::access_log::AccessLogger;
     use crate::control::ProxyKeys;
-    use crate::core::Ports;
+    use crate::core::AnnouncedPorts;
     use crate::limits::Limits;
 
     fn core(limits: Limits) -> Rc<Core> {
         Core::new(
             limits,
-            Ports { https: None, quic: None },
-            AccessLog::new(std::sync::mpsc::sync_channel(1).0),
+            AnnouncedPorts { https: None, quic: None },
+            AccessLogger::new(std::sync::mpsc::sync_channel(1).0),
             Arc::default(),
             crate::core::Siblings::default(),
         )

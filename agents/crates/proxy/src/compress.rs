@@ -27,7 +27,7 @@ thread_local! {
     static ENCODERS: Cell<u32> = const { Cell::new(0) };
 }
 
-enum Kind {
+enum BodyEncoder {
     Gzip(GzEncoder<Vec<u8>>),
     Zstd(ZstdEncoder<'static, Vec<u8>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
@@ -35,7 +35,7 @@ enum Kind {
 
 /// Encoder of one response body.
 pub(crate) struct Compressor {
-    kind: Kind,
+    kind: BodyEncoder,
     /// True if the encoder may hold input that it has not written out.
     holds: bool,
     /// Bytes encoded in this poll of the stream.
@@ -66,8 +66,8 @@ impl Compressor {
     pub(crate) fn new(coding: Coding) -> Option<Self> {
         let counted = Counted::enter()?;
         let kind = match coding {
-            Coding::Gzip => Kind::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
-            Coding::Brotli => Kind::Brotli(Box::new(CompressorWriter::new(
+            Coding::Gzip => BodyEncoder::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
+            Coding::Brotli => BodyEncoder::Brotli(Box::new(CompressorWriter::new(
                 Vec::new(),
                 BROTLI_BUFFER_BYTES,
                 BROTLI_QUALITY,
@@ -76,7 +76,7 @@ impl Compressor {
             Coding::Zstd => {
                 let mut encoder = ZstdEncoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
                 encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG)).ok()?;
-                Kind::Zstd(encoder)
+                BodyEncoder::Zstd(encoder)
             }
         };
         Some(Self { kind, holds: false, turn_bytes: 0, _counted: counted })
@@ -84,9 +84,9 @@ impl Compressor {
 
     fn output(&mut self) -> &mut Vec<u8> {
         match &mut self.kind {
-            Kind::Gzip(encoder) => encoder.get_mut(),
-            Kind::Zstd(encoder) => encoder.get_mut(),
-            Kind::Brotli(encoder) => encoder.get_mut(),
+            BodyEncoder::Gzip(encoder) => encoder.get_mut(),
+            BodyEncoder::Zstd(encoder) => encoder.get_mut(),
+            BodyEncoder::Brotli(encoder) => encoder.get_mut(),
         }
     }
 
@@ -98,9 +98,9 @@ impl Compressor {
         self.holds = true;
         self.turn_bytes += data.len();
         match &mut self.kind {
-            Kind::Gzip(encoder) => encoder.write_all(data),
-            Kind::Zstd(encoder) => encoder.write_all(data),
-            Kind::Brotli(encoder) => encoder.write_all(data),
+            BodyEncoder::Gzip(encoder) => encoder.write_all(data),
+            BodyEncoder::Zstd(encoder) => encoder.write_all(data),
+            BodyEncoder::Brotli(encoder) => encoder.write_all(data),
         }?;
         self.give(out)
     }
@@ -114,9 +114,9 @@ impl Compressor {
             return Ok(());
         }
         match &mut self.kind {
-            Kind::Gzip(encoder) => encoder.flush(),
-            Kind::Zstd(encoder) => encoder.flush(),
-            Kind::Brotli(encoder) => encoder.flush(),
+            BodyEncoder::Gzip(encoder) => encoder.flush(),
+            BodyEncoder::Zstd(encoder) => encoder.flush(),
+            BodyEncoder::Brotli(encoder) => encoder.flush(),
         }?;
         self.give(out)
     }
@@ -124,9 +124,9 @@ impl Compressor {
     /// Ends the stream and returns the remaining output.
     pub(crate) fn end(self) -> io::Result<Vec<u8>> {
         match self.kind {
-            Kind::Gzip(encoder) => encoder.finish(),
-            Kind::Zstd(encoder) => encoder.finish(),
-            Kind::Brotli(encoder) => Ok(encoder.into_inner()),
+            BodyEncoder::Gzip(encoder) => encoder.finish(),
+            BodyEncoder::Zstd(encoder) => encoder.finish(),
+            BodyEncoder::Brotli(encoder) => Ok(encoder.into_inner()),
         }
     }
 

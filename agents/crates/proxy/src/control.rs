@@ -15,6 +15,6 @@ mod supervisor;
 
 pub use error::ProxyError;
 pub(crate) use keys::ProxyKeys;
-pub(crate) use server::{ControlServer, ServeEnd};
-pub use sockets::{ListenerKind, OwnedListener, Sockets};
+pub(crate) use server::{ControlServer, ServeEnd, SupervisorChannel};
+pub use sockets::{ListenerKind, OwnedListener, ProxySockets};
 pub use supervisor::{ProxySupervisor, SupervisorOptions};

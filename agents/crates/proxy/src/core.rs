@@ -27,9 +27,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fairlead_route::{Client, RequestIds, RouteMatch, client_key};
 use tokio::sync::{Notify, mpsc};
 
-pub(crate) use alarm::{Alarm, Alarms, RemoteWaker};
+pub(crate) use alarm::{Alarm, AlarmWaker, Alarms};
 pub(crate) use app::{
-    AcquireResult, Affinity, App, InFlightRequest, InstanceRequest, InstanceState, Member, Permit, Refusal,
+    AcquireResult, Affinity, App, InFlightRequest, InstanceHealth, InstanceRequest, Permit, Refusal, WeightedInstance,
 };
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
 pub(crate) use buffers::Buffers;
@@ -49,9 +49,9 @@ use drain_schedule::DrainSchedule;
 use handshakes::Handshakes;
 use local_users::LocalUsers;
 
-use crate::access_log::AccessLog;
+use crate::access_log::AccessLogger;
 use crate::limits::Limits;
-use crate::policy::{PasswordCache, Policy, Reason};
+use crate::policy::{PasswordCache, Policy, RejectReason};
 use crate::snapshot::{DRAIN_TIMEOUT, RouteEntry, Snapshot};
 use crate::upstream::Instance;
 
@@ -77,7 +77,7 @@ const CLOSED_AFTER_MS: u64 = 1_000;
 const SILENT_AFTER_MS: u64 = 5_000;
 
 /// Result of a route lookup on this core.
-pub(crate) enum Destination {
+pub(crate) enum RouteLookup {
     /// The policy is `None` for a route with only defaults, the metrics for an app that is not measured.
     App(Rc<App>, Option<Arc<Policy>>, Option<Rc<RouteMetrics>>),
     Redirect(Arc<Policy>),
@@ -89,7 +89,7 @@ pub(crate) enum Destination {
 
 /// Ports announced to clients.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ports {
+pub(crate) struct AnnouncedPorts {
     /// Port that plain HTTP redirects to.
     pub(crate) https: Option<u16>,
     /// Port of HTTP/3.
@@ -103,7 +103,7 @@ pub(crate) struct Core {
     pub(crate) alarms: Rc<Alarms>,
     pub(crate) buffers: Buffers,
     pub(crate) ids: RequestIds,
-    pub(crate) access_log: AccessLog,
+    pub(crate) access_log: AccessLogger,
     open_connections: Cell<u32>,
     /// Number of open connections, shared with the other cores.
     clients_open: Arc<AtomicU32>,
@@ -166,8 +166,8 @@ struct Routes {
 impl Core {
     pub(crate) fn new(
         limits: Limits,
-        ports: Ports,
-        access_log: AccessLog,
+        ports: AnnouncedPorts,
+        access_log: AccessLogger,
         clients_open: Arc<AtomicU32>,
         siblings: Siblings,
     ) -> Rc<Self> {
@@ -211,10 +211,10 @@ impl Core {
     }
 
     /// Finds the route of a host (lower case) and path in the current snapshot.
-    pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> Destination {
+    pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> RouteLookup {
         let mut routes = self.routes.borrow_mut();
         let Routes { snapshot: Some(snapshot), apps, route_metrics, .. } = &mut *routes else {
-            return Destination::NoHost;
+            return RouteLookup::NoHost;
         };
         match snapshot.table.find(host, path) {
             RouteMatch::Found(index) => {
@@ -224,15 +224,15 @@ impl Core {
                         let spec = &snapshot.apps[*app as usize];
                         let route_metrics =
                             if spec.measured { route_metrics.of(index as usize, key, &spec.key) } else { None };
-                        Destination::App(Rc::clone(&apps[*app as usize]), policy.clone(), route_metrics)
+                        RouteLookup::App(Rc::clone(&apps[*app as usize]), policy.clone(), route_metrics)
                     }
-                    (None, Some(policy)) => Destination::Redirect(Arc::clone(policy)),
-                    (None, None) => Destination::NoPath,
+                    (None, Some(policy)) => RouteLookup::Redirect(Arc::clone(policy)),
+                    (None, None) => RouteLookup::NoPath,
                 }
             }
-            RouteMatch::NoPath => Destination::NoPath,
-            RouteMatch::NoHost => Destination::NoHost,
-            RouteMatch::Ambiguous => Destination::Ambiguous,
+            RouteMatch::NoPath => RouteLookup::NoPath,
+            RouteMatch::NoHost => RouteLookup::NoHost,
+            RouteMatch::Ambiguous => RouteLookup::Ambiguous,
         }
     }
 
@@ -263,7 +263,7 @@ impl Core {
     }
 
     /// Counts a request that a policy answered instead of the app. Routes with only defaults share the empty key.
-    pub(crate) fn count(&self, route: &str, reason: Reason) {
+    pub(crate) fn count(&self, route: &str, reason: RejectReason) {
         let mut numbers = self.policy_counters.borrow_mut();
         match numbers.get_mut(route) {
             Some(numbers) => numbers.count(reason),
@@ -314,7 +314,7 @@ impl Core {
                     upstream.draining.then(|| DrainWindow::for_tunnels(now_ms, upstream.drain_timeout)),
                 );
                 if !upstream.draining {
-                    members.push(Member { instance: Rc::clone(&instance), weight: upstream.weight });
+                    members.push(WeightedInstance { instance: Rc::clone(&instance), weight: upstream.weight });
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
@@ -503,7 +503,7 @@ impl Core {
         }
     }
 
-    /// Starts a drain: every connection closes after its exchange, idle ones over the `spread` of the options.
+    /// Starts a drain: every connection closes after its exchange, idle ones over the `idle_window` of the options.
     pub(crate) fn drain(&self, order: DrainOptions) {
         self.draining.set(Some(DrainSchedule::begin(self.alarms.now_ms(), order)));
         self.alarms.wake_all();

@@ -31,7 +31,7 @@ use fairlead_route::{
 
 pub(crate) use download::{Download, HeadKind};
 pub(crate) use downstream::{ClientError, Downstream, Edit, ResponseView, trailer_fields};
-pub(crate) use relay::Failure;
+pub(crate) use relay::RelayError;
 pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
@@ -40,8 +40,8 @@ use crate::core::{
     AcquireResult, Affinity, Alarm, App, AppShare, Core, InFlightRequest, InstanceRequest, Permit, Refusal,
     is_out_of_descriptors,
 };
-use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, Reason};
-use crate::upstream::{Instance, Link};
+use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, RejectReason};
+use crate::upstream::{ConnectionLease, Instance};
 use access_log_entry::AccessLogEntry;
 use exchange_metrics::ExchangeMetrics;
 use match_route::{AdmittedRequest, match_route};
@@ -280,14 +280,14 @@ impl Exchange {
                     tracing::debug!(app = %self.app.key, request = self.id(), %refusal, "request refused");
                     return self.answer(Reply::unavailable(self.id()));
                 }
-                Err(gone) => return self.fail(&Failure::Client(gone)),
+                Err(gone) => return self.fail(&RelayError::Client(gone)),
             };
             let instance = Rc::clone(serving.instance());
             self.metrics.at(&instance);
             self.log_entry.instance = Some(Rc::clone(&instance));
             let mut link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
                 Ok(Ok(link)) => link,
-                Err(gone) => return self.fail(&Failure::Client(gone)),
+                Err(gone) => return self.fail(&RelayError::Client(gone)),
                 Ok(Err(error)) => {
                     if !is_out_of_descriptors(&error) {
                         serving.failed();
@@ -308,7 +308,7 @@ impl Exchange {
                 Err(failed) => failed,
                 Ok(keep_for) => {
                     serving.into_iter().for_each(|mut serving| serving.succeeded());
-                    if let (Link::Http1(connection), Some(keep_for)) = (link, keep_for) {
+                    if let (ConnectionLease::Http1(connection), Some(keep_for)) = (link, keep_for) {
                         instance.keep(connection, relay::after(self.core.alarms.now_ms(), keep_for));
                     }
                     return ExchangeOutcome::Complete;
@@ -370,7 +370,7 @@ impl Exchange {
 
     /// Opens a connection or reuses an idle one. Retries set `fresh` and never reuse an idle HTTP/1 connection, which
     /// may be closed too.
-    async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<Link> {
+    async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<ConnectionLease> {
         loop {
             let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await;
             // Releases the descriptor reserve: new clients wait in the accept queue, while current requests continue.
@@ -402,8 +402,8 @@ impl Exchange {
     }
 
     /// Maps a failure to the outcome that the client gets.
-    fn fail(&mut self, failure: &Failure) -> ExchangeOutcome {
-        if let Failure::Reset(code) = failure
+    fn fail(&mut self, failure: &RelayError) -> ExchangeOutcome {
+        if let RelayError::Reset(code) = failure
             && self.grpc
         {
             self.metrics.cut();
@@ -416,24 +416,24 @@ impl Exchange {
             return ExchangeOutcome::Broken;
         }
         match failure {
-            Failure::Client(ClientError::Gone) => ExchangeOutcome::Broken,
-            Failure::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
-            Failure::BodyStalled => self.answer(Reply::request_timeout()),
-            Failure::BodyTooLarge => {
+            RelayError::Client(ClientError::Gone) => ExchangeOutcome::Broken,
+            RelayError::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
+            RelayError::BodyStalled => self.answer(Reply::request_timeout()),
+            RelayError::BodyTooLarge => {
                 if let Some(policy) = &self.policy {
-                    self.core.count(&policy.key, Reason::BodyTooLarge);
+                    self.core.count(&policy.key, RejectReason::BodyTooLarge);
                 }
                 self.answer(Reply::content_too_large())
             }
-            Failure::ResponseTimeout | Failure::AppStalled => self.answer(Reply::gateway_timeout(self.id())),
-            Failure::Refused => self.answer(Reply::unavailable(self.id())),
-            Failure::Closed
-            | Failure::Io(_)
-            | Failure::BadResponse(_)
-            | Failure::Reset(_)
-            | Failure::Unspeakable
-            | Failure::Compression(_)
-            | Failure::ClientStalled => self.answer(Reply::bad_gateway(self.id())),
+            RelayError::ResponseTimeout | RelayError::AppStalled => self.answer(Reply::gateway_timeout(self.id())),
+            RelayError::Refused => self.answer(Reply::unavailable(self.id())),
+            RelayError::Closed
+            | RelayError::Io(_)
+            | RelayError::BadResponse(_)
+            | RelayError::Reset(_)
+            | RelayError::Unspeakable
+            | RelayError::Compression(_)
+            | RelayError::ClientStalled => self.answer(Reply::bad_gateway(self.id())),
         }
     }
 

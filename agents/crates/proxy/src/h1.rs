@@ -7,7 +7,7 @@ mod downstream;
 mod head;
 mod upstream;
 
-pub(crate) use body::Body;
+pub(crate) use body::BodyDecoder;
 pub(crate) use chunked::{encode_chunk, encode_end};
 pub(crate) use connection::{or_alarm, serve};
 pub(crate) use head::{fields, header_slots, parse_response};

@@ -24,7 +24,7 @@ use crate::core::Core;
 use cross_core_datagrams::{CrossCoreDatagrams, channels};
 use process_handover::{HandoverSockets, ProcessHandover};
 use routing_id::{Generation, QuicRoutingId};
-use socket::Socket;
+use socket::QuicSocket;
 
 pub(crate) use process_handover::remove_stale_sockets;
 pub(crate) use settings::QuicSettings;
@@ -65,7 +65,7 @@ impl EndpointSockets {
 pub(crate) async fn serve(core: Rc<Core>, listener: OwnedListener, settings: QuicSettings, ways: EndpointSockets) {
     let EndpointSockets { cross_core, handover, state } = ways;
     let (address, routing_id) = (listener.address, handover.routing_id());
-    let socket = match state.and_then(|state| Socket::new(listener.into_udp()?, state)) {
+    let socket = match state.and_then(|state| QuicSocket::new(listener.into_udp()?, state)) {
         Ok(socket) => socket,
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
     };

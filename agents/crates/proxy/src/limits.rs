@@ -51,7 +51,7 @@ pub struct Limits {
     pub connect_timeout: Duration,
     /// Time after which an exchange that does not wait for the app gives its permit to queued requests: for a response
     /// that continues after its head, or a slow client.
-    pub slot_patience: Duration,
+    pub permit_timeout: Duration,
     /// Idle timeout of a connection to an app; shorter if the app says so.
     pub upstream_idle_timeout: Duration,
     /// Number of QUIC handshakes in flight on one core above which clients must validate their address (Retry).
@@ -84,7 +84,7 @@ impl Default for Limits {
             half_closed_timeout: Duration::from_secs(30),
             linger_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(5),
-            slot_patience: Duration::from_secs(1),
+            permit_timeout: Duration::from_secs(1),
             upstream_idle_timeout: Duration::from_secs(30),
             half_open_max: 64,
             connections_max: 8192,

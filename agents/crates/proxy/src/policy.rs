@@ -17,7 +17,7 @@ use fairlead_route::{
 
 pub(crate) use auth::{PasswordCache, PasswordCheck, PasswordResult};
 pub(crate) use limiter::LimitGuard;
-pub(crate) use page::Page;
+pub(crate) use page::PreparedPage;
 pub(crate) use shared::SharedPolicyState;
 
 use crate::exchange::Reply;
@@ -40,7 +40,7 @@ pub(crate) struct Policy {
     request_rules: Option<HeaderRules>,
     response_rules: Option<HeaderRules>,
     addresses: Option<AddressRules>,
-    maintenance: Option<Page>,
+    maintenance: Option<PreparedPage>,
     error_pages: ErrorPages,
     limiter: Option<Limiter>,
     auth: Option<Auth>,
@@ -72,12 +72,12 @@ pub(crate) enum Decision {
     /// Forwards the request to the app, after the password check if there is one. The guard counts it while it lives.
     Pass(Option<LimitGuard>, Option<Box<PasswordCheck>>),
     /// Answers the request without the app.
-    Answer(Reason, Reply),
+    Answer(RejectReason, Reply),
 }
 
 /// Reason why the proxy answers a request; each is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum RejectReason {
     RateLimited,
     Denied,
     Redirected,
@@ -111,7 +111,7 @@ impl Policy {
             request_rules: HeaderRules::of_requests(&said.request_headers, consumed),
             response_rules: HeaderRules::of_responses(&said.response_headers),
             addresses: AddressRules::new(&said.allow, &said.deny),
-            maintenance: said.maintenance.as_ref().map(Page::new),
+            maintenance: said.maintenance.as_ref().map(PreparedPage::new),
             error_pages: ErrorPages::new(&said.error_pages),
             limiter: Limiter::new(&key, &said.limits, shared),
             auth: said.basic_auth.as_ref().map(|auth| Auth::compile(auth, shared)).transpose()?,
@@ -135,42 +135,42 @@ impl Policy {
     ) -> Decision {
         let target = &line.target;
         if self.addresses.as_ref().is_some_and(|addresses| !addresses.admit(context.address)) {
-            return self.answer(Reason::Denied, Reply::forbidden());
+            return self.answer(RejectReason::Denied, Reply::forbidden());
         }
         if let (Some(port), PlainHttp::Redirect) = (context.https_port, self.plain_http)
             && !target.path().starts_with(ACME_PATH)
         {
             let location = https_location(context.host, port, target.path_and_query);
-            return self.answer(Reason::Redirected, Reply::to_https(location));
+            return self.answer(RejectReason::Redirected, Reply::to_https(location));
         }
         if let Some(page) = &self.maintenance {
-            return self.answer(Reason::Maintenance, Reply::maintenance().with_page(page));
+            return self.answer(RejectReason::Maintenance, Reply::maintenance().with_page(page));
         }
         let admission = match self.limiter.as_ref().map(|limiter| limiter.admit(context.address, context.now)) {
             None => None,
             Some(Ok(admission)) => admission,
             Some(Err(wait)) => {
-                return self.answer(Reason::RateLimited, Reply::too_many_requests(wait.retry_after_seconds));
+                return self.answer(RejectReason::RateLimited, Reply::too_many_requests(wait.retry_after_seconds));
             }
         };
         if matches!(context.body, RequestBody::Length(length) if length > self.body_bytes_max) {
-            return self.answer(Reason::BodyTooLarge, Reply::content_too_large());
+            return self.answer(RejectReason::BodyTooLarge, Reply::content_too_large());
         }
         let check = match self.auth.as_ref().map(|auth| auth.authenticate(context.address, headers(), cache)) {
             None | Some(AuthOutcome::Cached) => None,
             Some(AuthOutcome::Unverified(check)) => Some(Box::new(check)),
             Some(AuthOutcome::Unauthenticated(challenge)) => {
-                return self.answer(Reason::Unauthorized, Reply::unauthorized(challenge));
+                return self.answer(RejectReason::Unauthorized, Reply::unauthorized(challenge));
             }
         };
         if let Some(redirect) = &self.redirect {
             let location = redirect_location(redirect, target.path_and_query, self.prefix_bytes);
-            return self.answer(Reason::Redirected, Reply::redirect(redirect.status, location));
+            return self.answer(RejectReason::Redirected, Reply::redirect(redirect.status, location));
         }
         Decision::Pass(admission, check)
     }
 
-    fn answer(&self, reason: Reason, reply: Reply) -> Decision {
+    fn answer(&self, reason: RejectReason, reply: Reply) -> Decision {
         Decision::Answer(reason, self.dress(reply))
     }
 
@@ -191,7 +191,7 @@ impl Policy {
     }
 
     /// Returns the error page that replaces the response of an app.
-    pub(crate) fn page_instead(&self, status: u16) -> Option<&Page> {
+    pub(crate) fn page_instead(&self, status: u16) -> Option<&PreparedPage> {
         self.error_pages.instead_of_app(status)
     }
 
@@ -210,12 +210,12 @@ impl Policy {
     }
 
     /// Returns the reply to a wrong password, or to one that could not be checked now.
-    pub(crate) fn password_rejection(&self, proof: PasswordResult) -> (Reason, Reply) {
+    pub(crate) fn password_rejection(&self, proof: PasswordResult) -> (RejectReason, Reply) {
         let challenge = self.auth.as_ref().map(Auth::challenge).unwrap_or_default();
         match proof {
-            PasswordResult::Busy => (Reason::RateLimited, self.dress(Reply::too_many_requests(1))),
+            PasswordResult::Busy => (RejectReason::RateLimited, self.dress(Reply::too_many_requests(1))),
             PasswordResult::Wrong | PasswordResult::Right => {
-                (Reason::Unauthorized, self.dress(Reply::unauthorized(challenge)))
+                (RejectReason::Unauthorized, self.dress(Reply::unauthorized(challenge)))
             }
         }
     }

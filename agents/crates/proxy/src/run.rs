@@ -15,17 +15,17 @@ use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::access_log::LogWriter;
+use crate::access_log::AccessLogWriter;
 use crate::confine::confine;
-use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
-use crate::core::{Ports, Siblings};
+use crate::control::{
+    ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ProxySockets, ServeEnd, SupervisorChannel,
+};
+use crate::core::{AnnouncedPorts, Siblings};
 use crate::h3::{EndpointSockets, QuicSettings};
 use crate::health_check::HealthChecks;
 use crate::limits::Limits;
 use crate::policy::SharedPolicyState;
 use crate::worker::{Worker, WorkerOptions};
-
-type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fairlead_wire::local::ProxyCommand>;
 
 /// Maximum wait for the sockets, which `run` sends first.
 const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
         let shutdown = shutdown::on_signal().map_err(ProxyError::system("cannot install signal handlers"))?;
         let stream = inherited_socket().map_err(|_| ProxyError::NotStartedByRun)?;
         let descriptors = raise_descriptor_limit().map_err(ProxyError::system("cannot read the descriptor limit"))?;
-        let mut channel = Channel::new(stream);
+        let mut channel = SupervisorChannel::new(stream);
         let (sockets, keys) = receive_sockets(&mut channel).await?;
         let cores = u64::try_from(sockets.cores()).unwrap_or(1);
         // Each client may need a second descriptor for its app.
@@ -59,7 +59,7 @@ pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
 pub async fn serve(
     agent_version: &str,
     limits: Limits,
-    sockets: Sockets,
+    sockets: ProxySockets,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
     serve_sockets(agent_version, limits, (sockets, ProxyKeys::generate()?), None, false, shutdown).await
@@ -68,8 +68,8 @@ pub async fn serve(
 async fn serve_sockets(
     agent_version: &str,
     limits: Limits,
-    (sockets, keys): (Sockets, ProxyKeys),
-    channel: Option<Channel>,
+    (sockets, keys): (ProxySockets, ProxyKeys),
+    channel: Option<SupervisorChannel>,
     confined: bool,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
@@ -78,7 +78,7 @@ async fn serve_sockets(
     let resolver = Arc::clone(&certificates) as Arc<dyn rustls::server::ResolvesServerCert>;
     let tls = server_config(resolver, Arc::clone(&tickets))?;
     let port = |kind| sockets.address(kind).map(|address| address.port());
-    let ports = Ports { https: port(ListenerKind::Https), quic: port(ListenerKind::Quic) };
+    let ports = AnnouncedPorts { https: port(ListenerKind::Https), quic: port(ListenerKind::Quic) };
     let mut workers = Vec::new();
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
@@ -90,7 +90,7 @@ async fn serve_sockets(
         fairlead_tls::load_system_authorities();
         confine().map_err(ProxyError::system("cannot give up the rights that serving does not need"))?;
     }
-    let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
+    let access_log = AccessLogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
     let siblings = Siblings::default();
     let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
     for (index, (listeners, ways)) in listeners.into_iter().zip(ways).enumerate() {
@@ -125,12 +125,12 @@ async fn serve_sockets(
     if server.serve(shutdown).await? == ServeEnd::Cut {
         tracing::warn!("ended with exchanges in flight");
     }
-    LogWriter::sync(&access_log);
+    AccessLogWriter::sync(&access_log);
     Ok(())
 }
 
 /// Distributes the listeners: every core gets one for each address.
-fn share_out(sockets: &Sockets) -> io::Result<Vec<Vec<OwnedListener>>> {
+fn share_out(sockets: &ProxySockets) -> io::Result<Vec<Vec<OwnedListener>>> {
     let mut shares: Vec<Vec<OwnedListener>> = (0..sockets.cores()).map(|_| Vec::new()).collect();
     for listener in &sockets.listeners {
         let has = |share: &[OwnedListener]| {
@@ -155,14 +155,14 @@ fn inherited_socket() -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-async fn receive_sockets(channel: &mut Channel) -> Result<(Sockets, ProxyKeys), ProxyError> {
+async fn receive_sockets(channel: &mut SupervisorChannel) -> Result<(ProxySockets, ProxyKeys), ProxyError> {
     let received = timeout(SOCKETS_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::NotStartedByRun)??;
     match received.and_then(|command| command.body) {
         Some(proxy_command::Body::Serve(listeners)) => {
             // An older `run` sends no keys; then session tickets of earlier clients are not accepted.
             let keys = listeners.keys.as_ref().and_then(ProxyKeys::read).map_or_else(ProxyKeys::generate, Ok)?;
             let descriptors = channel.take_descriptors(listeners.listeners.len());
-            Ok((Sockets::adopt(&listeners, descriptors)?, keys))
+            Ok((ProxySockets::adopt(&listeners, descriptors)?, keys))
         }
         _ => Err(ProxyError::NotStartedByRun),
     }

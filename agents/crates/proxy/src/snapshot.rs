@@ -21,7 +21,7 @@ pub(crate) struct Snapshot {
     /// Index of `routes` by host and path.
     pub(crate) table: RouteTable<u32>,
     pub(crate) routes: Vec<RouteEntry>,
-    pub(crate) apps: Vec<AppSpec>,
+    pub(crate) apps: Vec<AppSnapshot>,
     pub(crate) certificates: Arc<CertificateSet>,
     pub(crate) settings: ProxySettings,
     /// Trusted upstream proxies; `None` if there are none.
@@ -42,7 +42,7 @@ pub(crate) struct RouteEntry {
 
 /// App with the addresses of its instances.
 #[derive(Debug)]
-pub(crate) struct AppSpec {
+pub(crate) struct AppSnapshot {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
     pub(crate) traffic: AppTraffic,
@@ -195,7 +195,7 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     if rules == open { 0 } else { shared.hash(&(format!("{rules:?}"), users)) | 1 }
 }
 
-fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSpec, SnapshotError> {
+fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSnapshot, SnapshotError> {
     let mut upstreams = Vec::with_capacity(app.upstreams.len());
     let traffic = app_traffic(app.traffic.as_ref())
         .map_err(|error| SnapshotError::Traffic { app_key: app.app_key.clone(), error })?;
@@ -222,7 +222,7 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
         });
     }
     let wake_timeout = (app.wake_timeout_ms > 0).then(|| Duration::from_millis(u64::from(app.wake_timeout_ms)));
-    Ok(AppSpec { key: app.app_key.as_str().into(), measured: app.measured, traffic, wake_timeout, upstreams })
+    Ok(AppSnapshot { key: app.app_key.as_str().into(), measured: app.measured, traffic, wake_timeout, upstreams })
 }
 
 #[cfg(test)]

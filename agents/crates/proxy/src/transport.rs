@@ -11,11 +11,11 @@ use fairlead_reactor::Stream;
 use rustls::ServerConfig;
 
 use crate::core::{Core, Outbox};
-use records::Records;
+use records::RecordLayer;
 
 /// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum TransportRead {
     /// Plaintext was appended, or the handshake advanced.
     Some,
     /// The client closed its sending side.
@@ -27,7 +27,7 @@ pub(crate) enum Received {
 pub(crate) struct Transport {
     socket: Stream,
     /// `None` for plain HTTP.
-    records: Option<Box<Records>>,
+    records: Option<Box<RecordLayer>>,
     outbox: Outbox,
 }
 
@@ -37,7 +37,7 @@ impl Transport {
     }
 
     pub(crate) fn tls(socket: Stream, config: &Arc<ServerConfig>) -> io::Result<Self> {
-        Ok(Self { socket, records: Some(Box::new(Records::new(config)?)), outbox: Outbox::default() })
+        Ok(Self { socket, records: Some(Box::new(RecordLayer::new(config)?)), outbox: Outbox::default() })
     }
 
     /// True until the TLS handshake completes.
@@ -67,17 +67,17 @@ impl Transport {
         cx: &mut Context<'_>,
         core: &Core,
         plaintext: &mut Vec<u8>,
-    ) -> Poll<io::Result<Received>> {
+    ) -> Poll<io::Result<TransportRead>> {
         loop {
             // close_notify may have arrived together with data, which was returned first. The socket may stay open
             // after it.
             if self.records.as_ref().is_some_and(|records| records.is_peer_closed()) {
-                return Poll::Ready(Ok(Received::End));
+                return Poll::Ready(Ok(TransportRead::End));
             }
             let mut scratch = core.buffers.read();
             let carried = self.records.as_ref().map_or(0, |records| records.unload(&mut scratch));
             let filled = match self.socket.poll_read_slice(cx, &mut scratch[carried..]) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(Received::End)),
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(TransportRead::End)),
                 Poll::Ready(Ok(count)) => carried + count,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => {
@@ -91,7 +91,7 @@ impl Transport {
             let Some(records) = &mut self.records else {
                 core.buffers.lend(plaintext);
                 plaintext.extend_from_slice(&scratch[..filled]);
-                return Poll::Ready(Ok(Received::Some));
+                return Poll::Ready(Ok(TransportRead::Some));
             };
             let (before, was_handshaking) = (plaintext.len(), records.is_handshaking());
             let opened =
@@ -105,7 +105,7 @@ impl Transport {
                 };
             }
             if plaintext.len() > before || was_handshaking {
-                return Poll::Ready(Ok(Received::Some));
+                return Poll::Ready(Ok(TransportRead::Some));
             }
         }
     }

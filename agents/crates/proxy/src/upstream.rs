@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use fairlead_route::{ConcurrencyLimit, InstanceLoad, instance_key};
 
-use crate::core::{DrainWindow, InstanceState, RouteMetrics};
+use crate::core::{DrainWindow, InstanceHealth, RouteMetrics};
 use crate::limits::Limits;
 use connections::Connections;
-pub(crate) use connections::{Link, UpstreamConnection};
+pub(crate) use connections::{ConnectionLease, UpstreamConnection};
 pub(crate) use connector::{AppTls, Connector, ConnectorError};
 pub(crate) use http2::Http2Lease;
 pub(crate) use socket::UpstreamSocket;
@@ -28,7 +28,7 @@ pub(crate) struct Instance {
     pub(crate) id: Box<str>,
     /// Hash of the id, for affinity.
     pub(crate) key: u64,
-    pub(crate) state: InstanceState,
+    pub(crate) state: InstanceHealth,
     in_flight: Cell<u32>,
     /// Number of in-flight requests that hold a concurrency permit.
     busy: Cell<u32>,
@@ -50,7 +50,7 @@ impl Instance {
         Rc::new(Self {
             id: id.into(),
             key: instance_key(id),
-            state: InstanceState::default(),
+            state: InstanceHealth::default(),
             in_flight: Cell::new(0),
             busy: Cell::new(0),
             completed: Cell::new(0),
@@ -133,7 +133,7 @@ impl Instance {
         self.side.borrow().clone()
     }
 
-    /// Returns when the WebSocket with slot `lot` must be closed; `None` without a drain.
+    /// Returns when the WebSocket with this random `jitter` must be closed; `None` without a drain.
     pub(crate) fn close_tunnel_at(&self, jitter: u16) -> Option<u64> {
         self.tunnel_close.get().map(|window| window.moment(jitter))
     }
@@ -147,7 +147,7 @@ impl Instance {
     }
 
     /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
-    pub(crate) async fn connect(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<Link> {
+    pub(crate) async fn connect(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<ConnectionLease> {
         self.connections.link(fresh, now_ms, limits).await
     }
 

@@ -16,10 +16,10 @@ use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout, 
 use rustls::ServerConfig;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::access_log::{AccessLog, LogMessage};
+use crate::access_log::{AccessLogger, LogMessage};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{Core, CoreStats, DrainOptions, Ports, Sibling, Siblings, WakeRequests};
+use crate::core::{AnnouncedPorts, Core, CoreStats, DrainOptions, Sibling, Siblings, WakeRequests};
 use crate::h3::{self, EndpointSockets, QuicSettings};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
@@ -66,7 +66,7 @@ pub(crate) struct AcceptedClient {
 pub(crate) struct WorkerOptions {
     pub(crate) index: usize,
     pub(crate) limits: Limits,
-    pub(crate) ports: Ports,
+    pub(crate) ports: AnnouncedPorts,
     /// TLS configuration of the HTTPS listeners.
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) listeners: Vec<OwnedListener>,
@@ -128,7 +128,7 @@ async fn serve(
     mut commands: mpsc::UnboundedReceiver<CoreCommand>,
     clients_open: Arc<AtomicU32>,
 ) {
-    let access_log = AccessLog::new(options.access_log);
+    let access_log = AccessLogger::new(options.access_log);
     let core = Core::new(options.limits, options.ports, access_log, clients_open, options.siblings);
     core.set_wake_requests(options.wakes);
     spawn_vital(&core, "clock", tick(Rc::clone(&core)));
@@ -357,8 +357,8 @@ pub(crate) mod tests {
     use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
     use super::*;
-    use crate::access_log::LogWriter;
-    use crate::control::{ProxyKeys, Sockets};
+    use crate::access_log::AccessLogWriter;
+    use crate::control::{ProxyKeys, ProxySockets};
     use crate::policy::SharedPolicyState;
 
     /// Returns the number of turns that always-ready tasks get while clients are accepted.
@@ -487,7 +487,7 @@ pub(crate) mod tests {
     /// Core with routes, and its address.
     fn core(folder: &Path) -> (Worker, SocketAddr) {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let sockets = Sockets::bind(&[any], &[any], 1, &folder.join("a.sock")).unwrap();
+        let sockets = ProxySockets::bind(&[any], &[any], 1, &folder.join("a.sock")).unwrap();
         let address = sockets.address(ListenerKind::Http).unwrap();
         let quic_port = sockets.address(ListenerKind::Quic).map(|address| address.port());
         let (limits, keys) = (Limits::default(), ProxyKeys::generate().unwrap());
@@ -501,11 +501,11 @@ pub(crate) mod tests {
             index: 0,
             quic,
             limits,
-            ports: Ports { https: None, quic: quic_port },
+            ports: AnnouncedPorts { https: None, quic: quic_port },
             tls,
             listeners: listeners.remove(0),
             ways,
-            access_log: LogWriter::start().unwrap(),
+            access_log: AccessLogWriter::start().unwrap(),
             wakes: mpsc::unbounded_channel().0,
             siblings: Siblings::default(),
         })

@@ -7,9 +7,9 @@ use fairlead_model::LogFormat;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::Record;
+use super::AccessLogRecord;
 
-pub(super) fn append(record: &Record<'_>, format: LogFormat, out: &mut Vec<u8>) {
+pub(super) fn append(record: &AccessLogRecord<'_>, format: LogFormat, out: &mut Vec<u8>) {
     let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(record.unix_ms) * 1_000_000);
     let at = at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let written = match format {
@@ -22,7 +22,7 @@ pub(super) fn append(record: &Record<'_>, format: LogFormat, out: &mut Vec<u8>) 
     out.push(b'\n');
 }
 
-fn json(record: &Record<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::io::Result<()> {
+fn json(record: &AccessLogRecord<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::io::Result<()> {
     let at = at.format(&Rfc3339).map_err(std::io::Error::other)?;
     write!(out, "{{\"time\":\"{at}\",\"client\":\"{}\"", record.client)?;
     for (name, text) in [
@@ -53,7 +53,7 @@ fn json(record: &Record<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::io::
     )
 }
 
-fn combined(record: &Record<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::io::Result<()> {
+fn combined(record: &AccessLogRecord<'_>, at: OffsetDateTime, out: &mut Vec<u8>) -> std::io::Result<()> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let month = MONTHS[usize::from(u8::from(at.month())) - 1];
     let (day, year) = (at.day(), at.year());

@@ -8,7 +8,7 @@ const TEXT_BYTES_MAX: usize = 2048;
 
 /// Access log entry of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Record<'a> {
+pub(crate) struct AccessLogRecord<'a> {
     /// Time of the response.
     pub(crate) unix_ms: u64,
     /// Time from the request head to the end of the response.
@@ -32,7 +32,7 @@ pub(crate) struct Record<'a> {
     pub(crate) instance: &'a [u8],
 }
 
-impl<'a> Record<'a> {
+impl<'a> AccessLogRecord<'a> {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         for number in [self.unix_ms, self.duration_us, self.bytes_received, self.bytes_sent] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -106,8 +106,8 @@ fn number(batch: &mut &[u8]) -> Option<u64> {
 pub(super) mod tests {
     use super::*;
 
-    pub(in super::super) fn record() -> Record<'static> {
-        Record {
+    pub(in super::super) fn record() -> AccessLogRecord<'static> {
+        AccessLogRecord {
             unix_ms: 1_795_176_000_123,
             duration_us: 1_500,
             bytes_received: 3,
@@ -130,13 +130,16 @@ pub(super) mod tests {
     #[test]
     fn records_come_out_as_they_went_in_but_for_overlong_texts() {
         let long = vec![b'x'; 2 * TEXT_BYTES_MAX];
-        let second = Record { client: "2001:db8::1".parse().unwrap(), target: &long, ..record() };
+        let second = AccessLogRecord { client: "2001:db8::1".parse().unwrap(), target: &long, ..record() };
         let mut bytes = Vec::new();
         record().encode(&mut bytes);
         second.encode(&mut bytes);
         let mut batch = bytes.as_slice();
-        assert_eq!(Record::decode(&mut batch), Some(record()));
-        assert_eq!(Record::decode(&mut batch), Some(Record { target: &long[..TEXT_BYTES_MAX], ..second }));
-        assert_eq!(Record::decode(&mut batch), None);
+        assert_eq!(AccessLogRecord::decode(&mut batch), Some(record()));
+        assert_eq!(
+            AccessLogRecord::decode(&mut batch),
+            Some(AccessLogRecord { target: &long[..TEXT_BYTES_MAX], ..second })
+        );
+        assert_eq!(AccessLogRecord::decode(&mut batch), None);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use super::{LogTarget, Record, line};
+use super::{AccessLogRecord, LogTarget, line};
 
 /// Maximum number of batches that wait for the disk.
 const WAITING_MAX: usize = 64;
@@ -31,21 +31,21 @@ pub(crate) enum LogMessage {
 
 /// State of the writer thread, which ends when the last sender is dropped.
 #[derive(Debug)]
-pub(crate) struct LogWriter {
+pub(crate) struct AccessLogWriter {
     settings: Option<LogTarget>,
-    open: Option<Open>,
+    open: Option<OpenLog>,
     /// True if the last write failed and the failure was logged.
     failing: bool,
     lines: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLog {
     file: File,
     bytes: u64,
 }
 
-impl LogWriter {
+impl AccessLogWriter {
     pub(crate) fn start() -> io::Result<SyncSender<LogMessage>> {
         let (sender, received) = sync_channel(WAITING_MAX);
         let writer = Self { settings: None, open: None, failing: false, lines: Vec::new() };
@@ -65,7 +65,7 @@ impl LogWriter {
         for message in received {
             match message {
                 LogMessage::Set(settings) => self.settings = Some(settings),
-                LogMessage::File(file) => self.open = Open::new(file),
+                LogMessage::File(file) => self.open = OpenLog::new(file),
                 // The receiver may have timed out.
                 LogMessage::Sync(done) => drop(done.try_send(())),
                 LogMessage::Records(records) => {
@@ -86,7 +86,7 @@ impl LogWriter {
             return Ok(());
         };
         self.lines.clear();
-        while let Some(record) = Record::decode(&mut records) {
+        while let Some(record) = AccessLogRecord::decode(&mut records) {
             line::append(&record, settings.format, &mut self.lines);
         }
         let no_file = || io::Error::other("the process that started this proxy has passed no file");
@@ -100,7 +100,7 @@ impl LogWriter {
     }
 }
 
-impl Open {
+impl OpenLog {
     fn new(mut file: File) -> Option<Self> {
         match file.seek(SeekFrom::End(0)) {
             Ok(bytes) => Some(Self { file, bytes }),
@@ -130,14 +130,14 @@ mod tests {
         let (file, next) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
         let settings = AccessLog { file_bytes_max: 1, ..AccessLog::default() };
         let settings = LogTarget { path: "access.log".into(), settings };
-        let mut writer = LogWriter { settings: None, open: None, failing: false, lines: Vec::new() };
+        let mut writer = AccessLogWriter { settings: None, open: None, failing: false, lines: Vec::new() };
         writer.write(&one()).unwrap();
         writer.settings = Some(settings);
         assert!(writer.write(&one()).unwrap_err().to_string().contains("passed no file"));
-        writer.open = Open::new(file.reopen().unwrap());
+        writer.open = OpenLog::new(file.reopen().unwrap());
         writer.write(&one()).unwrap();
         assert!(writer.write(&one()).unwrap_err().to_string().contains("full"));
-        writer.open = Open::new(next.reopen().unwrap());
+        writer.open = OpenLog::new(next.reopen().unwrap());
         writer.write(&one()).unwrap();
         let lines = |file: &tempfile::NamedTempFile| std::fs::read_to_string(file.path()).unwrap().lines().count();
         assert_eq!((lines(&file), lines(&next)), (1, 1));

@@ -10,9 +10,9 @@ use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::link::{self, Channel};
+use super::link::{self, ProxyChannel};
 use super::merge::DrainingShare;
-use super::process::Process;
+use super::process::ProcessHandle;
 use super::supervisor::drain;
 use crate::core::DrainOptions;
 
@@ -39,9 +39,9 @@ pub(super) enum DrainingEvent {
 
 /// Process and channel of a proxy that starts to drain.
 pub(super) struct RetiredProxy {
-    pub(super) channel: Channel,
+    pub(super) channel: ProxyChannel,
     pub(super) child: Option<Child>,
-    pub(super) process: Process,
+    pub(super) process: ProcessHandle,
 }
 
 struct DrainingProxy {
@@ -137,7 +137,7 @@ async fn retire(
 ) {
     let RetiredProxy { mut channel, child, process } = retired;
     let pid = process.pid;
-    let mut deadline = Instant::now() + order.patience + EXIT_TIMEOUT;
+    let mut deadline = Instant::now() + order.timeout + EXIT_TIMEOUT;
     if let Err(error) = link::command(&channel, drain(order)).await {
         tracing::warn!(pid, %error, "an old proxy can't be told to drain");
         deadline = Instant::now();
@@ -184,7 +184,7 @@ async fn retire(
     heard.send(DrainingEvent::Ended(pid)).ok();
 }
 
-async fn reap(process: Process, child: Option<Child>) {
+async fn reap(process: ProcessHandle, child: Option<Child>) {
     let pid = process.pid;
     if let Err(error) = process.end(EXIT_TIMEOUT).await {
         tracing::error!(pid, %error, "an old proxy can't be ended");

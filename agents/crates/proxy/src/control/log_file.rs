@@ -25,7 +25,7 @@ struct LogSettings {
 }
 
 #[derive(Debug)]
-struct Open {
+struct LogFileState {
     path: PathBuf,
     inode: u64,
     file: Arc<File>,
@@ -35,8 +35,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub(super) struct LogFile {
     wanted: Option<LogSettings>,
-    open: Option<Open>,
-    checking: Option<JoinHandle<io::Result<Option<Open>>>>,
+    open: Option<LogFileState>,
+    checking: Option<JoinHandle<io::Result<Option<LogFileState>>>>,
     failing: bool,
 }
 
@@ -93,7 +93,7 @@ impl LogFile {
 }
 
 /// Returns `None` while the file of this inode exists and has room.
-fn check_file(LogSettings { path, settings }: LogSettings, known: Option<u64>) -> io::Result<Option<Open>> {
+fn check_file(LogSettings { path, settings }: LogSettings, known: Option<u64>) -> io::Result<Option<LogFileState>> {
     match std::fs::metadata(&path) {
         Ok(there) if there.len() >= settings.file_bytes_max => rotate(&path, settings.files_max)?,
         Ok(there) if Some(there.ino()) == known => return Ok(None),
@@ -104,7 +104,7 @@ fn check_file(LogSettings { path, settings }: LogSettings, known: Option<u64>) -
     // Clients' addresses and paths are in it, so other users must not read it.
     let file = OpenOptions::new().create(true).append(true).mode(0o640).open(&path)?;
     let inode = file.metadata()?.ino();
-    Ok(Some(Open { path, inode, file: Arc::new(file) }))
+    Ok(Some(LogFileState { path, inode, file: Arc::new(file) }))
 }
 
 /// Renames `access.log` to `access.log.1`, that one to `.2`, and so on; removes files beyond `files_max`.

@@ -23,12 +23,12 @@ const LISTENING: u32 = 0x1_0000;
 
 /// Handle of a process, child or not.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ProcessHandle {
     pub(crate) pid: u32,
     handle: OwnedFd,
 }
 
-impl Process {
+impl ProcessHandle {
     /// Opens a handle of the process that has this id now.
     pub(crate) fn open(pid: u32) -> Result<Self, ProxyError> {
         let open = || -> io::Result<OwnedFd> {
@@ -48,17 +48,17 @@ impl Process {
         }
     }
 
-    /// Ends the process: SIGTERM first, then SIGKILL after `patience`.
-    pub(crate) async fn end(&self, patience: Duration) -> Result<(), ProxyError> {
-        for (signal, patience) in [(Signal::TERM, patience), (Signal::KILL, KILL_TIMEOUT)] {
-            if patience.is_zero() {
+    /// Ends the process: SIGTERM first, then SIGKILL after `exit_timeout`.
+    pub(crate) async fn end(&self, exit_timeout: Duration) -> Result<(), ProxyError> {
+        for (signal, exit_timeout) in [(Signal::TERM, exit_timeout), (Signal::KILL, KILL_TIMEOUT)] {
+            if exit_timeout.is_zero() {
                 continue;
             }
             match pidfd_send_signal(&self.handle, signal) {
                 Ok(()) | Err(Errno::SRCH) => {}
                 Err(error) => return Err(ProxyError::system("cannot end the old proxy")(error.into())),
             }
-            if timeout(patience, self.ended()).await.is_ok() {
+            if timeout(exit_timeout, self.ended()).await.is_ok() {
                 return Ok(());
             }
         }
@@ -85,7 +85,7 @@ impl Process {
 }
 
 /// Returns the other processes that listen on the Unix socket at `path`, even if its file is gone.
-pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
+pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<ProcessHandle>> {
     let sockets = sockets_at(path)?;
     let mut found = Vec::new();
     if sockets.is_empty() {
@@ -99,7 +99,7 @@ pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
             continue;
         }
         // The second check runs with the open pidfd: only now is the process id certainly the same process.
-        if let Ok(process) = Process::open(pid)
+        if let Ok(process) = ProcessHandle::open(pid)
             && holds()
         {
             found.push(process);

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use super::process::{self, Process};
+use super::process::{self, ProcessHandle};
 use super::sockets::takes_ipv4;
 use super::supervisor::SupervisorOptions;
-use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
+use super::{ListenerKind, OwnedListener, ProxyError, ProxySockets};
 
 /// Returns the other processes that listen on the control socket.
-pub(super) fn others(control_path: &Path) -> Vec<Process> {
+pub(super) fn others(control_path: &Path) -> Vec<ProcessHandle> {
     process::listening_on(control_path).unwrap_or_else(|error| {
         tracing::warn!(%error, "can't look for proxies that were left behind");
         Vec::new()
@@ -22,7 +22,7 @@ pub(super) fn others(control_path: &Path) -> Vec<Process> {
 pub(super) async fn replace(
     options: &SupervisorOptions,
     drain_timeout: Duration,
-) -> Result<Option<Sockets>, ProxyError> {
+) -> Result<Option<ProxySockets>, ProxyError> {
     let others = others(&options.control_path);
     let mut inherited = Vec::new();
     for process in &others {
@@ -48,7 +48,7 @@ pub(super) async fn replace(
             _ => None,
         }
     };
-    let mut sockets = Sockets::recover(inherited, kind, &options.control_path)?;
+    let mut sockets = ProxySockets::recover(inherited, kind, &options.control_path)?;
     sockets.complete_quic();
     Ok(is_wanted(&sockets, options).then_some(sockets))
 }
@@ -62,7 +62,7 @@ fn fits(options: &SupervisorOptions, wanted: SocketAddr, found: SocketAddr) -> b
 }
 
 /// True if the sockets of a running proxy match the options.
-pub(super) fn is_wanted(sockets: &Sockets, options: &SupervisorOptions) -> bool {
+pub(super) fn is_wanted(sockets: &ProxySockets, options: &SupervisorOptions) -> bool {
     let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
     let same = |kind, wanted: &[SocketAddr]| {
         let found = sockets.addresses(kind);

@@ -22,7 +22,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeou
 
 use crate::access_log::{LogMessage, LogTarget};
 
-use super::{ProxyError, ProxyKeys, Sockets};
+use super::{ProxyError, ProxyKeys, ProxySockets};
 use crate::core::{AppStats, CoreStats, DrainOptions, PolicyCounters, RouteCounters};
 use crate::health_check::HealthChecks;
 use crate::policy::SharedPolicyState;
@@ -35,9 +35,9 @@ const STATS_EVERY: Duration = Duration::from_secs(1);
 /// Maximum number of routes with metrics of their own in a frame; thousands of domains must not fill it.
 const ROUTES_MAX: usize = 64;
 /// Drain that a signal (SIGTERM or SIGINT) starts.
-const SIGNAL_DRAIN: DrainOptions = DrainOptions { patience: Duration::from_secs(10), spread: Duration::ZERO };
+const SIGNAL_DRAIN: DrainOptions = DrainOptions { timeout: Duration::from_secs(10), idle_window: Duration::ZERO };
 
-pub(crate) type Channel = LocalChannel<ProxyEvent, ProxyCommand>;
+pub(crate) type SupervisorChannel = LocalChannel<ProxyEvent, ProxyCommand>;
 
 /// Result of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,14 +54,14 @@ pub(crate) struct ControlServer {
     pub(crate) workers: Vec<Worker>,
     pub(crate) health_checks: HealthChecks,
     /// `None` while it drains: a later `run` must find the successor.
-    pub(crate) sockets: Option<Sockets>,
+    pub(crate) sockets: Option<ProxySockets>,
     pub(crate) access_log: SyncSender<LogMessage>,
     pub(crate) certificates: Arc<CertificateStore>,
     pub(crate) keys: ProxyKeys,
     pub(crate) tickets: Arc<Tickets>,
     /// Generation of the snapshot in use.
     pub(crate) generation: u64,
-    pub(crate) channel: Option<Channel>,
+    pub(crate) channel: Option<SupervisorChannel>,
     /// Counters and secrets of policies, shared by all cores.
     pub(crate) shared: Arc<SharedPolicyState>,
     pub(crate) collected_at: Instant,
@@ -98,7 +98,7 @@ impl ControlServer {
                 }
                 accepted = control.accept() => match accepted {
                     Ok((stream, _)) if is_from(&stream, self.owner) => {
-                        self.channel = Some(Channel::new(stream));
+                        self.channel = Some(SupervisorChannel::new(stream));
                         self.greet().await;
                     }
                     Ok(_) => tracing::warn!("another user's process was refused on the control socket"),
@@ -160,8 +160,8 @@ impl ControlServer {
             proxy_command::Body::TakeListeners(_) => self.hand_over().await,
             proxy_command::Body::Drain(drain) => {
                 return Ok(Some(DrainOptions {
-                    patience: Duration::from_millis(u64::from(drain.timeout_ms)),
-                    spread: Duration::from_millis(u64::from(drain.spread_ms)),
+                    timeout: Duration::from_millis(u64::from(drain.timeout_ms)),
+                    idle_window: Duration::from_millis(u64::from(drain.spread_ms)),
                 }));
             }
             proxy_command::Body::Keys(keys) => match ProxyKeys::read(&keys) {
@@ -270,8 +270,8 @@ impl ControlServer {
         let mut signalled = shutdown.is_cancelled();
         let mut order = order;
         let end = 'orders: loop {
-            tracing::info!(patience_ms = order.patience.as_millis(), "draining");
-            let deadline = tokio::time::Instant::now() + order.patience;
+            tracing::info!(timeout_ms = order.timeout.as_millis(), "draining");
+            let deadline = tokio::time::Instant::now() + order.timeout;
             let mut drained = Box::pin(self.begin_drain(order)?);
             loop {
                 tokio::select! {
@@ -332,7 +332,7 @@ fn seconds() -> Interval {
 }
 
 /// Returns the next command; pending without a `run`, and `None` if it has just disconnected.
-async fn receive(channel: &mut Option<Channel>) -> Option<proxy_command::Body> {
+async fn receive(channel: &mut Option<SupervisorChannel>) -> Option<proxy_command::Body> {
     let Some(open) = channel else { return std::future::pending().await };
     match open.receive().await {
         Ok(Some(command)) => command.body,

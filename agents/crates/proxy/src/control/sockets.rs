@@ -77,13 +77,13 @@ impl AsFd for OwnedListener {
 
 /// All sockets of a proxy.
 #[derive(Debug)]
-pub struct Sockets {
+pub struct ProxySockets {
     /// Listeners of all addresses and cores.
     pub listeners: Vec<OwnedListener>,
     control: UnixListener,
 }
 
-impl Sockets {
+impl ProxySockets {
     /// Binds one socket for each address and core, and UDP sockets for QUIC beside those for HTTPS. Also binds the
     /// control socket, in place of that of a dead proxy.
     pub fn bind(
@@ -346,9 +346,9 @@ mod tests {
     fn a_port_of_another_proxy_is_in_use() {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let first = Sockets::bind(&[any], &[any], 2, &folder.path().join("a.sock")).unwrap();
+        let first = ProxySockets::bind(&[any], &[any], 2, &folder.path().join("a.sock")).unwrap();
         let taken = first.address(ListenerKind::Https).unwrap();
-        let refused = Sockets::bind(&[taken], &[], 2, &folder.path().join("b.sock"));
+        let refused = ProxySockets::bind(&[taken], &[], 2, &folder.path().join("b.sock"));
         assert!(matches!(refused, Err(ProxyError::Bind { address, .. }) if address == taken));
         assert_eq!((first.cores(), first.listeners.len()), (2, 6));
         assert_eq!(first.addresses(ListenerKind::Quic), [taken]);
@@ -358,14 +358,14 @@ mod tests {
     fn a_listener_on_all_addresses_is_reached_over_ipv4_too() {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "[::]:0".parse().unwrap();
-        let sockets = Sockets::bind(&[any], &[], 2, &folder.path().join("a.sock")).unwrap();
+        let sockets = ProxySockets::bind(&[any], &[], 2, &folder.path().join("a.sock")).unwrap();
         let port = sockets.address(ListenerKind::Https).unwrap().port();
         std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         std::net::TcpStream::connect((std::net::Ipv6Addr::LOCALHOST, port)).unwrap();
         // With both addresses configured, each has its own sockets.
         let (six, four) = (SocketAddr::new(any.ip(), port), SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)));
         drop(sockets);
-        let both = Sockets::bind(&[six, four], &[], 1, &folder.path().join("b.sock")).unwrap();
+        let both = ProxySockets::bind(&[six, four], &[], 1, &folder.path().join("b.sock")).unwrap();
         assert_eq!(both.addresses(ListenerKind::Https), [four, six]);
     }
 
@@ -382,7 +382,7 @@ mod tests {
     fn client_connections_have_tcp_keepalive() {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let sockets = Sockets::bind(&[any], &[], 1, &folder.path().join("a.sock")).unwrap();
+        let sockets = ProxySockets::bind(&[any], &[], 1, &folder.path().join("a.sock")).unwrap();
         let _client = std::net::TcpStream::connect(sockets.address(ListenerKind::Https).unwrap()).unwrap();
         let listener = TcpListener::from(sockets.listeners.into_iter().next().unwrap().descriptor);
         let (accepted, _) = listener.accept().unwrap();

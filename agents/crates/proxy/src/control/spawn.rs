@@ -9,16 +9,16 @@ use fairlead_wire::local::{ProxyCommand, proxy_command};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
-use super::link::{self, Channel};
-use super::process::Process;
-use super::{ProxyError, ProxyKeys, Sockets};
+use super::link::{self, ProxyChannel};
+use super::process::ProcessHandle;
+use super::{ProxyError, ProxyKeys, ProxySockets};
 
 /// Starts a proxy. Its sockets travel over its standard input, a Unix socket that stays the control channel.
 pub(super) async fn spawn(
     program: &Path,
-    sockets: &Sockets,
+    sockets: &ProxySockets,
     keys: &ProxyKeys,
-) -> Result<(Channel, Child, Process), ProxyError> {
+) -> Result<(ProxyChannel, Child, ProcessHandle), ProxyError> {
     let failed = |source| ProxyError::Spawn { program: program.to_path_buf(), source };
     let (near, far) = StdUnixStream::pair().map_err(failed)?;
     near.set_nonblocking(true).map_err(failed)?;
@@ -29,14 +29,14 @@ pub(super) async fn spawn(
         .process_group(0)
         .spawn()
         .map_err(failed)?;
-    let mut channel = Channel::new(UnixStream::from_std(near).map_err(failed)?);
+    let mut channel = ProxyChannel::new(UnixStream::from_std(near).map_err(failed)?);
     let (listeners, descriptors) = sockets.describe(keys);
     let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
     let begun = async {
         channel.send(&serve, &descriptors).await?;
         link::greet_new(&mut channel).await?;
         // Process id of the child, not the one that it reports.
-        Process::open(child.id().ok_or(ProxyError::Protocol("the proxy ended at once"))?)
+        ProcessHandle::open(child.id().ok_or(ProxyError::Protocol("the proxy ended at once"))?)
     };
     match begun.await {
         Ok(process) => Ok((channel, child, process)),

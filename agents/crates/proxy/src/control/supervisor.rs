@@ -17,12 +17,12 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::draining_proxies::{DrainingEvent, DrainingProxies, EXIT_TIMEOUT, RetiredProxy};
-use super::link::{self, AdoptedProxy, Channel};
+use super::link::{self, AdoptedProxy, ProxyChannel};
 use super::log_file::LogFile;
-use super::process::Process;
+use super::process::ProcessHandle;
 use super::replace::{is_wanted, others, replace};
 use super::spawn::spawn;
-use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
+use super::{ListenerKind, ProxyError, ProxyKeys, ProxySockets};
 use crate::core::DrainOptions;
 use crate::h3::remove_stale_sockets;
 use crate::worker::reply;
@@ -64,7 +64,7 @@ pub struct SupervisorOptions {
 /// Receives the generation in use, or the reason of a refusal.
 type Applied = oneshot::Sender<Result<u64, String>>;
 
-enum Request {
+enum SupervisorRequest {
     Apply(ProxySnapshot, Applied),
     Upgrade(oneshot::Sender<Result<(), String>>),
     Stop(Duration, oneshot::Sender<()>),
@@ -73,7 +73,7 @@ enum Request {
 /// Handle of a supervised proxy process.
 #[derive(Debug)]
 pub struct ProxySupervisor {
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<SupervisorRequest>,
     wakes: broadcast::Sender<String>,
     pid: Arc<AtomicU32>,
     https: Option<SocketAddr>,
@@ -110,7 +110,7 @@ impl ProxySupervisor {
     pub async fn apply(&self, snapshot: ProxySnapshot) -> Result<u64, String> {
         let (applied, answer) = oneshot::channel();
         let gone = || "the proxy is stopped".to_owned();
-        self.requests.send(Request::Apply(snapshot, applied)).await.map_err(|_| gone())?;
+        self.requests.send(SupervisorRequest::Apply(snapshot, applied)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -120,15 +120,15 @@ impl ProxySupervisor {
     pub async fn upgrade(&self) -> Result<(), String> {
         let (upgraded, answer) = oneshot::channel();
         let gone = || "the proxy is stopped".to_owned();
-        self.requests.send(Request::Upgrade(upgraded)).await.map_err(|_| gone())?;
+        self.requests.send(SupervisorRequest::Upgrade(upgraded)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
     /// Drains and ends the proxy, and those that already drain.
-    pub async fn stop(&self, patience: Duration) {
+    pub async fn stop(&self, drain_timeout: Duration) {
         let (stopped, answer) = oneshot::channel();
-        if self.requests.send(Request::Stop(patience, stopped)).await.is_ok() && answer.await.is_err() {
-            tracing::warn!("the proxy's keeper ended before the proxy");
+        if self.requests.send(SupervisorRequest::Stop(drain_timeout, stopped)).await.is_ok() && answer.await.is_err() {
+            tracing::warn!("the proxy supervisor ended before the proxy");
         }
     }
 
@@ -155,10 +155,10 @@ impl ProxySupervisor {
 
 struct SupervisorTask {
     options: SupervisorOptions,
-    sockets: Sockets,
+    sockets: ProxySockets,
     keys: ProxyKeys,
-    channel: Channel,
-    process: Process,
+    channel: ProxyChannel,
+    process: ProcessHandle,
     /// `None` for an adopted proxy, which is not a child of this process.
     child: Option<Child>,
     pid: Arc<AtomicU32>,
@@ -185,7 +185,7 @@ impl SupervisorTask {
         match link::adopt(&options.control_path).await {
             Ok(Some(AdoptedProxy { channel, pid, mut sockets, keys })) if is_wanted(&sockets, &options) => {
                 sockets.complete_quic();
-                let process = Process::open(pid)?;
+                let process = ProcessHandle::open(pid)?;
                 let keys = keys.map_or_else(ProxyKeys::generate, Ok)?;
                 for other in others(&options.control_path).into_iter().filter(|other| other.pid != pid) {
                     tracing::warn!(pid = other.pid, "a second proxy on the same sockets is ended");
@@ -214,7 +214,7 @@ impl SupervisorTask {
         }
         let sockets = match replace(&options, drain_timeout).await? {
             Some(sockets) => sockets,
-            None => Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?,
+            None => ProxySockets::bind(&options.https, &options.http, options.workers, &options.control_path)?,
         };
         let keys = ProxyKeys::generate()?;
         let (channel, child, process) = spawn(&options.program, &sockets, &keys).await?;
@@ -223,11 +223,11 @@ impl SupervisorTask {
 
     fn new(
         options: SupervisorOptions,
-        sockets: Sockets,
+        sockets: ProxySockets,
         keys: ProxyKeys,
-        channel: Channel,
+        channel: ProxyChannel,
         child: Option<Child>,
-        process: Process,
+        process: ProcessHandle,
     ) -> Self {
         Self {
             options,
@@ -256,7 +256,7 @@ impl SupervisorTask {
     /// Supervises the proxy until a stop; returns the sender that reports the stop.
     async fn run(
         &mut self,
-        mut requests: mpsc::Receiver<Request>,
+        mut requests: mpsc::Receiver<SupervisorRequest>,
         stats: &mpsc::Sender<ProxyStats>,
     ) -> Option<oneshot::Sender<()>> {
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
@@ -283,14 +283,14 @@ impl SupervisorTask {
                 }
                 request = requests.recv() => match request {
                     None => return None,
-                    Some(Request::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
-                    Some(Request::Upgrade(upgraded)) => {
+                    Some(SupervisorRequest::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
+                    Some(SupervisorRequest::Upgrade(upgraded)) => {
                         self.upgrades.push(upgraded);
                         self.upgrade_at = Some(Instant::now());
                         false
                     }
-                    Some(Request::Stop(patience, stopped)) => {
-                        self.stop(patience).await;
+                    Some(SupervisorRequest::Stop(drain_timeout, stopped)) => {
+                        self.stop(drain_timeout).await;
                         return Some(stopped);
                     }
                 },
@@ -505,8 +505,8 @@ impl SupervisorTask {
     }
 
     /// Ends the old process: two proxies must not serve two snapshots on one port.
-    async fn end_process(&mut self, patience: Duration) -> Result<(), ProxyError> {
-        self.process.end(patience).await?;
+    async fn end_process(&mut self, drain_timeout: Duration) -> Result<(), ProxyError> {
+        self.process.end(drain_timeout).await?;
         if let Some(mut child) = self.child.take()
             && let Ok(Err(error)) = timeout(DEATH_TIMEOUT, child.wait()).await
         {
@@ -515,17 +515,17 @@ impl SupervisorTask {
         Ok(())
     }
 
-    async fn stop(&mut self, patience: Duration) {
-        self.draining_proxies.send_all(&drain(at_once(patience)));
-        let asked = link::command(&self.channel, drain(at_once(patience))).await;
+    async fn stop(&mut self, drain_timeout: Duration) {
+        self.draining_proxies.send_all(&drain(at_once(drain_timeout)));
+        let asked = link::command(&self.channel, drain(at_once(drain_timeout))).await;
         let channel = &mut self.channel;
         // The proxy closes the channel when it exits.
         let ended =
-            timeout(patience + EXIT_TIMEOUT, async { while let Ok(Some(_)) = channel.receive().await {} }).await;
+            timeout(drain_timeout + EXIT_TIMEOUT, async { while let Ok(Some(_)) = channel.receive().await {} }).await;
         if asked.is_err() || ended.is_err() {
             tracing::warn!("the proxy did not end as asked");
         }
-        if timeout(patience + 2 * EXIT_TIMEOUT, self.draining_proxies.ended()).await.is_err() {
+        if timeout(drain_timeout + 2 * EXIT_TIMEOUT, self.draining_proxies.ended()).await.is_err() {
             tracing::warn!("a draining proxy did not end as asked");
         }
         if let Err(error) = self.end_process(DEATH_TIMEOUT).await {
@@ -540,13 +540,13 @@ impl SupervisorTask {
 }
 
 /// Drain for a stop: no successor takes over, so idle connections close without a delay.
-fn at_once(patience: Duration) -> DrainOptions {
-    DrainOptions { patience, spread: Duration::ZERO }
+fn at_once(drain_timeout: Duration) -> DrainOptions {
+    DrainOptions { timeout: drain_timeout, idle_window: Duration::ZERO }
 }
 
 pub(super) fn drain(order: DrainOptions) -> proxy_command::Body {
     let millis = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
-    proxy_command::Body::Drain(ProxyDrain { timeout_ms: millis(order.patience), spread_ms: millis(order.spread) })
+    proxy_command::Body::Drain(ProxyDrain { timeout_ms: millis(order.timeout), spread_ms: millis(order.idle_window) })
 }
 
 /// True if the process runs another program than `program`, or an older file of it.
@@ -563,7 +563,7 @@ fn runs_another_program(pid: u32, program: &Path) -> bool {
 
 /// Waits until a new proxy has applied `table`; returns its first statistics frame.
 async fn verify_new(
-    channel: &mut Channel,
+    channel: &mut ProxyChannel,
     log: Option<&File>,
     table: Option<&ProxySnapshot>,
 ) -> Result<ProxyStats, ProxyError> {

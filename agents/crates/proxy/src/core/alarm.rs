@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 pub(crate) struct Alarms {
     started: Instant,
     now_ms: Cell<u64>,
-    slots: RefCell<Slots>,
+    slots: RefCell<AlarmSlots>,
 }
 
 #[derive(Debug, Default)]
-struct Slots {
+struct AlarmSlots {
     entries: Vec<Option<Rc<AlarmEntry>>>,
     free: Vec<usize>,
 }
@@ -154,8 +154,8 @@ impl Alarm {
     }
 
     /// Returns a waker for other tasks.
-    pub(crate) fn remote_waker(&self) -> RemoteWaker {
-        RemoteWaker(Rc::clone(&self.entry))
+    pub(crate) fn remote_waker(&self) -> AlarmWaker {
+        AlarmWaker(Rc::clone(&self.entry))
     }
 
     pub(crate) fn clear(&self) {
@@ -178,9 +178,9 @@ impl Alarm {
 
 /// Fires an alarm from another task, before its deadline.
 #[derive(Debug)]
-pub(crate) struct RemoteWaker(Rc<AlarmEntry>);
+pub(crate) struct AlarmWaker(Rc<AlarmEntry>);
 
-impl RemoteWaker {
+impl AlarmWaker {
     pub(crate) fn wake(&self) {
         self.0.deadline_ms.set(1);
         if let Some(waker) = self.0.waker.take() {

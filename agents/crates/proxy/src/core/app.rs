@@ -15,8 +15,8 @@ use std::rc::Rc;
 use fairlead_model::{AppTraffic, Priority};
 use fairlead_route::{Admission, RequestIds, RetryBudget};
 
-pub(crate) use bounds::Bounds;
-pub(crate) use load_balancer::{Affinity, InstanceState, Member};
+pub(crate) use bounds::AppLimits;
+pub(crate) use load_balancer::{Affinity, InstanceHealth, WeightedInstance};
 pub(crate) use permit::{InFlightRequest, Permit};
 pub(crate) use wait_queue::QueuedRequest;
 
@@ -24,7 +24,7 @@ use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota};
 use crate::upstream::Instance;
 use load_balancer::{Choice, LoadBalancer};
 use shares::Shares;
-use sleep::Sleep;
+use sleep::SleepState;
 use wait_queue::{QueueEntry, WaitQueue};
 
 /// App on one core. Lives while it has exchanges in flight, even when no route leads to it.
@@ -37,7 +37,7 @@ pub(crate) struct App {
     pub(crate) in_flight: Cell<u32>,
     clock: Rc<Alarms>,
     random: RequestIds,
-    bounds: Cell<Bounds>,
+    bounds: Cell<AppLimits>,
     /// Use of the quota of connections to apps.
     connections: Rc<AppPart>,
     /// Use of the quota of kept request heads.
@@ -53,7 +53,7 @@ pub(crate) struct App {
     admission: Cell<Admission>,
     budget: Cell<RetryBudget>,
     /// Set if the app may sleep, which means that it has no instance while no requests arrive.
-    sleep: RefCell<Option<Sleep>>,
+    sleep: RefCell<Option<SleepState>>,
 }
 
 /// Request for an instance of an app.
@@ -98,7 +98,7 @@ impl App {
             in_flight: Cell::new(0),
             clock: Rc::clone(clock),
             random: RequestIds::new(),
-            bounds: Cell::new(Bounds::of(&AppTraffic::default())),
+            bounds: Cell::new(AppLimits::of(&AppTraffic::default())),
             connections: AppPart::new(connections),
             heads: AppPart::new(heads),
             load_balancer: RefCell::default(),
@@ -112,14 +112,14 @@ impl App {
         })
     }
 
-    pub(crate) fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> AppLimits {
         self.bounds.get()
     }
 
     /// Applies a snapshot; `members` are the instances that take new exchanges.
-    pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
+    pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<WeightedInstance>) {
         self.measured.set(measured);
-        self.bounds.set(Bounds::of(traffic));
+        self.bounds.set(AppLimits::of(traffic));
         let mut load_balancer = self.load_balancer.borrow_mut();
         load_balancer.set(&self.key, traffic, members, self.clock.now_ms());
         load_balancer.set_permits(self.bounds.get());

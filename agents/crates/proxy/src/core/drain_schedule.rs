@@ -10,15 +10,15 @@ const SILENCE_MIN: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrainOptions {
     /// Maximum time of exchanges in flight.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Time over which idle connections close one after another.
-    pub spread: Duration,
+    pub idle_window: Duration,
 }
 
 impl Default for DrainOptions {
     /// Drain of a proxy that has a successor: enough time for long downloads, and no rush of TLS handshakes.
     fn default() -> Self {
-        Self { patience: Duration::from_secs(600), spread: Duration::from_secs(10) }
+        Self { timeout: Duration::from_secs(600), idle_window: Duration::from_secs(10) }
     }
 }
 
@@ -36,8 +36,8 @@ impl DrainWindow {
 
     /// Returns the period in which WebSockets are asked to close: the first half of the drain, so that each has at
     /// least the other half for its closing handshake.
-    pub(crate) fn for_tunnels(now_ms: u64, patience: Duration) -> Self {
-        Self::new(now_ms, patience / 2)
+    pub(crate) fn for_tunnels(now_ms: u64, timeout: Duration) -> Self {
+        Self::new(now_ms, timeout / 2)
     }
 
     /// Returns the moment for a random `jitter`.
@@ -56,9 +56,10 @@ pub(crate) struct DrainSchedule {
 
 impl DrainSchedule {
     pub(crate) fn begin(now_ms: u64, order: DrainOptions) -> Self {
-        let silence = SILENCE_MIN.min(order.spread / 2);
-        let idle = DrainWindow::new(now_ms + u64::try_from(silence.as_millis()).unwrap_or(0), order.spread - silence);
-        Self { idle, tunnels: DrainWindow::for_tunnels(now_ms, order.patience) }
+        let silence = SILENCE_MIN.min(order.idle_window / 2);
+        let idle =
+            DrainWindow::new(now_ms + u64::try_from(silence.as_millis()).unwrap_or(0), order.idle_window - silence);
+        Self { idle, tunnels: DrainWindow::for_tunnels(now_ms, order.timeout) }
     }
 
     /// Returns when the idle connection with this random `jitter` closes.
@@ -73,9 +74,12 @@ mod tests {
 
     #[test]
     fn idle_connections_close_after_the_minimum_silence_and_within_the_spread() {
-        let order = |spread| DrainOptions { patience: Duration::from_secs(60), spread: Duration::from_millis(spread) };
-        let moments = |spread| {
-            let draining = DrainSchedule::begin(1000, order(spread));
+        let order = |idle_window| DrainOptions {
+            timeout: Duration::from_secs(60),
+            idle_window: Duration::from_millis(idle_window),
+        };
+        let moments = |idle_window| {
+            let draining = DrainSchedule::begin(1000, order(idle_window));
             (draining.close_idle_at(0), draining.close_idle_at(u16::MAX))
         };
         assert_eq!(moments(10_000), (3000, 11_000));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairlead_reactor::yield_now;
 use tokio::sync::{Notify, Semaphore};
 
-use super::{Alarm, RemoteWaker};
+use super::{Alarm, AlarmWaker};
 
 /// Minimum number of handshake steps in one round of the event loop: half a millisecond.
 const STEPS_PER_ROUND_MIN: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) struct Handshakes {
 
 #[derive(Debug)]
 struct SilentHandshake {
-    remote_waker: RemoteWaker,
+    remote_waker: AlarmWaker,
     since_ms: u64,
 }
 

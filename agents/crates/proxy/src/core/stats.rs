@@ -3,7 +3,7 @@
 use fairlead_telemetry::Histogram;
 
 use super::route_metrics::RouteMetricsReport;
-use crate::policy::Reason;
+use crate::policy::RejectReason;
 
 /// Numbers of one app on one core since the last collection.
 #[derive(Debug, Default, Clone)]
@@ -91,14 +91,14 @@ pub(crate) struct PolicyCounters {
 }
 
 impl PolicyCounters {
-    pub(crate) fn count(&mut self, reason: Reason) {
+    pub(crate) fn count(&mut self, reason: RejectReason) {
         *match reason {
-            Reason::RateLimited => &mut self.rate_limited,
-            Reason::Denied => &mut self.denied,
-            Reason::Redirected => &mut self.redirected,
-            Reason::Unauthorized => &mut self.unauthorized,
-            Reason::Maintenance => &mut self.maintenance,
-            Reason::BodyTooLarge => &mut self.body_too_large,
+            RejectReason::RateLimited => &mut self.rate_limited,
+            RejectReason::Denied => &mut self.denied,
+            RejectReason::Redirected => &mut self.redirected,
+            RejectReason::Unauthorized => &mut self.unauthorized,
+            RejectReason::Maintenance => &mut self.maintenance,
+            RejectReason::BodyTooLarge => &mut self.body_too_large,
         } += 1;
     }
 

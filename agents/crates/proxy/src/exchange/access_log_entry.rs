@@ -7,7 +7,7 @@ use fairlead_base::clock;
 use fairlead_route::{Client, HttpVersion, RequestLine};
 
 use super::{Exchange, Reply};
-use crate::access_log::Record;
+use crate::access_log::AccessLogRecord;
 use crate::core::Core;
 use crate::upstream::Instance;
 
@@ -42,7 +42,7 @@ impl Exchange {
             whole = [prefix, target].concat();
             &whole
         };
-        self.core.access_log.write(&Record {
+        self.core.access_log.write(&AccessLogRecord {
             unix_ms: clock::unix_ms(),
             duration_us: self.metrics.elapsed_us(),
             bytes_received: self.metrics.bytes_received,
@@ -68,7 +68,7 @@ pub(super) fn log_reply(core: &Core, client: &Client, line: &RequestLine<'_>, ho
     if !core.access_log.wants(reply.status, core.ids.random()) {
         return;
     }
-    core.access_log.write(&Record {
+    core.access_log.write(&AccessLogRecord {
         unix_ms: clock::unix_ms(),
         duration_us: 0,
         bytes_received: 0,

@@ -3,14 +3,14 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use super::relay::{Relay, RelayResult};
-use super::{Downstream, Exchange, Failure, Upstream};
+use super::relay::{ExchangeRelay, RelayResult};
+use super::{Downstream, Exchange, RelayError, Upstream};
 use crate::core::{Alarm, Permit};
 use crate::h2::{self, Http2Upstream};
-use crate::upstream::{Http2Lease, Instance, Link};
+use crate::upstream::{ConnectionLease, Http2Lease, Instance};
 
 /// Failure of an attempt, and true if no request body was consumed and no response arrived.
-type AttemptFailure = (Failure, bool);
+type AttemptFailure = (RelayError, bool);
 
 impl Exchange {
     /// Sends the request and relays the response; returns the keep-alive time of the connection. `link` is borrowed: a
@@ -19,17 +19,19 @@ impl Exchange {
         &mut self,
         downstream: &mut D,
         alarm: &Alarm,
-        link: &mut Link,
+        link: &mut ConnectionLease,
         permit: Permit,
         instance: &Instance,
     ) -> Result<Option<Duration>, AttemptFailure> {
         match link {
-            Link::Http1(connection) => {
+            ConnectionLease::Http1(connection) => {
                 connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
                 self.relay(downstream, alarm, connection, permit, instance).await
             }
             // Boxed: its larger state must not enlarge the task of every exchange.
-            Link::Http2(lease) => Box::pin(self.carry_by_http2(downstream, alarm, lease, permit, instance)).await,
+            ConnectionLease::Http2(lease) => {
+                Box::pin(self.carry_by_http2(downstream, alarm, lease, permit, instance)).await
+            }
         }
     }
 
@@ -42,7 +44,7 @@ impl Exchange {
         instance: &Instance,
     ) -> Result<Option<Duration>, AttemptFailure> {
         let request = h2::request(&self.head, instance.is_secure());
-        let request = request.ok_or((Failure::Unspeakable, true))?;
+        let request = request.ok_or((RelayError::Unspeakable, true))?;
         let stream = if self.offers_upgrade {
             Http2Upstream::open_tunnel(lease, request)
         } else {
@@ -61,7 +63,7 @@ impl Exchange {
         permit: Permit,
         instance: &Instance,
     ) -> Result<Option<Duration>, AttemptFailure> {
-        let mut relay = Relay::new(self, downstream, instance, alarm, upstream, permit);
+        let mut relay = ExchangeRelay::new(self, downstream, instance, alarm, upstream, permit);
         match poll_fn(|cx| relay.poll(cx)).await {
             Ok(RelayResult { keep_for }) => Ok(keep_for),
             Err(failure) => Err((failure, relay.is_untouched())),

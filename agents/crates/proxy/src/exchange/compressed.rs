@@ -3,7 +3,7 @@
 use fairlead_route::{Coding, ResponseBody, has_token, is_compressible, negotiate};
 
 use super::downstream::Recoding;
-use super::{Downstream, Edit, Exchange, Failure, ResponseView};
+use super::{Downstream, Edit, Exchange, RelayError, ResponseView};
 use crate::compress::Compressor;
 use crate::h1::fields;
 
@@ -12,7 +12,7 @@ pub(super) fn head<D: Downstream>(
     exchange: &Exchange,
     downstream: &mut D,
     view: &ResponseView<'_>,
-) -> Result<Option<Compressor>, Failure> {
+) -> Result<Option<Compressor>, RelayError> {
     // A header rule for content-encoding takes precedence.
     let is_ruled = view.edit.rules.is_some_and(|rules| rules.names(b"content-encoding"));
     if exchange.is_head || is_ruled || !is_compressible(view.status, view.facts.body, fields(view.headers)) {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use fairlead_route::{BadResponse, ResponseBody, ResponseFacts};
 
 use super::compressed;
-use super::relay::Failure;
+use super::relay::RelayError;
 use super::websocket_close::WebSocketClose;
 use super::{Downstream, Edit, Exchange, ResponseView};
 use crate::compress::Compressor;
 use crate::h1::fields;
 use crate::limits::INTERIMS_MAX;
-use crate::policy::{Page, Policy};
+use crate::policy::{Policy, PreparedPage};
 use crate::upstream::Instance;
 
 /// Content that follows a response head.
@@ -28,7 +28,7 @@ pub(crate) enum HeadKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum DownloadStage {
     Head,
     Body,
     Done,
@@ -39,7 +39,7 @@ pub(crate) struct Download<'a, D> {
     pub(crate) exchange: &'a mut Exchange,
     pub(crate) downstream: &'a mut D,
     instance: &'a Instance,
-    stage: Stage,
+    stage: DownloadStage,
     interims: u32,
     received_any: bool,
     tunnel: bool,
@@ -58,7 +58,7 @@ impl<'a, D: Downstream> Download<'a, D> {
             exchange,
             downstream,
             instance,
-            stage: Stage::Head,
+            stage: DownloadStage::Head,
             interims: 0,
             received_any: false,
             tunnel: false,
@@ -98,11 +98,11 @@ impl<'a, D: Downstream> Download<'a, D> {
 
     /// True until the final head arrives.
     pub(crate) fn is_before_head(&self) -> bool {
-        self.stage == Stage::Head
+        self.stage == DownloadStage::Head
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
+        self.stage == DownloadStage::Done
     }
 
     pub(crate) fn is_tunnel(&self) -> bool {
@@ -117,7 +117,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     /// True if both sides may be silent for long without a timeout. A gRPC call on its own connection counts only
     /// after the app has answered: otherwise any client could claim one.
     pub(crate) fn is_conversation(&self) -> bool {
-        let may_be_a_call = || self.stage != Stage::Head || self.exchange.app.bounds().shares_connections;
+        let may_be_a_call = || self.stage != DownloadStage::Head || self.exchange.app.bounds().shares_connections;
         self.tunnel || self.exchange.grpc && may_be_a_call()
     }
 
@@ -127,7 +127,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Processes an interim or final head.
-    pub(crate) fn head(&mut self, view: &ResponseView<'_>) -> Result<HeadKind, Failure> {
+    pub(crate) fn head(&mut self, view: &ResponseView<'_>) -> Result<HeadKind, RelayError> {
         match view.status {
             101 if !self.exchange.offers_upgrade || view.facts.upgrade.is_none() => Err(BadResponse::Upgrade.into()),
             // A success without this proof would open a tunnel for the client.
@@ -156,9 +156,9 @@ impl<'a, D: Downstream> Download<'a, D> {
             && proofs.next().is_none()
     }
 
-    fn begin(&mut self, view: &ResponseView<'_>) -> Result<HeadKind, Failure> {
+    fn begin(&mut self, view: &ResponseView<'_>) -> Result<HeadKind, RelayError> {
         self.exchange.answered(view.status);
-        self.stage = Stage::Body;
+        self.stage = DownloadStage::Body;
         let policy = self.exchange.policy.clone();
         let cookie = self.exchange.sticky_cookie();
         let core = Rc::clone(&self.exchange.core);
@@ -191,7 +191,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Sends a page and discards the body of the app.
-    fn answer_with(&mut self, page: &Page, view: &ResponseView<'_>) -> Result<(), Failure> {
+    fn answer_with(&mut self, page: &PreparedPage, view: &ResponseView<'_>) -> Result<(), RelayError> {
         let length = page.body.len() as u64;
         let body = if self.exchange.is_head { ResponseBody::None } else { ResponseBody::Length(length) };
         let facts = view.facts.with_body(body, length);
@@ -207,14 +207,14 @@ impl<'a, D: Downstream> Download<'a, D> {
 
     /// Stops reading a discarded body: the rest is not awaited and the connection not reused.
     pub(crate) fn drop_rest(&mut self) {
-        if self.dropping && self.stage == Stage::Body {
-            self.stage = Stage::Done;
+        if self.dropping && self.stage == DownloadStage::Body {
+            self.stage = DownloadStage::Done;
             self.keep_for = None;
         }
     }
 
     /// Forwards a part of the body.
-    pub(crate) fn body(&mut self, data: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn body(&mut self, data: &[u8]) -> Result<(), RelayError> {
         if self.dropping {
             return Ok(());
         }
@@ -235,7 +235,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Flushes the compressor when no more input is available.
-    pub(crate) fn settle(&mut self) -> Result<(), Failure> {
+    pub(crate) fn settle(&mut self) -> Result<(), RelayError> {
         let Some(compressor) = &mut self.compressor else { return Ok(()) };
         let (metrics, downstream) = (&mut self.exchange.metrics, &mut *self.downstream);
         compressor.flush(|bytes| {
@@ -250,7 +250,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Forwards WebSocket bytes, and the proxy's Close frame at a frame boundary when it is due.
-    fn frames(&mut self, data: &[u8]) -> Result<(), Failure> {
+    fn frames(&mut self, data: &[u8]) -> Result<(), RelayError> {
         let Some(websocket_close) = &mut self.websocket_close else { return Ok(()) };
         let (data, close) = websocket_close.pass(data);
         self.downstream.body(data)?;
@@ -266,7 +266,7 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Sends the Close frame, now or at the next frame boundary.
-    pub(crate) fn close_websocket(&mut self) -> Result<(), Failure> {
+    pub(crate) fn close_websocket(&mut self) -> Result<(), RelayError> {
         if let Some(websocket_close) = &mut self.websocket_close {
             websocket_close.mark_due();
         }
@@ -274,9 +274,9 @@ impl<'a, D: Downstream> Download<'a, D> {
     }
 
     /// Ends the response; `trailers` are lines with CRLF.
-    pub(crate) fn end(&mut self, trailers: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, trailers: &[u8]) -> Result<(), RelayError> {
         if let Some(compressor) = self.compressor.take() {
-            let rest = compressor.end().map_err(Failure::Compression)?;
+            let rest = compressor.end().map_err(RelayError::Compression)?;
             self.exchange.metrics.bytes_sent += rest.len() as u64;
             self.downstream.body(&rest)?;
         }
@@ -287,7 +287,7 @@ impl<'a, D: Downstream> Download<'a, D> {
                 Some(rules) => self.downstream.end(&rules.trailers(trailers))?,
             }
         }
-        self.stage = Stage::Done;
+        self.stage = DownloadStage::Done;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use httparse::Header;
 use super::Upload;
 use crate::core::Backlog;
 use crate::h1::fields;
-use crate::policy::Page;
+use crate::policy::PreparedPage;
 
 /// Failure on the client side: nothing more can be received or sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,7 @@ pub(crate) struct ResponseView<'r> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Edit<'r> {
     /// Page that replaces the body of the app.
-    pub(crate) page: Option<&'r Page>,
+    pub(crate) page: Option<&'r PreparedPage>,
     /// Header rules of the route. They are applied last.
     pub(crate) rules: Option<&'r HeaderRules>,
     /// Set-Cookie value of a sticky session.
@@ -91,7 +91,7 @@ impl<'r> ResponseView<'r> {
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> {
         let (facts, edit) = (self.facts, self.edit);
         let of_app = fields(self.headers).filter(move |(name, _)| facts.forwards(name) && edit.keeps(name));
-        let of_page = edit.page.into_iter().flat_map(Page::fields);
+        let of_page = edit.page.into_iter().flat_map(PreparedPage::fields);
         let of_page = of_page.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let of_page = of_page.filter(move |(name, _)| !edit.rules.is_some_and(|rules| rules.drops(name)));
         let cookie = edit.set_cookie.map(|cookie| (&b"set-cookie"[..], cookie));

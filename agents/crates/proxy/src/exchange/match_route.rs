@@ -7,8 +7,8 @@ use std::time::Instant;
 use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 
 use super::Reply;
-use crate::core::{App, Core, Destination, RouteMetrics};
-use crate::policy::{ACME_PATH, Decision, LimitGuard, PasswordCheck, Policy, Reason, RequestContext};
+use crate::core::{App, Core, RouteLookup, RouteMetrics};
+use crate::policy::{ACME_PATH, Decision, LimitGuard, PasswordCheck, Policy, RejectReason, RequestContext};
 
 /// Request that its route admits.
 pub(super) struct AdmittedRequest {
@@ -34,17 +34,17 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
 ) -> Result<AdmittedRequest, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
     let (app, policy, route_metrics) = match core.find(host, line.target.path()) {
-        Destination::App(app, None, route_metrics) => {
+        RouteLookup::App(app, None, route_metrics) => {
             return match to_https(core, https_port, host, line) {
                 None => Ok(AdmittedRequest { app, policy: None, admission: None, route_metrics, check: None }),
                 Some(reply) => Err(reply),
             };
         }
-        Destination::App(app, Some(policy), route_metrics) => (Some(app), policy, route_metrics),
-        Destination::Redirect(policy) => (None, policy, None),
-        Destination::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
-        Destination::NoHost => return Err(Reply::not_found()),
-        Destination::Ambiguous => return Err(Reply::ambiguous()),
+        RouteLookup::App(app, Some(policy), route_metrics) => (Some(app), policy, route_metrics),
+        RouteLookup::Redirect(policy) => (None, policy, None),
+        RouteLookup::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
+        RouteLookup::NoHost => return Err(Reply::not_found()),
+        RouteLookup::Ambiguous => return Err(Reply::ambiguous()),
     };
     let context = RequestContext { address: client.ip(), https_port, host, body, now };
     match policy.evaluate(&context, line, headers, &core.password_cache) {
@@ -63,6 +63,6 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
 /// challenge.
 fn to_https(core: &Core, https_port: Option<u16>, host: &[u8], line: &RequestLine<'_>) -> Option<Reply> {
     let port = https_port.filter(|_| !line.target.path().starts_with(ACME_PATH))?;
-    core.count("", Reason::Redirected);
+    core.count("", RejectReason::Redirected);
     Some(Reply::to_https(https_location(host, port, line.target.path_and_query)))
 }

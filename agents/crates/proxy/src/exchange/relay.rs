@@ -16,7 +16,7 @@ use crate::upstream::Instance;
 
 /// Failure that ends an exchange early.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum RelayError {
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error("the client stopped sending its body")]
@@ -45,7 +45,7 @@ pub(crate) enum Failure {
     Reset(u32),
 }
 
-impl Failure {
+impl RelayError {
     /// Returns the stage of the failed attempt for the retry decision; `None` if a retry can't help.
     pub(crate) fn attempt(&self, reused: bool) -> Option<Attempt> {
         match self {
@@ -150,7 +150,7 @@ impl WaitState {
 }
 
 /// One attempt of one exchange.
-pub(crate) struct Relay<'a, D, U> {
+pub(crate) struct ExchangeRelay<'a, D, U> {
     alarm: &'a Alarm,
     upstream: &'a mut U,
     /// Concurrency permit, returned when the app no longer works: streams and slow clients must not block others.
@@ -168,7 +168,7 @@ pub(crate) struct Relay<'a, D, U> {
     waiting: WaitState,
 }
 
-impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
+impl<'a, D: Downstream, U: Upstream> ExchangeRelay<'a, D, U> {
     pub(crate) fn new(
         exchange: &'a mut Exchange,
         downstream: &'a mut D,
@@ -197,12 +197,12 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         !self.download.has_received() && self.upload.is_untouched()
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<RelayResult, Failure>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<RelayResult, RelayError>> {
         let taken = self.waiting.held.saturating_sub(self.download.downstream.held());
         self.waiting.taken += taken as u64;
         let mut progressed = taken > 0;
         if self.download.downstream.connection_backlog().is_some_and(|backlog| backlog.is_cut()) {
-            return Poll::Ready(Err(Failure::ClientStalled));
+            return Poll::Ready(Err(RelayError::ClientStalled));
         }
         if self.download.close_at().is_some_and(|at| at <= self.download.exchange.core.alarms.now_ms()) {
             self.download.close_websocket()?;
@@ -265,7 +265,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
     }
 
     /// Relays the request body; returns true if anything moved.
-    fn poll_upload(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+    fn poll_upload(&mut self, cx: &mut Context<'_>) -> Result<bool, RelayError> {
         let buffers = &self.download.exchange.core.buffers;
         let mut moved = false;
         if !self.upload.is_done() && self.upstream.backlog() < BACKLOG_BYTES_MAX {
@@ -276,7 +276,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 // Refuses the body before the data is forwarded: the app never sees its end. A tunnel has no body.
                 let most = self.download.exchange.body_bytes_max();
                 if self.upload.bytes() > most && !self.download.is_tunnel() {
-                    return Err(Failure::BodyTooLarge);
+                    return Err(RelayError::BodyTooLarge);
                 }
             }
         }
@@ -301,13 +301,13 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             && let Poll::Ready(shut) = self.upstream.poll_shutdown(cx)
         {
             self.upstream_shut = true;
-            shut.map_err(Failure::Io)?;
+            shut.map_err(RelayError::Io)?;
         }
         Ok(moved)
     }
 
     /// Relays the response; returns true if anything moved.
-    fn poll_download(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+    fn poll_download(&mut self, cx: &mut Context<'_>) -> Result<bool, RelayError> {
         if self.download.is_done() || self.is_behind() {
             return Ok(false);
         }
@@ -354,7 +354,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         }
     }
 
-    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<RelayResult, Failure>> {
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<RelayResult, RelayError>> {
         let now = self.download.exchange.core.alarms.now_ms();
         self.waiting.held = self.download.downstream.held();
         let wait = self.wait();
@@ -374,8 +374,8 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 Wait::Tunnel => Some(after(moved, limits.tunnel_idle_timeout)),
                 Wait::HalfClosed => Some(after(moved, limits.half_closed_timeout)),
             };
-            let patience = self.permit.is_some() && !wait.is_for_the_app();
-            let slot_until = patience.then(|| after(self.waiting.idle_app_ms, limits.slot_patience));
+            let may_yield = self.permit.is_some() && !wait.is_for_the_app();
+            let permit_until = may_yield.then(|| after(self.waiting.idle_app_ms, limits.permit_timeout));
             // No rate limit once the response has started, or while the client waits for a 100 (Continue) from the
             // app.
             let invited =
@@ -386,20 +386,20 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let behind_for = |limit: Duration| after(now, limit).saturating_sub(self.waiting.behind_ms);
             let rate_at = is_behind.then(|| behind_for(limits.response_rate_interval));
             let is_counted = self.stalled.is_some() || self.download.downstream.connection_backlog().is_none();
-            let stalled_from = (is_behind && !is_counted).then(|| after(since, limits.slot_patience));
+            let stalled_from = (is_behind && !is_counted).then(|| after(since, limits.permit_timeout));
             let close_at = self.download.close_at();
             let watch_at = (self.watch_after_ms >= now).then_some(self.watch_after_ms + 1);
-            let due = [stalled_at, slot_until, measure_at, rate_at, stalled_from, close_at, watch_at];
+            let due = [stalled_at, permit_until, measure_at, rate_at, stalled_from, close_at, watch_at];
             let due = due.into_iter().flatten().min();
             self.alarm.set_at(due);
             ready!(self.alarm.poll(cx));
             let passed = |at: Option<u64>| at.is_some_and(|at| at <= now);
             if passed(stalled_at) {
                 return Poll::Ready(Err(match wait {
-                    Wait::Body => Failure::BodyStalled,
-                    Wait::App => Failure::AppStalled,
-                    Wait::Response => Failure::ResponseTimeout,
-                    Wait::Nothing | Wait::Client | Wait::Tunnel | Wait::HalfClosed => Failure::ClientStalled,
+                    Wait::Body => RelayError::BodyStalled,
+                    Wait::App => RelayError::AppStalled,
+                    Wait::Response => RelayError::ResponseTimeout,
+                    Wait::Nothing | Wait::Client | Wait::Tunnel | Wait::HalfClosed => RelayError::ClientStalled,
                 }));
             }
             if passed(close_at) {
@@ -407,7 +407,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            if passed(slot_until) {
+            if passed(permit_until) {
                 self.permit = None;
             }
             if passed(stalled_from) {
@@ -417,7 +417,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 let stalled = self.download.downstream.connection_backlog().map_or(1, |backlog| backlog.stalled());
                 let due = limits.response_rate_min.saturating_mul(self.waiting.behind_ms) / u64::from(stalled.max(1));
                 if self.waiting.taken * 1000 < due {
-                    return Poll::Ready(Err(Failure::ClientStalled));
+                    return Poll::Ready(Err(RelayError::ClientStalled));
                 }
                 (self.waiting.behind_ms, self.waiting.taken) = (0, 0);
             }
@@ -425,7 +425,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 let (from_ms, from_bytes) = self.waiting.upload_from;
                 let uploaded = self.upload.bytes() - from_bytes;
                 if uploaded * 1000 < limits.body_rate_min.saturating_mul(now - from_ms) {
-                    return Poll::Ready(Err(Failure::BodyStalled));
+                    return Poll::Ready(Err(RelayError::BodyStalled));
                 }
                 self.waiting.upload_from = (now, self.upload.bytes());
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use fairlead_route::{HeaderRules, Malformed};
 
-use crate::policy::Page;
+use crate::policy::PreparedPage;
 
 /// Response of the proxy itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Reply {
     }
 
     /// Replaces the sentence with a page.
-    pub(crate) fn with_page(mut self, page: &Page) -> Self {
+    pub(crate) fn with_page(mut self, page: &PreparedPage) -> Self {
         self.has_page = true;
         self.body = page.body.clone();
         for (name, value) in page.fields() {

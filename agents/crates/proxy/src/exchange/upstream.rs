@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use fairlead_route::RequestBody;
 
 use super::download::Download;
-use super::relay::Failure;
+use super::relay::RelayError;
 use super::{Downstream, Upload};
 use crate::core::{Buffers, Core};
 
@@ -40,7 +40,7 @@ pub(crate) trait Upstream {
         cx: &mut Context<'_>,
         core: &Core,
         download: &mut Download<'_, D>,
-    ) -> Poll<Result<(), Failure>>;
+    ) -> Poll<Result<(), RelayError>>;
 
     /// True if neither side has bytes left, so that the connection can be reused.
     fn is_clean(&self) -> bool;

@@ -6,7 +6,7 @@ use super::chunked::{ChunkError, Chunked};
 
 /// A body that is being read.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum BodyDecoder {
     /// The body has ended, or there is none.
     Ended,
     /// Number of bytes left.
@@ -28,7 +28,7 @@ pub(crate) struct DecodedPart<'a> {
     pub(crate) end: Option<Vec<u8>>,
 }
 
-impl Body {
+impl BodyDecoder {
     pub(crate) fn of_request(body: RequestBody) -> Self {
         match body {
             RequestBody::None | RequestBody::Length(0) => Self::Ended,

@@ -15,7 +15,7 @@ const TRAILER_BYTES_MAX: usize = 8192;
 pub(crate) struct ChunkError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ChunkState {
     /// Before or within the size; counts its digits.
     Size(u32),
     Extension,
@@ -30,7 +30,7 @@ enum State {
 /// Decodes one chunked body from pieces of any size.
 #[derive(Debug)]
 pub(crate) struct Chunked {
-    state: State,
+    state: ChunkState,
     remaining: u64,
     extension_bytes: usize,
     trailers: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) struct Chunked {
 
 impl Chunked {
     pub(crate) fn new() -> Self {
-        Self { state: State::Size(0), remaining: 0, extension_bytes: 0, trailers: Vec::new() }
+        Self { state: ChunkState::Size(0), remaining: 0, extension_bytes: 0, trailers: Vec::new() }
     }
 
     /// Consumes a part of `input`; tells how much, which part of it is data, and whether the body has ended.
@@ -47,36 +47,36 @@ impl Chunked {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             match self.state {
-                State::Data => {
+                ChunkState::Data => {
                     let length = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(input.len() - at);
                     self.remaining -= length as u64;
                     if self.remaining == 0 {
-                        self.state = State::DataCr;
+                        self.state = ChunkState::DataCr;
                     }
                     return Ok((at + length, &input[at..at + length], false));
                 }
-                State::Size(digits) => self.size(byte, digits)?,
-                State::Extension => {
+                ChunkState::Size(digits) => self.size(byte, digits)?,
+                ChunkState::Extension => {
                     self.extension_bytes += 1;
                     match byte {
-                        b'\r' => self.state = State::SizeEnd,
+                        b'\r' => self.state = ChunkState::SizeEnd,
                         b'\n' | 0 => return Err(ChunkError),
                         _ if self.extension_bytes > EXTENSION_BYTES_MAX => return Err(ChunkError),
                         _ => {}
                     }
                 }
-                State::SizeEnd if byte == b'\n' => {
-                    self.state = if self.remaining == 0 { State::Trailers } else { State::Data };
+                ChunkState::SizeEnd if byte == b'\n' => {
+                    self.state = if self.remaining == 0 { ChunkState::Trailers } else { ChunkState::Data };
                 }
-                State::DataCr if byte == b'\r' => self.state = State::DataLf,
-                State::DataLf if byte == b'\n' => self.state = State::Size(0),
-                State::Trailers => self.trailer(byte)?,
-                State::Done => break,
-                State::SizeEnd | State::DataCr | State::DataLf => return Err(ChunkError),
+                ChunkState::DataCr if byte == b'\r' => self.state = ChunkState::DataLf,
+                ChunkState::DataLf if byte == b'\n' => self.state = ChunkState::Size(0),
+                ChunkState::Trailers => self.trailer(byte)?,
+                ChunkState::Done => break,
+                ChunkState::SizeEnd | ChunkState::DataCr | ChunkState::DataLf => return Err(ChunkError),
             }
             at += 1;
         }
-        Ok((at, &[], self.state == State::Done))
+        Ok((at, &[], self.state == ChunkState::Done))
     }
 
     fn size(&mut self, byte: u8, digits: u32) -> Result<(), ChunkError> {
@@ -85,11 +85,11 @@ impl Chunked {
             b'a'..=b'f' => byte - b'a' + 10,
             b'A'..=b'F' => byte - b'A' + 10,
             b'\r' if digits > 0 => {
-                self.state = State::SizeEnd;
+                self.state = ChunkState::SizeEnd;
                 return Ok(());
             }
             b';' if digits > 0 => {
-                self.state = State::Extension;
+                self.state = ChunkState::Extension;
                 return Ok(());
             }
             _ => return Err(ChunkError),
@@ -99,14 +99,14 @@ impl Chunked {
             return Err(ChunkError);
         }
         self.remaining = if digits == 0 { u64::from(digit) } else { self.remaining * 16 + u64::from(digit) };
-        self.state = State::Size(digits + 1);
+        self.state = ChunkState::Size(digits + 1);
         Ok(())
     }
 
     fn trailer(&mut self, byte: u8) -> Result<(), ChunkError> {
         self.trailers.push(byte);
         if self.trailers == b"\r\n" || self.trailers.ends_with(b"\r\n\r\n") {
-            self.state = State::Done;
+            self.state = ChunkState::Done;
             return Ok(());
         }
         if self.trailers.len() > TRAILER_BYTES_MAX { Err(ChunkError) } else { Ok(()) }

@@ -11,7 +11,7 @@ use super::head::{fields, header_slots, may_have_ended, parse_request};
 use crate::core::{Alarm, Core};
 use crate::exchange::{self, Downstream, ExchangeOutcome, Origin, Reply, RequestDispatch};
 use crate::limits::Limits;
-use crate::transport::{Received, Transport};
+use crate::transport::{Transport, TransportRead};
 
 /// Maximum number of bytes of a refused request that are read and discarded before the close.
 const LINGER_BYTES_MAX: usize = 256 * 1024;
@@ -108,8 +108,8 @@ fn poll_begin(
             return Poll::Ready(Err(Stop::Quiet));
         }
         match client.transport.poll_read(cx, &client.core, &mut client.input) {
-            Poll::Ready(Ok(Received::Some)) => {}
-            Poll::Ready(Ok(Received::End)) => client.ended = true,
+            Poll::Ready(Ok(TransportRead::Some)) => {}
+            Poll::Ready(Ok(TransportRead::End)) => client.ended = true,
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Stop::Quiet)),
             Poll::Pending => {
                 ready!(alarm.poll(cx));
@@ -161,8 +161,8 @@ async fn close(mut client: H1Client, alarm: &Alarm) {
         client.input.clear();
         let read = poll_fn(|cx| or_alarm(client.transport.poll_read(cx, &core, &mut client.input), alarm, cx)).await;
         match read {
-            Some(Ok(Received::Some)) => discarded += client.input.len(),
-            Some(Ok(Received::End) | Err(_)) | None => return,
+            Some(Ok(TransportRead::Some)) => discarded += client.input.len(),
+            Some(Ok(TransportRead::End) | Err(_)) | None => return,
         }
     }
 }

@@ -6,12 +6,12 @@ use std::task::{Context, Poll, ready};
 
 use fairlead_route::{DownstreamBody, RequestBody, ResponseBody, encode_response};
 
-use super::Body;
+use super::BodyDecoder;
 use super::chunked::{encode_chunk, encode_end};
 use crate::core::{Backlog, Core};
 use crate::exchange::{ClientError, Downstream, Reply, ResponseView, Upload};
 use crate::limits::BACKLOG_BYTES_MAX;
-use crate::transport::{Received, Transport};
+use crate::transport::{Transport, TransportRead};
 
 /// Maximum plaintext that is buffered before it is sealed: one TLS record.
 const GATHER_BYTES_MAX: usize = 16 * 1024;
@@ -25,7 +25,7 @@ pub(crate) struct H1Client {
     pub(crate) input: Vec<u8>,
     plain: Vec<u8>,
     /// Rest of the request body.
-    body: Body,
+    body: BodyDecoder,
     is_http_1_0: bool,
     is_head: bool,
     chunked: bool,
@@ -45,7 +45,7 @@ impl H1Client {
             transport,
             input,
             plain: Vec::new(),
-            body: Body::Ended,
+            body: BodyDecoder::Ended,
             is_http_1_0: false,
             is_head: false,
             chunked: false,
@@ -58,7 +58,7 @@ impl H1Client {
 
     /// Starts a request after its head was read.
     pub(crate) fn begin(&mut self, body: RequestBody, is_http_1_0: bool, is_head: bool, close: bool) {
-        self.body = Body::of_request(body);
+        self.body = BodyDecoder::of_request(body);
         self.is_http_1_0 = is_http_1_0;
         self.is_head = is_head;
         self.closing = close;
@@ -154,10 +154,10 @@ impl Downstream for H1Client {
                 return Poll::Ready(Ok(()));
             }
             match ready!(self.transport.poll_read(cx, &self.core, &mut self.input)) {
-                Ok(Received::Some) => {}
-                Ok(Received::End) => {
+                Ok(TransportRead::Some) => {}
+                Ok(TransportRead::End) => {
                     self.ended = true;
-                    let Body::UntilClose = self.body else { return Poll::Ready(Err(ClientError::Gone)) };
+                    let BodyDecoder::UntilClose = self.body else { return Poll::Ready(Err(ClientError::Gone)) };
                     upload.end(&[], out);
                     return Poll::Ready(Ok(()));
                 }
@@ -187,7 +187,7 @@ impl Downstream for H1Client {
         self.closing |= body == DownstreamBody::UntilClose;
         self.encode_head(view, body);
         if view.status == 101 {
-            self.body = Body::UntilClose;
+            self.body = BodyDecoder::UntilClose;
             self.closing = true;
         }
         Ok(())
@@ -237,8 +237,8 @@ impl Downstream for H1Client {
         // A client may send its next requests early, but not without end.
         while !self.ended && self.input.len() < BACKLOG_BYTES_MAX {
             match ready!(self.transport.poll_read(cx, &self.core, &mut self.input)) {
-                Ok(Received::Some) => {}
-                Ok(Received::End) => self.ended = true,
+                Ok(TransportRead::Some) => {}
+                Ok(TransportRead::End) => self.ended = true,
                 Err(_) => return Poll::Ready(Err(ClientError::Gone)),
             }
         }

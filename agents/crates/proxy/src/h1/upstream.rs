@@ -5,16 +5,16 @@ use std::task::{Context, Poll, ready};
 
 use fairlead_route::{BadResponse, RequestBody, ResponseFacts};
 
-use super::{Body, fields, header_slots, parse_response};
+use super::{BodyDecoder, fields, header_slots, parse_response};
 use crate::core::{Buffers, Core};
-use crate::exchange::{Download, Downstream, Edit, Failure, HeadKind, ResponseView, Upload, Upstream};
+use crate::exchange::{Download, Downstream, Edit, HeadKind, RelayError, ResponseView, Upload, Upstream};
 use crate::upstream::UpstreamConnection;
 
 /// Decoding state of a response.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseReader {
     /// Set once the final head was read.
-    body: Option<Body>,
+    body: Option<BodyDecoder>,
     /// Partial head, or bytes after the response.
     unread: Vec<u8>,
 }
@@ -26,7 +26,7 @@ impl ResponseReader {
         input: &[u8],
         core: &Core,
         download: &mut Download<'_, D>,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, RelayError> {
         let mut at = 0;
         while !download.is_done() {
             match &mut self.body {
@@ -54,7 +54,7 @@ impl ResponseReader {
         input: &[u8],
         core: &Core,
         download: &mut Download<'_, D>,
-    ) -> Result<Option<usize>, Failure> {
+    ) -> Result<Option<usize>, RelayError> {
         let mut slots = header_slots();
         let Some(head) = parse_response(input, &mut slots, &core.limits)? else { return Ok(None) };
         let facts = ResponseFacts::gather(head.status, head.is_http_1_1, download.is_head(), fields(head.headers))?;
@@ -67,8 +67,8 @@ impl ResponseReader {
         };
         let body = match download.head(&view)? {
             HeadKind::Interim => return Ok(Some(head.length)),
-            HeadKind::Response => Body::of_response(facts.body),
-            HeadKind::Tunnel => Body::UntilClose,
+            HeadKind::Response => BodyDecoder::of_response(facts.body),
+            HeadKind::Tunnel => BodyDecoder::UntilClose,
         };
         if body.has_ended() {
             download.end(&[])?;
@@ -112,12 +112,12 @@ impl Upstream for UpstreamConnection {
         cx: &mut Context<'_>,
         core: &Core,
         download: &mut Download<'_, D>,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), RelayError>> {
         let mut scratch = core.buffers.read();
         let most = scratch.len().min(download.piece());
-        let count = ready!(self.poll_read(cx, &mut scratch[..most])).map_err(Failure::Io)?;
+        let count = ready!(self.poll_read(cx, &mut scratch[..most])).map_err(RelayError::Io)?;
         if count == 0 {
-            let Some(Body::UntilClose) = self.reading.body else { return Poll::Ready(Err(Failure::Closed)) };
+            let Some(BodyDecoder::UntilClose) = self.reading.body else { return Poll::Ready(Err(RelayError::Closed)) };
             return Poll::Ready(download.end(&[]));
         }
         download.received();

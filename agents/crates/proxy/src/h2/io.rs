@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::core::Core;
 use crate::limits::BACKLOG_BYTES_MAX;
-use crate::transport::{Received, Transport};
+use crate::transport::{Transport, TransportRead};
 
 /// A transport with plaintext buffers on both sides.
 pub(crate) struct Io {
@@ -42,8 +42,8 @@ impl AsyncRead for Io {
             this.input.clear();
             this.taken = 0;
             match ready!(this.transport.poll_read(cx, &this.core, &mut this.input))? {
-                Received::Some => {}
-                Received::End => return Poll::Ready(Ok(())),
+                TransportRead::Some => {}
+                TransportRead::End => return Poll::Ready(Ok(())),
             }
         }
         let length = buffer.remaining().min(this.input.len() - this.taken);

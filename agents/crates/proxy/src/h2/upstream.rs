@@ -17,7 +17,7 @@ use httparse::Header;
 use super::as_tunnel;
 use super::trailers::{trailer_lines, trailer_map};
 use crate::core::{Buffers, Core};
-use crate::exchange::{Download, Downstream, Edit, Failure, ResponseView, Upload, Upstream};
+use crate::exchange::{Download, Downstream, Edit, RelayError, ResponseView, Upload, Upstream};
 use crate::h1::fields;
 use crate::limits::HEADERS_MAX;
 use crate::upstream::Http2Lease;
@@ -39,22 +39,22 @@ pub(crate) struct Http2Upstream {
 
 impl Http2Upstream {
     /// Sends the request head; the lease must outlive the stream. An error means that nothing was sent.
-    pub(crate) fn open(lease: &Http2Lease, request: Request<()>, body: RequestBody) -> Result<Self, Failure> {
+    pub(crate) fn open(lease: &Http2Lease, request: Request<()>, body: RequestBody) -> Result<Self, RelayError> {
         let ends = matches!(body, RequestBody::None | RequestBody::Length(0));
         Self::send(lease, request, ends, None)
     }
 
     /// Requests a WebSocket. An error means that nothing was sent, because the app has no extended CONNECT.
-    pub(crate) fn open_tunnel(lease: &Http2Lease, mut request: Request<()>) -> Result<Self, Failure> {
+    pub(crate) fn open_tunnel(lease: &Http2Lease, mut request: Request<()>) -> Result<Self, RelayError> {
         if !lease.send().is_extended_connect_protocol_enabled() {
-            return Err(Failure::Unspeakable);
+            return Err(RelayError::Unspeakable);
         }
-        let accept = as_tunnel(&mut request).ok_or(Failure::Unspeakable)?;
+        let accept = as_tunnel(&mut request).ok_or(RelayError::Unspeakable)?;
         Self::send(lease, request, false, Some(accept))
     }
 
-    fn send(lease: &Http2Lease, request: Request<()>, ended: bool, tunnel: Option<String>) -> Result<Self, Failure> {
-        let (response, send) = lease.send().send_request(request, ended).map_err(|_| Failure::Refused)?;
+    fn send(lease: &Http2Lease, request: Request<()>, ended: bool, tunnel: Option<String>) -> Result<Self, RelayError> {
+        let (response, send) = lease.send().send_request(request, ended).map_err(|_| RelayError::Refused)?;
         Ok(Self { send, response, body: None, due: None, out: Vec::new(), ended, tunnel })
     }
 
@@ -62,7 +62,7 @@ impl Http2Upstream {
         &mut self,
         cx: &mut Context<'_>,
         download: &mut Download<'_, D>,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), RelayError>> {
         let Some(body) = &mut self.body else { return Poll::Pending };
         match ready!(body.poll_data(cx)) {
             Some(Ok(data)) => {
@@ -94,7 +94,7 @@ fn hand_on<D: Downstream>(
     map: &HeaderMap,
     ends: bool,
     download: &mut Download<'_, D>,
-) -> Result<ResponseBody, Failure> {
+) -> Result<ResponseBody, RelayError> {
     if map.len() > HEADERS_MAX {
         return Err(BadResponse::HeadTooLarge.into());
     }
@@ -113,15 +113,15 @@ fn hand_on<D: Downstream>(
 }
 
 /// Maps an error of the stream to a failure of the exchange.
-fn failure(error: h2::Error) -> Failure {
+fn failure(error: h2::Error) -> RelayError {
     let reason = error.reason();
     if error.is_remote() && (error.is_go_away() || reason == Some(Reason::REFUSED_STREAM)) {
         // The app reports that it did not process the request (RFC 9113, 8.7).
-        return Failure::Refused;
+        return RelayError::Refused;
     }
     match reason {
-        Some(reason) if error.is_remote() && error.is_reset() => Failure::Reset(reason.into()),
-        _ if error.is_io() => Failure::Io(error.into_io().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())),
+        Some(reason) if error.is_remote() && error.is_reset() => RelayError::Reset(reason.into()),
+        _ if error.is_io() => RelayError::Io(error.into_io().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())),
         _ => BadResponse::Syntax.into(),
     }
 }
@@ -194,7 +194,7 @@ impl Upstream for Http2Upstream {
         cx: &mut Context<'_>,
         _core: &Core,
         download: &mut Download<'_, D>,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), RelayError>> {
         if self.body.is_some() {
             return self.poll_body(cx, download);
         }

@@ -14,7 +14,7 @@ use fairlead_route::Client;
 use foldhash::fast::RandomState;
 use quinn_proto::{Connection, ConnectionEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
-use super::endpoint::Driver;
+use super::endpoint::EndpointHandle;
 use super::request_head::{RequestHeadReader, RequestHeadResult};
 use super::stream;
 use crate::client::OpenConnection;
@@ -52,10 +52,10 @@ pub(crate) enum WriteResult {
 /// A connection, shared by the endpoint and the tasks of its streams.
 pub(crate) struct H3Connection {
     pub(crate) core: Rc<Core>,
-    driver: Rc<Driver>,
+    driver: Rc<EndpointHandle>,
     /// Index among the connections of the endpoint.
     pub(crate) key: usize,
-    pub(crate) state: RefCell<State>,
+    pub(crate) state: RefCell<ConnectionState>,
     pub(crate) backlog: Rc<Backlog>,
     /// True while the connection is queued for sending.
     pub(crate) touched: Cell<bool>,
@@ -64,11 +64,11 @@ pub(crate) struct H3Connection {
 }
 
 /// Mutable state of a connection.
-pub(crate) struct State {
+pub(crate) struct ConnectionState {
     pub(crate) quic: Connection,
     /// Time of its entry in the timers of the endpoint.
     pub(crate) timer: Option<Instant>,
-    streams: HashMap<StreamId, Stream, RandomState>,
+    streams: HashMap<StreamId, StreamState, RandomState>,
     uni: HashMap<StreamId, (UniReader, Vec<u8>), RandomState>,
     control: Option<StreamId>,
     /// Control stream bytes that flow control has blocked.
@@ -76,7 +76,7 @@ pub(crate) struct State {
     /// Client of every request: the address validated by the handshake.
     remote: IpAddr,
     origin: Rc<Origin>,
-    phase: Phase,
+    phase: ConnectionPhase,
     /// Index of the first request stream that was not opened yet.
     next_stream: u64,
     /// Time of the last phase change or of the end of the last stream, on the core clock.
@@ -88,7 +88,7 @@ pub(crate) struct State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     Handshake,
     Open,
     /// GOAWAY was sent; open streams complete.
@@ -97,7 +97,7 @@ enum Phase {
     Closed,
 }
 
-enum Stream {
+enum StreamState {
     /// The head is incomplete.
     Opening(Box<RequestHeadReader>),
     /// A task serves the stream.
@@ -107,13 +107,13 @@ enum Stream {
 impl H3Connection {
     pub(crate) fn new(
         core: &Rc<Core>,
-        driver: &Rc<Driver>,
+        driver: &Rc<EndpointHandle>,
         key: usize,
         quic: Connection,
         open: OpenConnection,
     ) -> Rc<Self> {
         let now_ms = core.alarms.now_ms();
-        let state = State {
+        let state = ConnectionState {
             remote: quic.remote_address().ip(),
             origin: Rc::new(Origin { client: Client::new(quic.remote_address().ip(), true) }),
             quic,
@@ -122,7 +122,7 @@ impl H3Connection {
             uni: HashMap::default(),
             control: None,
             control_unsent: Bytes::new(),
-            phase: Phase::Handshake,
+            phase: ConnectionPhase::Handshake,
             next_stream: 0,
             since_ms: now_ms,
             heard_ms: now_ms,
@@ -175,7 +175,7 @@ impl H3Connection {
     /// Writes as much of `bytes` as QUIC accepts and removes it; `waker` is woken when QUIC accepts more.
     pub(crate) fn write(&self, id: StreamId, bytes: &mut Bytes, waker: &Waker) -> WriteResult {
         let mut state = self.state.borrow_mut();
-        if state.phase == Phase::Closed {
+        if state.phase == ConnectionPhase::Closed {
             return WriteResult::Gone;
         }
         let wrote = loop {
@@ -206,11 +206,11 @@ impl H3Connection {
     pub(crate) fn is_stopped(&self, id: StreamId, waker: &Waker) -> bool {
         let mut state = self.state.borrow_mut();
         let stopped = match state.streams.get(&id) {
-            Some(Stream::Served { stopped, .. }) => *stopped,
+            Some(StreamState::Served { stopped, .. }) => *stopped,
             _ => true,
         };
         state.wait(id, waker);
-        stopped || state.phase == Phase::Closed
+        stopped || state.phase == ConnectionPhase::Closed
     }
 
     /// Releases a stream. `reset`: code that discards the response. `stop`: code that refuses the rest of the request.
@@ -219,7 +219,7 @@ impl H3Connection {
         let mut state = self.state.borrow_mut();
         let now_ms = self.core.alarms.now_ms();
         state.end_stream(id, reset, stop);
-        if let Some(Stream::Served { since_ms, .. }) = state.streams.remove(&id) {
+        if let Some(StreamState::Served { since_ms, .. }) = state.streams.remove(&id) {
             state.flood.ended();
             if canceled {
                 state.flood.canceled(now_ms - since_ms);
@@ -235,13 +235,13 @@ impl H3Connection {
         self.touch();
     }
 
-    pub(crate) fn driver(&self) -> &Rc<Driver> {
+    pub(crate) fn driver(&self) -> &Rc<EndpointHandle> {
         &self.driver
     }
 
     /// True until the handshake completes.
     pub(crate) fn is_half_open(&self) -> bool {
-        self.state.borrow().phase == Phase::Handshake
+        self.state.borrow().phase == ConnectionPhase::Handshake
     }
 
     /// Handles a received datagram.
@@ -269,11 +269,11 @@ impl H3Connection {
         }
         // QUIC migrates to a new client address before it is validated, and a client can forge it. So requests keep
         // the validated address, and the client must open a new connection from the new one.
-        if state.phase == Phase::Open && state.quic.remote_address().ip() != state.remote {
+        if state.phase == ConnectionPhase::Open && state.quic.remote_address().ip() != state.remote {
             state.leave(self.core.alarms.now_ms());
         }
         // Closing earlier would lose responses that the client has not acknowledged.
-        if state.phase == Phase::Leaving && state.is_done() {
+        if state.phase == ConnectionPhase::Leaving && state.is_done() {
             state.close(ErrorCode::NoError);
         }
     }
@@ -286,7 +286,7 @@ impl H3Connection {
         };
         let mut state = self.state.borrow_mut();
         state.quic.set_send_window(send_window);
-        let late = |stream: &Stream| matches!(stream, Stream::Opening(opening) if passed(opening.since_ms, limits.head_timeout));
+        let late = |stream: &StreamState| matches!(stream, StreamState::Opening(opening) if passed(opening.since_ms, limits.head_timeout));
         let late: Vec<StreamId> = state.streams.iter().filter(|(_, stream)| late(stream)).map(|(id, _)| *id).collect();
         for id in &late {
             state.end_stream(*id, Some(ErrorCode::RequestCancelled), Some(ErrorCode::RequestCancelled));
@@ -297,22 +297,24 @@ impl H3Connection {
         match state.phase {
             _ if self.backlog.is_cut() => state.close(ErrorCode::ExcessiveLoad),
             // The connection was never accepted, so it needs no GOAWAY.
-            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => {
+            ConnectionPhase::Handshake if draining || passed(state.since_ms, handshake_timeout) => {
                 state.close(ErrorCode::NoError)
             }
-            Phase::Open if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) => {
+            ConnectionPhase::Open
+                if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) =>
+            {
                 state.leave(now_ms);
             }
-            Phase::Open if state.streams.is_empty() && self.core.wants_place_of(state.since_ms) => {
+            ConnectionPhase::Open if state.streams.is_empty() && self.core.wants_place_of(state.since_ms) => {
                 state.close(ErrorCode::NoError);
             }
-            Phase::Leaving if state.streams.is_empty() && passed(state.since_ms, super::GOAWAY_LINGER) => {
+            ConnectionPhase::Leaving if state.streams.is_empty() && passed(state.since_ms, super::GOAWAY_LINGER) => {
                 state.close(ErrorCode::NoError);
             }
             _ => {}
         }
         let quiet = passed(state.heard_ms.max(state.pinged_ms), PING_AFTER.min(limits.idle_timeout / 3));
-        let pings = quiet && !state.streams.is_empty() && state.phase != Phase::Closed;
+        let pings = quiet && !state.streams.is_empty() && state.phase != ConnectionPhase::Closed;
         if pings {
             state.quic.ping();
             state.pinged_ms = now_ms;
@@ -325,9 +327,9 @@ impl H3Connection {
     }
 }
 
-impl State {
+impl ConnectionState {
     fn read(&mut self, id: StreamId) -> (ReadResult, bool) {
-        if self.phase == Phase::Closed {
+        if self.phase == ConnectionPhase::Closed {
             return (ReadResult::Gone, false);
         }
         let mut recv = self.quic.recv_stream(id);
@@ -343,7 +345,7 @@ impl State {
     }
 
     fn wait(&mut self, id: StreamId, waker: &Waker) {
-        if let Some(Stream::Served { waker: slot, .. }) = self.streams.get_mut(&id)
+        if let Some(StreamState::Served { waker: slot, .. }) = self.streams.get_mut(&id)
             && !slot.as_ref().is_some_and(|slot| slot.will_wake(waker))
         {
             *slot = Some(waker.clone());
@@ -351,14 +353,14 @@ impl State {
     }
 
     fn wake(&mut self, id: StreamId) {
-        if let Some(Stream::Served { waker: Some(waker), .. }) = self.streams.get(&id) {
+        if let Some(StreamState::Served { waker: Some(waker), .. }) = self.streams.get(&id) {
             waker.wake_by_ref();
         }
     }
 
     /// Opens the control stream. QPACK streams would carry nothing: neither side uses a dynamic table.
     fn connected(&mut self, core: &Core) {
-        self.phase = Phase::Open;
+        self.phase = ConnectionPhase::Open;
         self.since_ms = core.alarms.now_ms();
         let head_bytes_max = u64::try_from(core.limits.head_bytes_max).unwrap_or(u64::MAX);
         self.control = self.quic.streams().open(Dir::Uni);
@@ -386,7 +388,7 @@ impl State {
     }
 
     fn close(&mut self, code: ErrorCode) {
-        if self.phase != Phase::Closed {
+        if self.phase != ConnectionPhase::Closed {
             self.quic.close(Instant::now(), VarInt::from_u32(code.number()), Bytes::new());
             self.end();
         }
@@ -394,26 +396,26 @@ impl State {
 
     /// Marks the connection as closed and wakes its streams.
     fn end(&mut self) {
-        self.phase = Phase::Closed;
+        self.phase = ConnectionPhase::Closed;
         for stream in self.streams.values() {
-            if let Stream::Served { waker: Some(waker), .. } = stream {
+            if let StreamState::Served { waker: Some(waker), .. } = stream {
                 waker.wake_by_ref();
             }
         }
-        self.streams.retain(|_, stream| matches!(stream, Stream::Served { .. }));
+        self.streams.retain(|_, stream| matches!(stream, StreamState::Served { .. }));
         self.uni.clear();
     }
 
     /// Releases the connection count after the last datagram was sent.
     pub(crate) fn release(&mut self) {
-        if self.phase == Phase::Closed {
+        if self.phase == ConnectionPhase::Closed {
             self.open = None;
         }
     }
 
     /// Sends GOAWAY: the client opens a new connection; requests in flight complete.
     fn leave(&mut self, now_ms: u64) {
-        self.phase = Phase::Leaving;
+        self.phase = ConnectionPhase::Leaving;
         self.since_ms = now_ms;
         self.write_control(&goaway(self.next_stream * 4));
     }
@@ -424,7 +426,7 @@ impl State {
     }
 
     fn end_stream(&mut self, id: StreamId, reset: Option<ErrorCode>, stop: Option<ErrorCode>) {
-        if self.phase == Phase::Closed {
+        if self.phase == ConnectionPhase::Closed {
             return;
         }
         let number = |code: ErrorCode| VarInt::from_u32(code.number());
@@ -435,7 +437,7 @@ impl State {
     }
 
     fn stream_event(&mut self, connection: &Rc<H3Connection>, event: StreamEvent) {
-        if self.phase == Phase::Closed {
+        if self.phase == ConnectionPhase::Closed {
             return;
         }
         match event {
@@ -452,7 +454,7 @@ impl State {
             }
             StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_uni(connection, id),
             StreamEvent::Readable { id } => match self.streams.get(&id) {
-                Some(Stream::Opening(_)) => self.read_head(connection, id),
+                Some(StreamState::Opening(_)) => self.read_head(connection, id),
                 _ => self.wake(id),
             },
             StreamEvent::Writable { id } if self.control == Some(id) => self.flush_control(),
@@ -467,12 +469,12 @@ impl State {
             return self.close(ErrorCode::ClosedCriticalStream);
         }
         match self.streams.get_mut(&id) {
-            Some(Stream::Served { stopped, .. }) => {
+            Some(StreamState::Served { stopped, .. }) => {
                 *stopped = true;
                 self.wake(id);
             }
             // The client would not read the response.
-            Some(Stream::Opening(_)) => {
+            Some(StreamState::Opening(_)) => {
                 self.flood.ended();
                 self.end_stream(id, Some(ErrorCode::RequestCancelled), Some(ErrorCode::RequestCancelled));
                 self.streams.remove(&id);
@@ -482,19 +484,19 @@ impl State {
     }
 
     fn open(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
-        if self.phase == Phase::Leaving || !connection.backlog.may_open() {
+        if self.phase == ConnectionPhase::Leaving || !connection.backlog.may_open() {
             // The client may retry it on another connection: the request was not processed.
             return self.end_stream(id, Some(ErrorCode::RequestRejected), Some(ErrorCode::RequestRejected));
         }
         self.next_stream = self.next_stream.max(id.index() + 1);
         let opening = RequestHeadReader::new(&connection.core);
-        self.streams.insert(id, Stream::Opening(Box::new(opening)));
+        self.streams.insert(id, StreamState::Opening(Box::new(opening)));
         self.read_head(connection, id);
     }
 
     /// Continues to read a head; when it is complete, spawns a task for the stream.
     fn read_head(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
-        let Some(Stream::Opening(mut opening)) = self.streams.remove(&id) else { return };
+        let Some(StreamState::Opening(mut opening)) = self.streams.remove(&id) else { return };
         let opened = loop {
             match self.read(id).0 {
                 ReadResult::Some(bytes) => {
@@ -507,7 +509,7 @@ impl State {
                 ReadResult::End => break opening.finish(true),
                 ReadResult::Blocked if opening.has_head_only() && !opening.awaits_end() => break opening.finish(false),
                 ReadResult::Blocked => {
-                    self.streams.insert(id, Stream::Opening(opening));
+                    self.streams.insert(id, StreamState::Opening(opening));
                     if self.opening_bytes() > OPENING_BYTES_MAX {
                         self.close(ErrorCode::ExcessiveLoad);
                     }
@@ -527,7 +529,7 @@ impl State {
             RequestHeadResult::Head(head) => match head.begin(&connection.core, &self.origin, &connection.driver) {
                 Ok(dispatch) => {
                     let since_ms = connection.core.alarms.now_ms();
-                    self.streams.insert(id, Stream::Served { waker: None, stopped: false, since_ms });
+                    self.streams.insert(id, StreamState::Served { waker: None, stopped: false, since_ms });
                     stream::spawn(connection, id, dispatch);
                 }
                 Err(code) => self.close(code),
@@ -537,7 +539,8 @@ impl State {
 
     /// Returns the number of buffered bytes of incomplete heads.
     fn opening_bytes(&self) -> usize {
-        let held = |stream: &Stream| if let Stream::Opening(opening) = stream { opening.held_bytes() } else { 0 };
+        let held =
+            |stream: &StreamState| if let StreamState::Opening(opening) = stream { opening.held_bytes() } else { 0 };
         self.streams.values().map(held).sum()
     }
 

@@ -20,8 +20,8 @@ use super::cross_core_datagrams::CrossCoreDatagrams;
 use super::process_handover::ProcessHandover;
 use super::routing_id::QuicRoutingId;
 use super::settings::{QuicSettings, SEND_WINDOW_BYTES};
-use super::socket::{Datagram, Socket};
-use super::timers::Timers;
+use super::socket::{Datagram, QuicSocket};
+use super::timers::QuicTimers;
 use crate::client::OpenConnection;
 use crate::core::{Alarm, Core};
 
@@ -47,7 +47,7 @@ enum SendProgress {
 }
 
 /// Handle with which connections and stream tasks request a poll of their endpoint, with shared scratch memory.
-pub(crate) struct Driver {
+pub(crate) struct EndpointHandle {
     touched: RefCell<Vec<usize>>,
     /// Set while the endpoint task sleeps.
     waker: RefCell<Option<Waker>>,
@@ -55,7 +55,7 @@ pub(crate) struct Driver {
     pub(crate) block: RefCell<Vec<u8>>,
 }
 
-impl Driver {
+impl EndpointHandle {
     fn new() -> Rc<Self> {
         Rc::new(Self {
             touched: RefCell::default(),
@@ -77,7 +77,7 @@ impl Driver {
 /// Serves QUIC on one socket until the core stops.
 pub(crate) async fn serve(
     core: Rc<Core>,
-    socket: Socket,
+    socket: QuicSocket,
     settings: QuicSettings,
     cross_core: CrossCoreDatagrams,
     handover: ProcessHandover,
@@ -93,13 +93,13 @@ pub(crate) async fn serve(
         handover,
         blocked: None,
         out: Vec::new(),
-        timers: Timers::default(),
+        timers: QuicTimers::default(),
         sleep: Box::pin(fairlead_reactor::sleep(std::time::Duration::ZERO)),
         alarm,
         drained: false,
         step: None,
         table: Table {
-            driver: Driver::new(),
+            driver: EndpointHandle::new(),
             quic,
             routing_id,
             connections: Vec::new(),
@@ -113,13 +113,13 @@ pub(crate) async fn serve(
 }
 
 struct EndpointTask {
-    socket: Socket,
+    socket: QuicSocket,
     cross_core: CrossCoreDatagrams,
     handover: ProcessHandover,
     /// Datagram that the socket did not accept; it is sent before all others.
     blocked: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
-    timers: Timers,
+    timers: QuicTimers,
     sleep: Pin<Box<Sleep>>,
     alarm: Alarm,
     drained: bool,
@@ -131,7 +131,7 @@ struct EndpointTask {
 /// Open connections and the QUIC state that identifies them.
 struct Table {
     core: Rc<Core>,
-    driver: Rc<Driver>,
+    driver: Rc<EndpointHandle>,
     quic: Endpoint,
     routing_id: QuicRoutingId,
     /// Connections by QUIC connection handle.

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use fairlead_h3::{ErrorCode, Fault, Fields, MessageEvent, MessageReader, decode, request};
 use fairlead_route::{HttpVersion, Malformed, RequestBody, RequestLine, RequestTarget, is_grpc};
 
-use super::endpoint::Driver;
+use super::endpoint::EndpointHandle;
 use crate::core::Core;
 use crate::exchange::{self, Framing, Origin, RequestDispatch};
 use crate::limits::HEADERS_MAX;
@@ -176,7 +176,12 @@ pub(crate) fn append(input: &mut Bytes, bytes: Bytes) {
 
 impl Head {
     /// Decodes the fields and decides the route. A decoding error ends the connection.
-    pub(crate) fn begin(self, core: &Rc<Core>, origin: &Origin, driver: &Driver) -> Result<RequestStream, ErrorCode> {
+    pub(crate) fn begin(
+        self,
+        core: &Rc<Core>,
+        origin: &Origin,
+        driver: &EndpointHandle,
+    ) -> Result<RequestStream, ErrorCode> {
         let mut fields = driver.fields.borrow_mut();
         let content = match self.ended.then(|| self.reader.content_bytes(&self.input)).transpose() {
             Ok(content) => content,

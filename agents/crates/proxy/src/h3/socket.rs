@@ -30,14 +30,14 @@ pub(crate) struct Datagram<'a> {
 }
 
 /// A bound socket with its buffers.
-pub(crate) struct Socket {
+pub(crate) struct QuicSocket {
     udp: Source<StdUdpSocket>,
     state: UdpSocketState,
     buffers: Box<[u8]>,
     metas: [RecvMeta; BATCH],
 }
 
-impl Socket {
+impl QuicSocket {
     pub(crate) fn new(socket: StdUdpSocket, state: UdpSocketState) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let udp = Source::new(socket)?;

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 /// Timeouts of connections, by their keys.
 #[derive(Debug, Default)]
-pub(super) struct Timers(BinaryHeap<Reverse<(Instant, usize)>>);
+pub(super) struct QuicTimers(BinaryHeap<Reverse<(Instant, usize)>>);
 
-impl Timers {
+impl QuicTimers {
     /// Arms the timer of a connection for `due`. `entered` is the time of its current entry, and is updated.
     pub(super) fn want(&mut self, key: usize, due: Option<Instant>, entered: &mut Option<Instant>) {
         let Some(due) = due.filter(|due| entered.is_none_or(|entered| *due < entered)) else { return };
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_moment_that_is_put_off_without_end_is_entered_once_and_an_earlier_one_at_once() {
-        let (mut timers, begin, mut entered) = (Timers::default(), Instant::now(), None);
+        let (mut timers, begin, mut entered) = (QuicTimers::default(), Instant::now(), None);
         let at = |ms| begin + Duration::from_millis(ms);
         for ms in 0..10_000 {
             timers.want(7, Some(at(75_000 + ms)), &mut entered);

@@ -4,14 +4,14 @@ use bytes::Bytes;
 use fairlead_model as model;
 
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct PreparedPage {
     pub(crate) content_type: Box<str>,
     pub(crate) body: Bytes,
     /// Value of Retry-After; `None` for none.
     pub(crate) retry_after: Option<Box<str>>,
 }
 
-impl Page {
+impl PreparedPage {
     pub(super) fn new(page: &model::Page) -> Self {
         let seconds = page.retry_after_seconds;
         Self {
@@ -30,33 +30,33 @@ impl Page {
 
 /// Error pages of a route by status; the first match wins.
 #[derive(Debug)]
-pub(crate) struct ErrorPages(Box<[Range]>);
+pub(crate) struct ErrorPages(Box<[StatusRange]>);
 
 #[derive(Debug)]
-struct Range {
+struct StatusRange {
     from: u16,
     to: u16,
     replace_app: bool,
-    page: Page,
+    page: PreparedPage,
 }
 
 impl ErrorPages {
     pub(super) fn new(pages: &[model::ErrorPage]) -> Self {
-        let range = |found: &model::ErrorPage| Range {
+        let range = |found: &model::ErrorPage| StatusRange {
             from: found.from,
             to: found.to,
             replace_app: found.replace_app,
-            page: Page::new(&found.page),
+            page: PreparedPage::new(&found.page),
         };
         Self(pages.iter().map(range).collect())
     }
 
-    pub(super) fn of(&self, status: u16) -> Option<&Page> {
+    pub(super) fn of(&self, status: u16) -> Option<&PreparedPage> {
         self.0.iter().find(|range| (range.from..=range.to).contains(&status)).map(|range| &range.page)
     }
 
-    pub(super) fn instead_of_app(&self, status: u16) -> Option<&Page> {
-        let fits = |range: &&Range| range.replace_app && (range.from..=range.to).contains(&status);
+    pub(super) fn instead_of_app(&self, status: u16) -> Option<&PreparedPage> {
+        let fits = |range: &&StatusRange| range.replace_app && (range.from..=range.to).contains(&status);
         self.0.iter().find(fits).map(|range| &range.page)
     }
 }

@@ -15,7 +15,7 @@ use crate::core::Buffers;
 pub(crate) const SEAL_BYTES_MAX: usize = 4 * 16 * 1024;
 
 /// TLS state of one connection, with a partial record.
-pub(crate) struct Records {
+pub(crate) struct RecordLayer {
     session: UnbufferedServerConnection,
     /// Start of an incomplete record.
     partial: Vec<u8>,
@@ -25,13 +25,13 @@ pub(crate) struct Records {
     peer_closed: bool,
 }
 
-impl std::fmt::Debug for Records {
+impl std::fmt::Debug for RecordLayer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Records").field("partial_bytes", &self.partial.len()).finish_non_exhaustive()
+        f.debug_struct("RecordLayer").field("partial_bytes", &self.partial.len()).finish_non_exhaustive()
     }
 }
 
-impl Records {
+impl RecordLayer {
     pub(crate) fn new(config: &Arc<ServerConfig>) -> io::Result<Self> {
         let session = UnbufferedServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
         Ok(Self { session, partial: Vec::new(), closed: false, peer_closed: false })

@@ -44,15 +44,15 @@ impl Connections {
     }
 
     /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
-    pub(crate) async fn link(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<Link> {
+    pub(crate) async fn link(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<ConnectionLease> {
         if self.connector.protocol() == UpstreamProtocol::Http2 {
-            return Ok(Link::Http2(Box::pin(self.http2.lease(&self.connector, limits)).await?));
+            return Ok(ConnectionLease::Http2(Box::pin(self.http2.lease(&self.connector, limits)).await?));
         }
         if !fresh && let Some(connection) = self.reuse(now_ms) {
-            return Ok(Link::Http1(connection));
+            return Ok(ConnectionLease::Http1(connection));
         }
         let socket = self.connector.connect(limits.connect_timeout).await?;
-        Ok(Link::Http1(UpstreamConnection::new(socket, false)))
+        Ok(ConnectionLease::Http1(UpstreamConnection::new(socket, false)))
     }
 
     /// Takes the most recently used idle connection: it is the warmest, and the others can expire.
@@ -87,14 +87,14 @@ impl Connections {
 
 /// Connection of one exchange to an instance.
 #[derive(Debug)]
-pub(crate) enum Link {
+pub(crate) enum ConnectionLease {
     /// HTTP/1.1 connection, exclusive to the exchange.
     Http1(UpstreamConnection),
     /// Stream of a shared HTTP/2 connection.
     Http2(Http2Lease),
 }
 
-impl Link {
+impl ConnectionLease {
     /// True if the connection served an exchange before, so that the app may be closing it.
     pub(crate) fn is_reused(&self) -> bool {
         match self {

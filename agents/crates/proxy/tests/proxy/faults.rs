@@ -324,7 +324,7 @@ async fn a_client_that_leaves_a_stream_is_no_error_of_the_app() {
 #[tokio::test]
 async fn slow_uploads_leave_the_places_at_the_app_to_others() {
     let app = App::answering(OK).await;
-    let limits = Limits { slot_patience: Duration::from_millis(30), ..quick() };
+    let limits = Limits { permit_timeout: Duration::from_millis(30), ..quick() };
     let proxy = Proxy::with_traffic(limits, one_at_a_time(), vec![upstream("ins_1", app.address)]).await;
     let mut uploads = Vec::new();
     for _ in 0..8 {

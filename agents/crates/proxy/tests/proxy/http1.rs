@@ -191,8 +191,8 @@ async fn events_reach_the_client_one_by_one_and_hold_no_place_of_others() {
         }
     })
     .await;
-    let slot_patience = std::time::Duration::from_millis(20);
-    let limits = fairlead_proxy::Limits { slot_patience, ..crate::support::quick() };
+    let permit_timeout = std::time::Duration::from_millis(20);
+    let limits = fairlead_proxy::Limits { permit_timeout, ..crate::support::quick() };
     let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
     let proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut streams = Vec::new();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
-use fairlead_proxy::{Limits, ListenerKind, ProxyError, Sockets};
+use fairlead_proxy::{Limits, ListenerKind, ProxyError, ProxySockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
@@ -100,7 +100,7 @@ impl Proxy {
         let folder = tempfile::tempdir().unwrap();
         let control_path = folder.path().join("proxy.sock");
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let sockets = Sockets::bind(&[any], &[any], cores, &control_path).unwrap();
+        let sockets = ProxySockets::bind(&[any], &[any], cores, &control_path).unwrap();
         let (https, http) =
             (sockets.address(ListenerKind::Https).unwrap(), sockets.address(ListenerKind::Http).unwrap());
         let shutdown = CancellationToken::new();

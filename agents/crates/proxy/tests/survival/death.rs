@@ -59,7 +59,7 @@ pub async fn run_killed(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.requests, scale.between).await;
     let counts = load.stop().await;
     run.kill().await.unwrap();
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.patience)).await.unwrap();
+    let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
     drop(stats);
     keeper.stop(Duration::from_secs(5)).await;
     Outcome {

@@ -29,7 +29,7 @@ pub struct Scale {
     /// Requests between two events.
     pub between: u64,
     /// For what a proxy has when it is upgraded.
-    pub patience: Duration,
+    pub drain_timeout: Duration,
 }
 
 impl Scale {
@@ -43,7 +43,7 @@ impl Scale {
         idle_rounds: 3,
         idle_pause: Duration::ZERO,
         between: 60,
-        patience: Duration::from_secs(6),
+        drain_timeout: Duration::from_secs(6),
     };
     /// As it is promised.
     pub const LONG: Self = Self {
@@ -56,11 +56,11 @@ impl Scale {
         // Sooner than an idle connection is closed; ten minutes in all.
         idle_pause: Duration::from_secs(45),
         between: 400,
-        patience: Duration::from_secs(20),
+        drain_timeout: Duration::from_secs(20),
     };
 }
 
-/// A keeper and what it serves.
+/// Proxy supervisor, with what it serves.
 pub struct Stand {
     pub keeper: ProxySupervisor,
     pub stats: mpsc::Receiver<ProxyStats>,
@@ -70,7 +70,7 @@ pub struct Stand {
     _folder: TempDir,
 }
 
-pub fn options(folder: &Path, patience: Duration) -> SupervisorOptions {
+pub fn options(folder: &Path, drain_timeout: Duration) -> SupervisorOptions {
     SupervisorOptions {
         // An ordinary user may start it too, from any folder.
         program: "/proc/self/exe".into(),
@@ -78,7 +78,7 @@ pub fn options(folder: &Path, patience: Duration) -> SupervisorOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
-        upgrade_drain: DrainOptions { patience, spread: patience / 3 },
+        upgrade_drain: DrainOptions { timeout: drain_timeout, idle_window: drain_timeout / 3 },
     }
 }
 
@@ -106,7 +106,7 @@ impl Stand {
         let folder = tempfile::tempdir().unwrap();
         let app = app::steady().await;
         let authority = authority(folder.path());
-        let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.patience)).await.unwrap();
+        let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
         keeper.apply(snapshot(&authority, vec![upstream("ins_1", app.address)])).await.unwrap();
         Self { keeper, stats, app, authority, _folder: folder }
     }
@@ -122,7 +122,7 @@ impl Stand {
     /// Reads statistics until one is as it should be.
     pub async fn stats_until(&mut self, enough: impl Fn(&ProxyStats) -> bool) -> ProxyStats {
         loop {
-            let stats = self.stats.recv().await.expect("the keeper is there");
+            let stats = self.stats.recv().await.expect("the supervisor runs");
             if enough(&stats) {
                 return stats;
             }

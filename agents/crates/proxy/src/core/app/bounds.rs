@@ -10,7 +10,7 @@ const STREAMS_PER_CONNECTION: u32 = 100;
 
 /// Limits of one app on one core.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct AppLimits {
     /// Maximum number of concurrent requests of one instance.
     pub(crate) permits_per_instance: u32,
     /// True if adaptive concurrency lowers that limit to the capacity that the instance has shown.
@@ -27,7 +27,7 @@ pub(crate) struct Bounds {
     pub(crate) sticky_sessions: bool,
 }
 
-impl Bounds {
+impl AppLimits {
     pub(crate) fn of(traffic: &AppTraffic) -> Self {
         // Streams are cheap, so HTTP/2 needs no adaptive limit.
         let (connections, adapts_concurrency) = match (traffic.upstream_protocol, traffic.connections_per_instance) {

@@ -9,7 +9,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_model::{AppTraffic, LoadBalancing, OutlierEjection, StickySessions};
 use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
 
-use super::{Bounds, InstanceRequest};
+use super::{AppLimits, InstanceRequest};
 use crate::upstream::Instance;
 
 /// Length of the instance token in a cookie in bytes, which is written as hexadecimal.
@@ -17,7 +17,7 @@ const TOKEN_BYTES: usize = 12;
 
 /// Instance of the current snapshot.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct WeightedInstance {
     pub(crate) instance: Rc<Instance>,
     /// Weight of the instance for new requests; zero for none.
     pub(crate) weight: u32,
@@ -36,14 +36,14 @@ pub(crate) enum Affinity {
 
 /// Health of an instance on this core.
 #[derive(Debug, Default)]
-pub(crate) struct InstanceState {
+pub(crate) struct InstanceHealth {
     circuit: Cell<Circuit>,
     unhealthy: Cell<bool>,
     /// Start of the slow start; `None` if the instance is not new.
     joined_ms: Cell<Option<u64>>,
 }
 
-impl InstanceState {
+impl InstanceHealth {
     pub(crate) fn is_healthy(&self) -> bool {
         !self.unhealthy.get()
     }
@@ -91,7 +91,7 @@ pub(super) enum Choice {
 /// Load balancer of one app.
 #[derive(Debug, Default)]
 pub(super) struct LoadBalancer {
-    members: Vec<Member>,
+    members: Vec<WeightedInstance>,
     balancer: Balancer,
     load_balancing: LoadBalancing,
     outlier_ejection: OutlierEjection,
@@ -104,7 +104,7 @@ pub(super) struct LoadBalancer {
 }
 
 impl LoadBalancer {
-    pub(super) fn set(&mut self, app_key: &str, traffic: &AppTraffic, members: Vec<Member>, now_ms: u64) {
+    pub(super) fn set(&mut self, app_key: &str, traffic: &AppTraffic, members: Vec<WeightedInstance>, now_ms: u64) {
         let known = |instance: &Rc<Instance>| self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
         for member in members.iter().filter(|member| !known(&member.instance)) {
             let joined_ms = (!self.members.is_empty()).then_some(now_ms);
@@ -139,7 +139,7 @@ impl LoadBalancer {
         self.members.is_empty()
     }
 
-    pub(super) fn count(&self, is: impl Fn(&InstanceState) -> bool) -> u32 {
+    pub(super) fn count(&self, is: impl Fn(&InstanceHealth) -> bool) -> u32 {
         let counted = self.members.iter().filter(|member| is(&member.instance.state)).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     }
@@ -195,7 +195,8 @@ impl LoadBalancer {
     pub(super) fn failed(&mut self, instance: &Rc<Instance>, trial: bool, now_ms: u64) -> bool {
         let taking = || self.members.iter().filter(|member| member.weight > 0);
         let may = || {
-            let is_out = |member: &&Member| !member.instance.state.is_healthy() || member.instance.state.is_out();
+            let is_out =
+                |member: &&WeightedInstance| !member.instance.state.is_healthy() || member.instance.state.is_out();
             taking().any(|member| Rc::ptr_eq(&member.instance, instance))
                 && may_eject(taking().count(), taking().filter(is_out).count(), &self.outlier_ejection)
         };
@@ -208,7 +209,7 @@ impl LoadBalancer {
     }
 
     /// Sets the concurrency limit of each instance.
-    pub(super) fn set_permits(&self, bounds: Bounds) {
+    pub(super) fn set_permits(&self, bounds: AppLimits) {
         for member in &self.members {
             member.instance.set_permits(bounds.permits_per_instance, bounds.adapts_concurrency);
         }
@@ -220,7 +221,7 @@ impl LoadBalancer {
     }
 
     /// Updates adaptive concurrency limits; `queued` is true if requests wait.
-    pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
+    pub(super) fn adapt(&self, bounds: AppLimits, queued: bool, now_ms: u64) {
         for member in &self.members {
             member.instance.adapt(now_ms, bounds.permits_per_instance, queued);
         }

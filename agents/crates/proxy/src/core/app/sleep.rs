@@ -12,7 +12,7 @@ const AGAIN_MS: u64 = 1_000;
 
 /// State of an app that may sleep.
 #[derive(Debug)]
-pub(super) struct Sleep {
+pub(super) struct SleepState {
     /// Maximum time that a request waits for the app to start.
     wait_ms: u64,
     wake_requests: WakeRequests,
@@ -23,7 +23,7 @@ impl App {
     /// Sets whether the app may sleep, and the queue timeout while it sleeps.
     pub(crate) fn may_sleep(&self, wake_timeout: Option<Duration>, wake_requests: &Option<WakeRequests>) {
         let requested_ms = self.sleep.borrow().as_ref().and_then(|sleep| sleep.requested_ms.get());
-        let sleep = wake_timeout.zip(wake_requests.clone()).map(|(wait, wake_requests)| Sleep {
+        let sleep = wake_timeout.zip(wake_requests.clone()).map(|(wait, wake_requests)| SleepState {
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             wake_requests,
             requested_ms: Cell::new(requested_ms),

@@ -39,7 +39,7 @@ impl Stage {
     fn set(&self, instances: &[Rc<Instance>], change: impl FnOnce(&mut AppTraffic)) {
         let mut traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
         change(&mut traffic);
-        let member = |instance: &Rc<Instance>| Member { instance: Rc::clone(instance), weight: 100 };
+        let member = |instance: &Rc<Instance>| WeightedInstance { instance: Rc::clone(instance), weight: 100 };
         self.app.set(true, &traffic, instances.iter().map(member).collect());
     }
 
