@@ -20,10 +20,10 @@ pub(crate) use enrol::enrol;
 pub(crate) use inspect::inspect;
 
 /// Result of a subcommand; `main` prints the error with its causes.
-pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
+pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;
 
 /// Serves from a configuration file, or with the sockets that the proxy supervisor passed. Creates its own threads and runtimes.
-pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
+pub(crate) fn proxy(args: ProxyArgs) -> CommandResult {
     if args.hash_password {
         return hash_password();
     }
@@ -38,7 +38,7 @@ pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
 }
 
 /// Serves a static site until a signal stops it. The app's supervisor owns the grace period.
-pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
+pub(crate) fn serve_static(args: StaticArgs) -> CommandResult {
     let port = match args.port {
         Some(port) => port,
         None => std::env::var("PORT").map_err(|_| "PORT names no port")?.parse()?,
@@ -55,7 +55,7 @@ pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
 }
 
 /// Reads the password from standard input: every user of the machine could read an argument.
-fn hash_password() -> Outcome {
+fn hash_password() -> CommandResult {
     let mut password = String::new();
     std::io::stdin().lock().read_line(&mut password)?;
     let password = password.trim_end_matches(['\r', '\n']);

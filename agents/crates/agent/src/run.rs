@@ -45,7 +45,7 @@ use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
 
 use crate::cli::{Network, RunArgs};
-use crate::command::Outcome;
+use crate::command::CommandResult;
 use crate::host_info;
 use crate::metrics::Metrics;
 use crate::upgrade;
@@ -78,7 +78,7 @@ const LINK_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const PATH_FALLBACK: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Runs on one thread and one event loop: `run` decides rarely and must cost next to nothing when idle.
-pub(crate) fn main(args: RunArgs) -> Outcome {
+pub(crate) fn main(args: RunArgs) -> CommandResult {
     let folders = Folders::new(&args.data)?;
     if !folders.config().exists() {
         return Err(format!(
@@ -200,7 +200,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         proof: Duration::from_secs(args.proof_seconds),
         hand_over: hand_over.clone(),
     };
-    let (keeper, stats) = ProxySupervisor::start(SupervisorOptions {
+    let (supervisor, stats) = ProxySupervisor::start(SupervisorOptions {
         program: program.clone(),
         control_path: folders.proxy_socket(),
         https: args.listen.https,
@@ -209,8 +209,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         upgrade_drain: DrainOptions::default(),
     })
     .await?;
-    let wakes = keeper.wakes();
-    let keeper = Arc::new(keeper);
+    let wakes = supervisor.wakes();
+    let supervisor = Arc::new(supervisor);
     let metrics = Metrics::default();
     if let Some(address) = args.metrics {
         let address = metrics.listen(address).await?;
@@ -252,7 +252,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(ServedTable::default());
     let router = Router {
-        keeper: keeper.clone(),
+        supervisor: supervisor.clone(),
         authority: authority.clone(),
         runtime: apps.clone(),
         desired: ends.desired.clone(),
@@ -271,7 +271,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
 
     let reconciler = Reconciler {
         runtime: apps.clone(),
-        keeper: keeper.clone(),
+        supervisor: supervisor.clone(),
         authority,
         local: LocalState::open(folders.local_state())?,
         builds,
@@ -319,8 +319,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     }
     if args.stop_apps_on_exit && !hands_over {
         // The other references were in the reconciler and the router.
-        if let Some(keeper) = Arc::into_inner(keeper) {
-            keeper.stop(EXIT_DRAIN_TIMEOUT).await;
+        if let Some(supervisor) = Arc::into_inner(supervisor) {
+            supervisor.stop(EXIT_DRAIN_TIMEOUT).await;
         }
         apps.stop_all().await;
     }

@@ -12,17 +12,17 @@ use fairlead_base::shutdown;
 use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::command::Outcome;
+use crate::command::CommandResult;
 use crate::metrics::Metrics;
-use config::Config;
+use config::StandaloneConfig;
 use watch::{FileWatcher, WatchedFile};
 
 /// Drain timeout when the proxy is stopped.
 const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads and checks the file; serves nothing.
-pub(crate) fn check(path: &Path) -> Outcome {
-    let loaded = Config::read(path)?.load()?;
+pub(crate) fn check(path: &Path) -> CommandResult {
+    let loaded = StandaloneConfig::read(path)?.load()?;
     let warnings = fairlead_proxy::check(&loaded.snapshot)?;
     println!(
         "{} is good: {} routes, {} apps",
@@ -36,16 +36,16 @@ pub(crate) fn check(path: &Path) -> Outcome {
 
 /// Serves until SIGTERM or SIGINT. SIGHUP or a changed file reloads the configuration. SIGUSR2 hands over to a new proxy process
 /// of the program on disk, without losing clients.
-pub(crate) fn serve(path: PathBuf) -> Outcome {
+pub(crate) fn serve(path: PathBuf) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(keep_serving(path))
 }
 
-async fn keep_serving(path: PathBuf) -> Outcome {
+async fn keep_serving(path: PathBuf) -> CommandResult {
     let shutdown = shutdown::on_signal()?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut upgrade = signal(SignalKind::user_defined2())?;
-    let config = Config::read(&path)?;
+    let config = StandaloneConfig::read(&path)?;
     // Nothing listens before the whole configuration is valid.
     let first = config.load()?;
     fairlead_proxy::check(&first.snapshot)?;
@@ -56,7 +56,7 @@ async fn keep_serving(path: PathBuf) -> Outcome {
         let address = metrics.listen(address).await?;
         tracing::info!(%address, "metrics");
     }
-    let (keeper, mut stats) = ProxySupervisor::start(SupervisorOptions {
+    let (supervisor, mut stats) = ProxySupervisor::start(SupervisorOptions {
         program: std::env::current_exe()?,
         control_path: listen.control_path(&path),
         https: listen.https.clone(),
@@ -70,8 +70,8 @@ async fn keep_serving(path: PathBuf) -> Outcome {
             metrics.add(&stats);
         }
     });
-    keeper.apply(first.snapshot).await?;
-    tracing::info!(https = ?keeper.https_address(), http = ?keeper.http_address(), "serving by {}", path.display());
+    supervisor.apply(first.snapshot).await?;
+    tracing::info!(https = ?supervisor.https_address(), http = ?supervisor.http_address(), "serving by {}", path.display());
     let mut watch = FileWatcher::new(first.files);
     loop {
         tokio::select! {
@@ -79,13 +79,13 @@ async fn keep_serving(path: PathBuf) -> Outcome {
             _ = hang_up.recv() => {}
             _ = upgrade.recv() => {
                 // The supervisor logs the result.
-                keeper.upgrade().await.ok();
+                supervisor.upgrade().await.ok();
                 continue;
             }
             () = watch.changed() => {}
         }
         let current = watch.current();
-        watch = match reload(&path, &keeper, &listen).await {
+        watch = match reload(&path, &supervisor, &listen).await {
             Ok(files) => FileWatcher::new(files),
             Err(reason) => {
                 tracing::error!("{reason}; the configuration before serves on");
@@ -93,15 +93,19 @@ async fn keep_serving(path: PathBuf) -> Outcome {
             }
         };
     }
-    keeper.stop(EXIT_DRAIN_TIMEOUT).await;
+    supervisor.stop(EXIT_DRAIN_TIMEOUT).await;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Applies the changed configuration. Returns the files that it was read from, as they were before the read.
-async fn reload(path: &Path, keeper: &ProxySupervisor, listen: &config::Listen) -> Result<Vec<WatchedFile>, String> {
-    let config = Config::read(path).map_err(|error| error.to_string())?;
+async fn reload(
+    path: &Path,
+    supervisor: &ProxySupervisor,
+    listen: &config::ListenConfig,
+) -> Result<Vec<WatchedFile>, String> {
+    let config = StandaloneConfig::read(path).map_err(|error| error.to_string())?;
     let loaded = config.load().map_err(|error| error.to_string())?;
-    keeper.apply(loaded.snapshot).await.map_err(|reason| format!("{}: {reason}", path.display()))?;
+    supervisor.apply(loaded.snapshot).await.map_err(|reason| format!("{}: {reason}", path.display()))?;
     if config.listen != *listen {
         tracing::warn!("[listen] has changed: it is used from the next start on");
     }

@@ -14,7 +14,7 @@ use fairlead_model::Failure;
 
 pub(crate) use exec_selected::{exec_installed, exec_selected, is_possible, own_digest};
 pub(crate) use guard::guard;
-pub(crate) use record::{Program, Record};
+pub(crate) use record::{Program, UpgradeRecord};
 pub(crate) use trial::trial;
 
 /// Time from each start within which a new program must prove itself.

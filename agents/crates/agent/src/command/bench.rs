@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use fairlead_base::shutdown;
 use fairlead_bench::{BenchError, Campaign, CampaignRow, run_campaign};
 
-use super::{Outcome, block_on};
+use super::{CommandResult, block_on};
 use crate::cli::BenchArgs;
 
-pub(crate) fn bench(args: BenchArgs) -> Outcome {
+pub(crate) fn bench(args: BenchArgs) -> CommandResult {
     let named = |reason: String| format!("{}: {reason}", args.plan.display());
     let text = std::fs::read_to_string(&args.plan).map_err(|error| named(error.to_string()))?;
     let campaign: Campaign = serde_json::from_str(&text).map_err(|error| named(error.to_string()))?;

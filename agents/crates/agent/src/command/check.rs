@@ -15,7 +15,7 @@ use fairlead_network::AppNetwork;
 use fairlead_runtime::Isolation;
 use serde::Serialize;
 
-use super::{Outcome, block_on};
+use super::{CommandResult, block_on};
 use crate::cli::CheckArgs;
 
 /// Minimum free space; below it a build or a log may fail at any moment.
@@ -40,7 +40,7 @@ struct Finding {
     detail: String,
 }
 
-pub(crate) fn check(args: CheckArgs) -> Outcome {
+pub(crate) fn check(args: CheckArgs) -> CommandResult {
     let folders = Folders::new(&args.data)?;
     let mut findings = if args.repair { state::repair(&folders)? } else { Vec::new() };
     findings.extend([system(), disk(&folders), files(&folders), clock(), groups(&folders)]);

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
+use super::CommandResult;
 
 /// Time after which a removal stops, so that others have their turn; the rest is done later.
 const WORK_MAX: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub(crate) struct RemovalReport {
     pub(crate) unconfined: Option<String>,
 }
 
-pub(crate) fn empty() -> Outcome {
+pub(crate) fn empty() -> CommandResult {
     let folder = io::stdin().as_fd().try_clone_to_owned()?;
     let limit = Some(DESCRIPTORS_MAX);
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit })?;

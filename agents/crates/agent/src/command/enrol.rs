@@ -11,14 +11,14 @@ use fairlead_network::AppNetwork;
 use fairlead_runtime::Isolation;
 use fairlead_secret::SealingKey;
 
-use super::{Outcome, block_on};
+use super::{CommandResult, block_on};
 use crate::cli::EnrolArgs;
 use crate::host_info;
 
 const TOKEN_BYTES_MAX: u64 = 4096;
 const TOKEN_VARIABLE: &str = "FAIRLEAD_ENROL_TOKEN";
 
-pub(crate) fn enrol(args: EnrolArgs) -> Outcome {
+pub(crate) fn enrol(args: EnrolArgs) -> CommandResult {
     let token = read_token(args.token_file.as_deref())?;
     let folders = Folders::new(&args.data)?;
     folders.create()?;

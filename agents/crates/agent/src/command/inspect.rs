@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use fairlead_inspect::{Files, OwnedPlanRequest, PlanRequest, report};
 use fairlead_model::{BuildOverrides, Builder};
 
-use super::Outcome;
+use super::CommandResult;
 use crate::cli::InspectArgs;
 
 /// Prints the plan; exit code 1 if there is none.
-pub(crate) fn inspect(args: InspectArgs) -> Outcome {
+pub(crate) fn inspect(args: InspectArgs) -> CommandResult {
     if let Some(request) = args.request {
         let request: OwnedPlanRequest = serde_json::from_str(&request)?;
         print!("{}", request.answer(args.source)?);

@@ -36,17 +36,18 @@ pub(crate) async fn watch_firewall(
     ports: PublicPorts,
     report: watch::Sender<Option<agent::NetworkStatus>>,
 ) {
-    let mut keeper = FirewallCheck { firewall, ports, installed: None, status: agent::NetworkStatus::default() };
+    let mut firewall_check =
+        FirewallCheck { firewall, ports, installed: None, status: agent::NetworkStatus::default() };
     loop {
         let checked = tokio::task::spawn_blocking(move || {
-            keeper.check();
-            keeper
+            firewall_check.check();
+            firewall_check
         });
-        keeper = match checked.await {
-            Ok(keeper) => keeper,
+        firewall_check = match checked.await {
+            Ok(firewall_check) => firewall_check,
             Err(error) => return tracing::error!(%error, "the firewall of apps is checked no more"),
         };
-        let status = Some(keeper.status.clone());
+        let status = Some(firewall_check.status.clone());
         report.send_if_modified(|reported| std::mem::replace(reported, status.clone()) != status);
         tokio::time::sleep(CHECK_INTERVAL).await;
     }

@@ -56,7 +56,7 @@ pub(crate) struct Sources {
 /// State of the event loop and the parts that it controls.
 pub(crate) struct Reconciler {
     pub(crate) runtime: Runtime,
-    pub(crate) keeper: Arc<ProxySupervisor>,
+    pub(crate) supervisor: Arc<ProxySupervisor>,
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) local: LocalState,
     pub(crate) builds: Builds,
@@ -181,8 +181,8 @@ impl Reconciler {
 
     fn start_work(&mut self, state: &DesiredState, from: &Sources) {
         self.builds.reconcile(state, &self.local);
-        let (keeper, authority) = (&self.keeper, &self.authority);
-        let targets = |plan: &BenchmarkPlan| targets(plan, &from.view.borrow(), keeper, authority);
+        let (supervisor, authority) = (&self.supervisor, &self.authority);
+        let targets = |plan: &BenchmarkPlan| targets(plan, &from.view.borrow(), supervisor, authority);
         self.benchmarks.reconcile(state, &self.local, targets);
     }
 
@@ -211,7 +211,7 @@ impl Reconciler {
     fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<RuntimeView>>) {
         self.metrics.add(stats);
         self.metrics.wakes(&view.borrow().wakes);
-        let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
+        let frame = self.samples.frame(stats, &view.borrow(), self.supervisor.pid());
         let sides = autoscale_input::canary_traffic(stats);
         if !sides.is_empty() {
             self.runtime.traffic(sides);
@@ -259,14 +259,19 @@ impl Reconciler {
     }
 }
 
-fn targets(plan: &BenchmarkPlan, view: &RuntimeView, keeper: &ProxySupervisor, authority: &LocalAuthority) -> Targets {
+fn targets(
+    plan: &BenchmarkPlan,
+    view: &RuntimeView,
+    supervisor: &ProxySupervisor,
+    authority: &LocalAuthority,
+) -> Targets {
     let upstreams = view.upstreams.get(&plan.key);
     let direct = upstreams.and_then(|list| list.iter().find(|upstream| !upstream.draining));
     Targets {
-        proxy: keeper.https_address().map(|address| ProxyTarget {
+        proxy: supervisor.https_address().map(|address| ProxyTarget {
             address: reachable(address),
             roots: vec![authority.root_der().to_vec()],
-            pid: Some(keeper.pid()),
+            pid: Some(supervisor.pid()),
         }),
         direct: direct.map(|upstream| upstream.address.clone()),
     }

@@ -83,7 +83,7 @@ fn are_upstreams_known(state: &DesiredState, view: &RuntimeView) -> bool {
 
 /// Inputs and outputs of the router.
 pub(crate) struct Router {
-    pub(crate) keeper: Arc<ProxySupervisor>,
+    pub(crate) supervisor: Arc<ProxySupervisor>,
     pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<AcceptedState>,
@@ -159,7 +159,7 @@ impl Router {
     async fn offer(&self, snapshot: &ProxySnapshot) -> Result<u64, String> {
         let mut refused = String::new();
         for _ in 0..SEND_ATTEMPTS {
-            match self.keeper.apply(snapshot.clone()).await {
+            match self.supervisor.apply(snapshot.clone()).await {
                 Ok(generation) => return Ok(generation),
                 Err(reason) => refused = reason,
             }

@@ -17,7 +17,7 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::upgrade::{Program, Record, failure, own_digest, program_at};
+use crate::upgrade::{Program, UpgradeRecord, failure, own_digest, program_at};
 
 /// Limit for the new program's check of this server; longer than each of the check's own deadlines.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ impl Upgrades {
 
     /// Waits until the control plane has known the program on trial for `proof`, then confirms it.
     async fn prove(&mut self, hex: &str) -> io::Result<()> {
-        let Some(attempt) = Record::open(&self.folders)?.on_trial(hex) else { return Ok(()) };
+        let Some(attempt) = UpgradeRecord::open(&self.folders)?.on_trial(hex) else { return Ok(()) };
         self.send_status(hex, Some(running(attempt, UpgradeStep::Start)));
         loop {
             if self.connected.wait_for(|connected| *connected).await.is_err() {
@@ -96,7 +96,7 @@ impl Upgrades {
                 break;
             }
         }
-        let mut record = Record::open(&self.folders)?;
+        let mut record = UpgradeRecord::open(&self.folders)?;
         record.confirm();
         record.save(&self.folders)?;
         tracing::info!(hex, "this agent has proved itself");
@@ -107,7 +107,7 @@ impl Upgrades {
     /// Prepares the upgrade. Returns only an error, or when it is time to hand over.
     async fn follow(&self, hex: &str, release: &AgentRelease) -> io::Result<()> {
         let attempt = release.attempt;
-        let mut record = Record::open(&self.folders)?;
+        let mut record = UpgradeRecord::open(&self.folders)?;
         let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
         if record.outcome(attempt, &wanted).is_none() {
             if wanted == hex {
@@ -139,7 +139,7 @@ impl Upgrades {
     async fn prepare(&self, hex: &str, release: &AgentRelease, wanted: &str) -> Result<(), Failure> {
         let step = |step| self.send_status(hex, Some(running(release.attempt, step)));
         step(UpgradeStep::Fetch);
-        let installed = Record::open(&self.folders).map_err(save_failure)?;
+        let installed = UpgradeRecord::open(&self.folders).map_err(save_failure)?;
         if !installed.installed().is_some_and(Path::exists) {
             return Err(failure(
                 "upgrade.unavailable",
@@ -230,7 +230,7 @@ async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
 
 /// Removes unused programs; a running one continues without its file. A program that can't be removed stays until the next time,
 /// without an error.
-fn prune(folders: &Folders, record: &Record) {
+fn prune(folders: &Folders, record: &UpgradeRecord) {
     let left = |error: io::Error| tracing::warn!(%error, "an agent that nothing leads to can't be removed");
     let entries = match fs::read_dir(folders.agents()) {
         Ok(entries) => entries,
@@ -289,7 +289,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
-        let mut record = Record::default();
+        let mut record = UpgradeRecord::default();
         let (kept, left) = ("a".repeat(64), "b".repeat(64));
         record.begin(Program { hex: kept.clone(), version: "1".into() }, 1);
         for hex in [&kept, &left] {

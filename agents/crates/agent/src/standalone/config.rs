@@ -16,16 +16,16 @@ use super::watch::WatchedFile;
 /// Contents of the configuration file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Config {
-    pub(super) listen: Listen,
+pub(super) struct StandaloneConfig {
+    pub(super) listen: ListenConfig,
     #[serde(default)]
     settings: ProxySettings,
     #[serde(default)]
     certificates: Vec<CertificateFiles>,
     #[serde(default)]
-    apps: BTreeMap<String, App>,
+    apps: BTreeMap<String, AppConfig>,
     #[serde(default)]
-    routes: Vec<Route>,
+    routes: Vec<RouteConfig>,
     /// Path of the file; relative paths in it start at its folder.
     #[serde(skip)]
     path: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Config {
 /// Settings that only take effect at start.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Listen {
+pub(super) struct ListenConfig {
     #[serde(default)]
     pub(super) https: Vec<SocketAddr>,
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(super) struct Listen {
     cores: usize,
 }
 
-impl Listen {
+impl ListenConfig {
     pub(super) fn cores(&self) -> usize {
         match self.cores {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -82,29 +82,29 @@ struct CertificateFiles {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct App {
-    instances: Vec<Instance>,
+struct AppConfig {
+    instances: Vec<InstanceConfig>,
     #[serde(default)]
     traffic: AppTraffic,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Instance {
+#[serde(untagged, expecting = "expected an address, or a table of address and weight")]
+enum InstanceConfig {
     Address(UpstreamAddress),
-    Weighted(WeightedInstance),
+    Weighted(WeightedInstanceConfig),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WeightedInstance {
+struct WeightedInstanceConfig {
     address: UpstreamAddress,
     weight: u32,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Route {
+struct RouteConfig {
     host: String,
     #[serde(default = "all_paths")]
     path: String,
@@ -141,7 +141,7 @@ pub(super) enum LoadError {
     Certificate(#[from] CertificateFileError),
 }
 
-impl Config {
+impl StandaloneConfig {
     /// Reads the file; an error names the line.
     pub(super) fn read(path: &Path) -> Result<Self, config::ConfigError> {
         let watched = WatchedFile::at(path.to_owned());
@@ -185,15 +185,15 @@ impl Config {
         LoadError::Traffic { path: self.path.clone(), at: at.into(), error }
     }
 
-    fn app(&self, name: &str, app: &App) -> Result<ProxyApp, LoadError> {
+    fn app(&self, name: &str, app: &AppConfig) -> Result<ProxyApp, LoadError> {
         let at = format!("apps.{name}");
         app.traffic.check().map_err(|error| self.wrong(format!("{at}.traffic"), error))?;
         let mut taken = BTreeSet::new();
         let mut upstreams = Vec::new();
         for instance in &app.instances {
             let (address, weight) = match instance {
-                Instance::Address(address) => (address, None),
-                Instance::Weighted(weighted) => (&weighted.address, Some(weighted.weight)),
+                InstanceConfig::Address(address) => (address, None),
+                InstanceConfig::Weighted(weighted) => (&weighted.address, Some(weighted.weight)),
             };
             let instance_id = format!("{name}/{address}");
             if !taken.insert(instance_id.clone()) {
@@ -207,7 +207,7 @@ impl Config {
         Ok(ProxyApp { app_key: name.to_owned(), upstreams, measured: true, traffic, ..ProxyApp::default() })
     }
 
-    fn route(&self, index: usize, route: &Route) -> Result<ProxyRoute, LoadError> {
+    fn route(&self, index: usize, route: &RouteConfig) -> Result<ProxyRoute, LoadError> {
         let at = || format!("routes[{index}]");
         let path = || self.path.clone();
         route.policy.check().map_err(|error| self.wrong(format!("{}.policy", at()), error))?;
@@ -245,7 +245,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("routes.toml");
         std::fs::write(&path, text).unwrap();
-        Config::read(&path).map_err(|error| error.to_string())?.load().map_err(|error| error.to_string())
+        StandaloneConfig::read(&path).map_err(|error| error.to_string())?.load().map_err(|error| error.to_string())
     }
 
     const GOOD: &str = r#"

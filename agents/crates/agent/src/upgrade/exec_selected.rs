@@ -11,7 +11,7 @@ use fairlead_base::Folders;
 use fairlead_base::error::chain;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
-use super::record::{InstalledProgram, Program, Record, Selection};
+use super::record::{InstalledProgram, Program, Selection, UpgradeRecord};
 use super::{NAME, failure, program_at};
 
 /// True if a program on trial can be watched here: from Linux 5.3 on.
@@ -32,7 +32,7 @@ fn select_and_exec(folders: &Folders) -> io::Result<()> {
     if own_digest(folders, &own).is_some() {
         return Ok(());
     }
-    let mut record = Record::open(folders)?;
+    let mut record = UpgradeRecord::open(folders)?;
     let mut saved = record.clone();
     loop {
         let selection = record.select(InstalledProgram::at(&own)?);
@@ -72,7 +72,7 @@ fn select_and_exec(folders: &Folders) -> io::Result<()> {
 
 /// Executes the installed program in this process, with the same arguments; it selects anew. Returns only an error.
 pub(crate) fn exec_installed(folders: &Folders) -> Box<dyn Error> {
-    match Record::open(folders) {
+    match UpgradeRecord::open(folders) {
         Ok(record) => match record.installed() {
             Some(installed) => exec_program(installed).into(),
             None => "nobody knows where the agent is installed".into(),

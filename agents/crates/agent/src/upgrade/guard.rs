@@ -11,14 +11,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::TRIAL;
-use super::record::Record;
+use super::record::UpgradeRecord;
 use crate::cli::GuardArgs;
-use crate::command::Outcome;
+use crate::command::CommandResult;
 
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 /// Runs the `guard` subcommand. Standard input is the pidfd of the process on trial.
-pub(crate) fn guard(args: GuardArgs) -> Outcome {
+pub(crate) fn guard(args: GuardArgs) -> CommandResult {
     if !args.watch {
         // Detaches the watcher by a second spawn: the process on trial executes another program and would never reap a child.
         let mut again = Command::new(std::env::current_exe()?);
@@ -41,7 +41,7 @@ fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration)
         if poll(&mut polled, Some(&POLL_INTERVAL))? > 0 {
             return Ok(());
         }
-        let mut record = Record::open(folders);
+        let mut record = UpgradeRecord::open(folders);
         if record.as_ref().is_ok_and(|record| record.on_trial(hex).is_none()) {
             return Ok(());
         }
@@ -77,7 +77,7 @@ mod tests {
         folders.create().unwrap();
         let hex = "a".repeat(64);
         for proves_itself in [true, false] {
-            let mut record = Record::default();
+            let mut record = UpgradeRecord::default();
             record.begin(Program { hex: hex.clone(), version: "1".into() }, 7);
             if proves_itself {
                 record.confirm();
@@ -94,7 +94,7 @@ mod tests {
                 continue;
             }
             assert_eq!(child.wait().unwrap().signal(), Some(9));
-            let failure = Record::open(&folders).unwrap().outcome(7, &hex).unwrap().unwrap().clone();
+            let failure = UpgradeRecord::open(&folders).unwrap().outcome(7, &hex).unwrap().unwrap().clone();
             assert_eq!(failure.code, "upgrade.silent");
         }
     }

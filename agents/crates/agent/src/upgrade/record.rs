@@ -39,7 +39,7 @@ impl InstalledProgram {
 
 /// Program on trial and its number of starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Trial {
+struct ProgramTrial {
     program: Program,
     attempt: u32,
     starts: u32,
@@ -69,15 +69,15 @@ pub(crate) enum Selection {
 /// Contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Record {
+pub(crate) struct UpgradeRecord {
     installed: Option<InstalledProgram>,
     current: Option<Program>,
     former: Option<Program>,
-    trial: Option<Trial>,
+    trial: Option<ProgramTrial>,
     ended: Option<RequestOutcome>,
 }
 
-impl Record {
+impl UpgradeRecord {
     /// Reads the file. Renames a damaged one: the installed program then runs, which is safe.
     pub(crate) fn open(folders: &Folders) -> io::Result<Self> {
         match Self::read(folders) {
@@ -137,7 +137,7 @@ impl Record {
 
     /// Puts a program on trial from the next start on.
     pub(crate) fn begin(&mut self, program: Program, attempt: u32) {
-        self.trial = Some(Trial { program, attempt, starts: 0 });
+        self.trial = Some(ProgramTrial { program, attempt, starts: 0 });
     }
 
     /// Returns the attempt of the request if this program is on trial.
@@ -201,8 +201,8 @@ mod tests {
         InstalledProgram { path: "/usr/local/bin/fairlead-agent".into(), inode, size: 1, modified_ns: 1 }
     }
 
-    fn upgraded() -> Record {
-        let mut record = Record::default();
+    fn upgraded() -> UpgradeRecord {
+        let mut record = UpgradeRecord::default();
         assert_eq!(record.select(installed(1)), Selection::Installed);
         record.begin(program("b"), 1);
         assert_eq!(record.select(installed(1)), Selection::Trial(program("b")));
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_failed_first_upgrade_rolls_back_to_the_installed_program() {
-        let mut record = Record::default();
+        let mut record = UpgradeRecord::default();
         record.select(installed(1));
         record.begin(program("b"), 1);
         record.select(installed(1));
@@ -266,11 +266,11 @@ mod tests {
         folders.create().unwrap();
         let record = upgraded();
         record.save(&folders).unwrap();
-        assert_eq!(Record::open(&folders).unwrap(), record);
+        assert_eq!(UpgradeRecord::open(&folders).unwrap(), record);
         std::fs::write(folders.agent_record(), br#"{"colour":"blue"}"#).unwrap();
-        assert_eq!(Record::open(&folders).unwrap(), Record::default());
+        assert_eq!(UpgradeRecord::open(&folders).unwrap(), UpgradeRecord::default());
         std::fs::write(folders.agent_record(), b"{half").unwrap();
-        assert_eq!(Record::open(&folders).unwrap(), Record::default());
+        assert_eq!(UpgradeRecord::open(&folders).unwrap(), UpgradeRecord::default());
         assert!(folders.agent_record().with_extension("json.damaged").exists());
     }
 }

@@ -7,9 +7,9 @@ use fairlead_link::AgentConfig;
 use fairlead_wire::CAPABILITIES;
 
 use crate::cli::TrialArgs;
-use crate::command::{Outcome, block_on};
+use crate::command::{CommandResult, block_on};
 
-pub(crate) fn trial(args: TrialArgs) -> Outcome {
+pub(crate) fn trial(args: TrialArgs) -> CommandResult {
     let folders = Folders::new(&args.data)?;
     let config: AgentConfig = config::read(&folders.config())?;
     block_on(fairlead_link::probe_control_plane(&config, &folders, crate::VERSION, &CAPABILITIES))??;

@@ -52,7 +52,7 @@ pub async fn route_swaps(scale: &Scale) -> Outcome {
         table.routes.extend((0..swap % 20).map(|number| route(format!("other-{number}.localhost"))));
         let limits = RouteLimits { client_concurrent: 1000 + swap, ..RouteLimits::default() };
         table.routes[0].policy = Some(RoutePolicy { limits: Some(limits), ..RoutePolicy::default() });
-        stand.keeper.apply(table).await.unwrap();
+        stand.supervisor.apply(table).await.unwrap();
         while stand.stats.try_recv().is_ok() {}
     }
     load.counts.more(&load.counts.requests, 50).await;
@@ -77,7 +77,7 @@ pub async fn certificate_in_handshake(scale: &Scale) -> Outcome {
         client.write_tls(&mut hello).unwrap();
         let (first, second) = hello.split_at(hello.len() / 2);
         socket.write_all(first).unwrap();
-        stand.keeper.apply(snapshot(&stand.authority, upstreams.clone())).await.unwrap();
+        stand.supervisor.apply(snapshot(&stand.authority, upstreams.clone())).await.unwrap();
         socket.write_all(second).unwrap();
         // The server's flight is read, and the certificate changes before it is answered.
         let shaken = tokio::task::spawn_blocking(move || {
@@ -88,7 +88,7 @@ pub async fn certificate_in_handshake(scale: &Scale) -> Outcome {
             Some((client, socket))
         });
         let shaken = shaken.await.unwrap();
-        stand.keeper.apply(snapshot(&stand.authority, upstreams.clone())).await.unwrap();
+        stand.supervisor.apply(snapshot(&stand.authority, upstreams.clone())).await.unwrap();
         let answered = tokio::task::spawn_blocking(move || {
             let (mut client, mut socket) = shaken?;
             let mut stream = rustls::Stream::new(&mut client, &mut socket);
@@ -115,7 +115,7 @@ pub async fn instance_drain(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.long, 1).await;
     let old = ProxyUpstream { draining: true, drain_timeout_ms: 2000, ..upstream("ins_1", stand.app.address) };
     let table = snapshot(&stand.authority, vec![old, upstream("ins_2", next.address)]);
-    let generation = stand.keeper.apply(table).await.unwrap();
+    let generation = stand.supervisor.apply(table).await.unwrap();
     let idle = |stats: &fairlead_wire::local::ProxyStats| {
         stats.generation >= generation && stats.instances.iter().any(|i| i.instance_id == "ins_1" && i.in_flight == 0)
     };
@@ -136,8 +136,8 @@ pub async fn upgrades(scale: &Scale) -> Outcome {
     let mut old = Vec::new();
     for _ in 0..scale.upgrades {
         load.counts.more(&load.counts.requests, scale.between).await;
-        old.push(stand.keeper.pid());
-        stand.keeper.upgrade().await.unwrap();
+        old.push(stand.supervisor.pid());
+        stand.supervisor.upgrade().await.unwrap();
         while stand.stats.try_recv().is_ok() {}
     }
     load.counts.more(&load.counts.requests, scale.between).await;
@@ -177,7 +177,7 @@ pub async fn resumption_over_upgrade(scale: &Scale) -> Outcome {
     let (mut requests, mut failed) = (1, u64::from(ask().await != (Some(HandshakeKind::Full), true)));
     for upgrade in [false, true, false, true, false] {
         if upgrade {
-            stand.keeper.upgrade().await.unwrap();
+            stand.supervisor.upgrade().await.unwrap();
         }
         requests += 1;
         failed += u64::from(ask().await != (Some(HandshakeKind::Resumed), true));

@@ -21,9 +21,9 @@ const IN_FLIGHT_MAX: u64 = 4 + 4 + 2 + 2;
 
 /// Acts as `run` for the proxy: supervises it, sends its snapshot, and prints its address.
 pub async fn be_run(folder: &Path, app: SocketAddr) {
-    let (keeper, mut stats) = ProxySupervisor::start(options(folder, Duration::from_secs(6))).await.unwrap();
-    keeper.apply(snapshot(&authority(folder), vec![upstream("ins_1", app)])).await.unwrap();
-    println!("{} {}", keeper.https_address().unwrap(), keeper.pid());
+    let (supervisor, mut stats) = ProxySupervisor::start(options(folder, Duration::from_secs(6))).await.unwrap();
+    supervisor.apply(snapshot(&authority(folder), vec![upstream("ins_1", app)])).await.unwrap();
+    println!("{} {}", supervisor.https_address().unwrap(), supervisor.pid());
     while stats.recv().await.is_some() {}
 }
 
@@ -59,9 +59,9 @@ pub async fn run_killed(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.requests, scale.between).await;
     let counts = load.stop().await;
     run.kill().await.unwrap();
-    let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
+    let (supervisor, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
     drop(stats);
-    keeper.stop(Duration::from_secs(5)).await;
+    supervisor.stop(Duration::from_secs(5)).await;
     Outcome {
         requests: Counts::read(&counts.requests),
         // The proxy must be the same one all the time.
@@ -75,9 +75,9 @@ pub async fn proxy_killed(scale: &Scale) -> Outcome {
     let load = Load::start(&stand.target(), MIX);
     for _ in 0..scale.kills {
         load.counts.more(&load.counts.requests, scale.between).await;
-        let pid = stand.keeper.pid();
+        let pid = stand.supervisor.pid();
         kill(pid);
-        until(|| stand.keeper.pid() != pid).await;
+        until(|| stand.supervisor.pid() != pid).await;
         while stand.stats.try_recv().is_ok() {}
     }
     load.counts.more(&load.counts.requests, scale.between).await;

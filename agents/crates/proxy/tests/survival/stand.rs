@@ -62,7 +62,7 @@ impl Scale {
 
 /// Proxy supervisor, with what it serves.
 pub struct Stand {
-    pub keeper: ProxySupervisor,
+    pub supervisor: ProxySupervisor,
     pub stats: mpsc::Receiver<ProxyStats>,
     pub app: App,
     pub authority: LocalAuthority,
@@ -106,9 +106,9 @@ impl Stand {
         let folder = tempfile::tempdir().unwrap();
         let app = app::steady().await;
         let authority = authority(folder.path());
-        let (keeper, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
-        keeper.apply(snapshot(&authority, vec![upstream("ins_1", app.address)])).await.unwrap();
-        Self { keeper, stats, app, authority, _folder: folder }
+        let (supervisor, stats) = ProxySupervisor::start(options(folder.path(), scale.drain_timeout)).await.unwrap();
+        supervisor.apply(snapshot(&authority, vec![upstream("ins_1", app.address)])).await.unwrap();
+        Self { supervisor, stats, app, authority, _folder: folder }
     }
 
     pub fn target(&self) -> Target {
@@ -116,7 +116,7 @@ impl Stand {
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.keeper.https_address().unwrap()
+        self.supervisor.https_address().unwrap()
     }
 
     /// Reads statistics until one is as it should be.
@@ -131,7 +131,7 @@ impl Stand {
 
     pub async fn stop(self) {
         drop(self.stats);
-        self.keeper.stop(Duration::from_secs(5)).await;
+        self.supervisor.stop(Duration::from_secs(5)).await;
     }
 }
 

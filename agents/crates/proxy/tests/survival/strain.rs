@@ -28,7 +28,7 @@ pub async fn broken_upstreams(scale: &Scale) -> Outcome {
     });
     let upstreams = vec![upstream("ins_broken", broken.address)];
     table.apps.push(ProxyApp { app_key: BROKEN.to_owned(), upstreams, measured: true, ..ProxyApp::default() });
-    stand.keeper.apply(table).await.unwrap();
+    stand.supervisor.apply(table).await.unwrap();
     let target = stand.target();
     let load = Load::start(&target, Mix { http1: 2, http2: 1, long: 1, sockets: 1, http3: 0 });
     let (mut requests, mut failed) = (0, 0);
@@ -80,7 +80,7 @@ pub async fn idle_connections(scale: &Scale) -> Outcome {
     for _ in 0..scale.idle {
         clients.push(target.http1().await.expect("a connection"));
     }
-    let pid = stand.keeper.pid();
+    let pid = stand.supervisor.pid();
     let mut first = None;
     let mut last = 0;
     // The first round is not measured: buffers and tables grow to what is needed.
@@ -118,14 +118,14 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.long, 1).await;
     load.counts.more(&load.counts.echoes, 5).await;
     let hard = getrlimit(Resource::Nofile).maximum.unwrap();
-    let pid = stand.keeper.pid();
+    let pid = stand.supervisor.pid();
     let limit = |soft| limit_open_files(pid, soft);
     // Connected, each by its own connection to the app as soon as it asks: for more of those than wait idle.
     let mut early = Vec::new();
     for _ in 0..6 {
         early.push(target.http1().await.expect("a connection"));
     }
-    let open = std::fs::read_dir(format!("/proc/{}/fd", stand.keeper.pid())).unwrap().count() as u64;
+    let open = std::fs::read_dir(format!("/proc/{}/fd", stand.supervisor.pid())).unwrap().count() as u64;
     limit(open);
     let mut waiting = Vec::new();
     for _ in 0..40 {
@@ -153,10 +153,10 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     let counts = load.stop().await;
     // Without requests, the only work left is a periodic check.
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.requests == 0)).await;
-    let before = cpu(stand.keeper.pid());
+    let before = cpu(stand.supervisor.pid());
     stand.stats_until(|stats| stats.accept_pauses > 0).await;
     stand.stats_until(|stats| stats.accept_pauses > 0).await;
-    let spent = cpu(stand.keeper.pid()) - before;
+    let spent = cpu(stand.supervisor.pid()) - before;
     limit(hard);
     let served = asks.await.unwrap() == Some(200);
     drop(waiting);

@@ -14,7 +14,7 @@ use fairlead_tls::LocalAuthority;
 
 use super::{CheckStatus, Finding, finding};
 use crate::run::{LocalState, lock, open_sealing_key};
-use crate::upgrade::Record;
+use crate::upgrade::UpgradeRecord;
 
 /// Returns one finding for each damaged file, or one that says that there is none.
 pub(super) fn inspect(folders: &Folders) -> Vec<Finding> {
@@ -91,7 +91,7 @@ fn damaged(folders: &Folders) -> Vec<StateFileError> {
     let mut errors = fairlead_link::damaged_files(config.as_ref(), folders);
     errors.extend(fairlead_runtime::damaged_files(folders));
     errors.extend(LocalState::read(&folders.local_state()).err());
-    errors.extend(Record::read(folders).err());
+    errors.extend(UpgradeRecord::read(folders).err());
     // Opening it would create a missing file.
     if folders.sealing_key().exists() {
         errors.extend(open_sealing_key(folders).err());
