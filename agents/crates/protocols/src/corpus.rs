@@ -6,7 +6,7 @@ mod heads;
 
 /// Expected outcome of a case.
 #[derive(Debug, Clone, Copy)]
-pub enum Outcome {
+pub enum ExpectedOutcome {
     /// The proxy responds with this status and closes the connection; the app sees not one byte.
     Refused(u16),
     /// Like `Refused`, but after forwarding the head: the app sees no complete request.
@@ -19,32 +19,32 @@ pub enum Outcome {
 
 /// Case of the corpus. `{host}` stands for the routed host.
 #[derive(Debug, Clone, Copy)]
-pub struct Case {
+pub struct CorpusCase {
     pub name: &'static str,
     pub send: &'static [u8],
-    pub outcome: Outcome,
+    pub outcome: ExpectedOutcome,
 }
 
 type Requests = &'static [(&'static str, &'static str, &'static [u8])];
 
-const fn refused(name: &'static str, status: u16, send: &'static [u8]) -> Case {
-    Case { name, send, outcome: Outcome::Refused(status) }
+const fn refused(name: &'static str, status: u16, send: &'static [u8]) -> CorpusCase {
+    CorpusCase { name, send, outcome: ExpectedOutcome::Refused(status) }
 }
 
-const fn cut(name: &'static str, status: u16, send: &'static [u8]) -> Case {
-    Case { name, send, outcome: Outcome::Cut(status) }
+const fn cut(name: &'static str, status: u16, send: &'static [u8]) -> CorpusCase {
+    CorpusCase { name, send, outcome: ExpectedOutcome::Cut(status) }
 }
 
-const fn forwarded(name: &'static str, requests: Requests, send: &'static [u8]) -> Case {
-    Case { name, send, outcome: Outcome::Forwarded(requests) }
+const fn forwarded(name: &'static str, requests: Requests, send: &'static [u8]) -> CorpusCase {
+    CorpusCase { name, send, outcome: ExpectedOutcome::Forwarded(requests) }
 }
 
-const fn then_refused(name: &'static str, requests: Requests, status: u16, send: &'static [u8]) -> Case {
-    Case { name, send, outcome: Outcome::ForwardedThenRefused(requests, status) }
+const fn then_refused(name: &'static str, requests: Requests, status: u16, send: &'static [u8]) -> CorpusCase {
+    CorpusCase { name, send, outcome: ExpectedOutcome::ForwardedThenRefused(requests, status) }
 }
 
 /// Returns the cases of all files.
-pub fn all() -> impl Iterator<Item = &'static Case> {
+pub fn all() -> impl Iterator<Item = &'static CorpusCase> {
     heads::CASES.iter().chain(bodies::CASES)
 }
 

@@ -15,7 +15,7 @@ type Field = (&'static [u8], &'static [u8]);
 
 /// Request parts and the expected outcome.
 #[derive(Debug, Clone, Copy)]
-struct Case {
+struct DowngradeCase {
     name: &'static str,
     method: &'static [u8],
     path: &'static [u8],
@@ -27,31 +27,32 @@ struct Case {
     seen: Option<(&'static str, &'static str, &'static [u8])>,
 }
 
-const PLAIN: Case = Case { name: "", method: b"GET", path: b"/", fields: &[], body: &[], trailers: &[], seen: None };
+const PLAIN: DowngradeCase =
+    DowngradeCase { name: "", method: b"GET", path: b"/", fields: &[], body: &[], trailers: &[], seen: None };
 
-const fn fields(name: &'static str, fields: &'static [Field]) -> Case {
-    Case { name, fields, ..PLAIN }
+const fn fields(name: &'static str, fields: &'static [Field]) -> DowngradeCase {
+    DowngradeCase { name, fields, ..PLAIN }
 }
 
-const fn path(name: &'static str, path: &'static [u8]) -> Case {
-    Case { name, path, ..PLAIN }
+const fn path(name: &'static str, path: &'static [u8]) -> DowngradeCase {
+    DowngradeCase { name, path, ..PLAIN }
 }
 
-const fn method(name: &'static str, method: &'static [u8]) -> Case {
-    Case { name, method, ..PLAIN }
+const fn method(name: &'static str, method: &'static [u8]) -> DowngradeCase {
+    DowngradeCase { name, method, ..PLAIN }
 }
 
 /// Returns a POST with a body that the proxy refuses, or that is cut before its end.
-const fn post(name: &'static str, fields: &'static [Field], body: &'static [&'static [u8]]) -> Case {
-    Case { name, method: b"POST", fields, body, ..PLAIN }
+const fn post(name: &'static str, fields: &'static [Field], body: &'static [&'static [u8]]) -> DowngradeCase {
+    DowngradeCase { name, method: b"POST", fields, body, ..PLAIN }
 }
 
-const fn seen(case: Case, method: &'static str, target: &'static str, body: &'static [u8]) -> Case {
-    Case { seen: Some((method, target, body)), ..case }
+const fn seen(case: DowngradeCase, method: &'static str, target: &'static str, body: &'static [u8]) -> DowngradeCase {
+    DowngradeCase { seen: Some((method, target, body)), ..case }
 }
 
 #[rustfmt::skip]
-const CASES: &[Case] = &[
+const CASES: &[DowngradeCase] = &[
     // Fields of an HTTP/1.1 connection (RFC 9113, 8.2.2).
     fields("transfer-encoding", &[(b"transfer-encoding", b"chunked")]),
     post("transfer-encoding-with-a-body", &[(b"transfer-encoding", b"chunked")], &[b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"]),
@@ -129,13 +130,13 @@ const CASES: &[Case] = &[
     seen(post("empty-body", &[], &[b""]), "POST", "/", b""),
     seen(post("length-zero", &[(b"content-length", b"0")], &[b""]), "POST", "/", b""),
     seen(post("body-of-chunks", &[], &[b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"]), "POST", "/", b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"),
-    seen(Case { method: b"GET", ..post("get-with-a-body", &[], &[b"GET /smuggled HTTP/1.1\r\n\r\n"]) }, "GET", "/", b"GET /smuggled HTTP/1.1\r\n\r\n"),
+    seen(DowngradeCase { method: b"GET", ..post("get-with-a-body", &[], &[b"GET /smuggled HTTP/1.1\r\n\r\n"]) }, "GET", "/", b"GET /smuggled HTTP/1.1\r\n\r\n"),
     // Trailers.
-    Case { trailers: &[(b"transfer-encoding", b"chunked")], ..post("coding-in-trailers", &[], &[b"hello"]) },
-    Case { trailers: &[(b":path", b"/other")], ..post("path-in-trailers", &[], &[b"hello"]) },
-    Case { trailers: &[(b"x", b"a\r\n\r\nGET /smuggled HTTP/1.1")], ..post("crlf-in-trailers", &[], &[b"hello"]) },
-    seen(Case { trailers: &[(b"x", b"y")], ..post("trailers", &[], &[b"hello"]) }, "POST", "/", b"hello"),
-    seen(Case { trailers: &[(b"host", b"other"), (b"x-forwarded-for", b"6.6.6.6"), (b"authorization", b"x")], ..post("claims-in-trailers", &[], &[b"hello"]) }, "POST", "/", b"hello"),
+    DowngradeCase { trailers: &[(b"transfer-encoding", b"chunked")], ..post("coding-in-trailers", &[], &[b"hello"]) },
+    DowngradeCase { trailers: &[(b":path", b"/other")], ..post("path-in-trailers", &[], &[b"hello"]) },
+    DowngradeCase { trailers: &[(b"x", b"a\r\n\r\nGET /smuggled HTTP/1.1")], ..post("crlf-in-trailers", &[], &[b"hello"]) },
+    seen(DowngradeCase { trailers: &[(b"x", b"y")], ..post("trailers", &[], &[b"hello"]) }, "POST", "/", b"hello"),
+    seen(DowngradeCase { trailers: &[(b"host", b"other"), (b"x-forwarded-for", b"6.6.6.6"), (b"authorization", b"x")], ..post("claims-in-trailers", &[], &[b"hello"]) }, "POST", "/", b"hello"),
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -151,7 +152,7 @@ pub fn trials() -> Vec<Trial> {
         .collect()
 }
 
-async fn play(attack: &Case, continued: bool) {
+async fn play(attack: &DowngradeCase, continued: bool) {
     let app = ReferenceApp::start().await;
     let proxy = Proxy::before(app.address).await;
     let mut client = Http2Client::connect(&ProxyEndpoint::of(&proxy)).await;
@@ -179,7 +180,7 @@ async fn play(attack: &Case, continued: bool) {
     assert_eq!(read, expected, "hyper and the strict reader differ");
 }
 
-fn request(attack: &Case, continued: bool) -> Vec<u8> {
+fn request(attack: &DowngradeCase, continued: bool) -> Vec<u8> {
     let line: [(&[u8], &[u8]); 4] = [
         (b":method", attack.method),
         (b":scheme", b"https"),

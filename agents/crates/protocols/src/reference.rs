@@ -33,7 +33,7 @@ impl ParsedRequest {
 
 /// Everything that reached the app until all its connections had ended.
 #[derive(Debug, Default)]
-pub struct AppRecord {
+pub struct AppTranscript {
     /// Complete requests as hyper read them.
     pub requests: Vec<ParsedRequest>,
     /// Bytes of each connection.
@@ -44,7 +44,7 @@ pub struct AppRecord {
 
 pub struct ReferenceApp {
     pub address: SocketAddr,
-    record: Arc<Mutex<AppRecord>>,
+    record: Arc<Mutex<AppTranscript>>,
     stop: tokio::sync::oneshot::Sender<()>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -53,7 +53,7 @@ impl ReferenceApp {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let record = Arc::<Mutex<AppRecord>>::default();
+        let record = Arc::<Mutex<AppTranscript>>::default();
         let (stop, mut stopped) = tokio::sync::oneshot::channel();
         let log = Arc::clone(&record);
         let serving = tokio::spawn(async move {
@@ -76,14 +76,14 @@ impl ReferenceApp {
     }
 
     /// Waits until every connection has ended, and returns the record. All possible clients must have ended before.
-    pub async fn finish(self) -> AppRecord {
+    pub async fn finish(self) -> AppTranscript {
         drop(self.stop);
         self.serving.await.unwrap();
         std::mem::take(&mut self.record.lock().unwrap())
     }
 }
 
-async fn serve(stream: TcpStream, record: Arc<Mutex<AppRecord>>) {
+async fn serve(stream: TcpStream, record: Arc<Mutex<AppTranscript>>) {
     let bytes = Arc::<Mutex<Vec<u8>>>::default();
     let recording = RecordingStream { stream, bytes: Arc::clone(&bytes) };
     let log = Arc::clone(&record);

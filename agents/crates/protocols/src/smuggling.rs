@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use libtest_mimic::Trial;
 
 use crate::case::case;
-use crate::corpus::{self, Case, Outcome};
+use crate::corpus::{self, CorpusCase, ExpectedOutcome};
 use crate::nginx::{self, Nginx};
-use crate::reference::{AppRecord, ParsedRequest, ReferenceApp, strict};
+use crate::reference::{AppTranscript, ParsedRequest, ReferenceApp, strict};
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy};
 
@@ -26,7 +26,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-async fn before_hyper(attack: &Case) {
+async fn before_hyper(attack: &CorpusCase) {
     let app = ReferenceApp::start().await;
     let proxy = Proxy::before(app.address).await;
     play(attack, &proxy).await;
@@ -41,16 +41,18 @@ async fn before_hyper(attack: &Case) {
     }
     assert_eq!(requests, record.requests, "hyper and the strict reader differ");
     match attack.outcome {
-        Outcome::Refused(_) => assert!(record.bytes.is_empty(), "a refused request reached the app: {record:?}"),
+        ExpectedOutcome::Refused(_) => {
+            assert!(record.bytes.is_empty(), "a refused request reached the app: {record:?}")
+        }
         // The app gets the head and a part of the body, without an end.
-        Outcome::Cut(_) => {}
-        Outcome::Forwarded(_) | Outcome::ForwardedThenRefused(..) => {
+        ExpectedOutcome::Cut(_) => {}
+        ExpectedOutcome::Forwarded(_) | ExpectedOutcome::ForwardedThenRefused(..) => {
             assert!(rest.is_empty() && record.errors.is_empty(), "{record:?}");
         }
     }
 }
 
-async fn before_nginx(attack: &Case, program: PathBuf) {
+async fn before_nginx(attack: &CorpusCase, program: PathBuf) {
     let app = ReferenceApp::start().await;
     let nginx = Nginx::start(program, app.address);
     let proxy = Proxy::before(nginx.address).await;
@@ -64,20 +66,20 @@ async fn before_nginx(attack: &Case, program: PathBuf) {
     let refused = nginx.finish();
     let record = app.finish().await;
     check(attack, &record);
-    if !matches!(attack.outcome, Outcome::Cut(_)) {
+    if !matches!(attack.outcome, ExpectedOutcome::Cut(_)) {
         assert!(refused.is_empty(), "nginx would not read what was forwarded: {refused:?}");
     }
 }
 
 /// Sends the case and one more request, and checks what the client gets.
-async fn play(attack: &Case, proxy: &Proxy) {
+async fn play(attack: &CorpusCase, proxy: &Proxy) {
     let mut client = client::tls(proxy).await;
     let sent = replace_host(attack.send);
     client.send_bytes(&[sent.as_slice(), get("/after").as_bytes()].concat()).await;
     let (served, refused) = match attack.outcome {
-        Outcome::Refused(status) | Outcome::Cut(status) => (0, Some(status)),
-        Outcome::Forwarded(requests) => (requests.len() + 1, None),
-        Outcome::ForwardedThenRefused(requests, status) => (requests.len(), Some(status)),
+        ExpectedOutcome::Refused(status) | ExpectedOutcome::Cut(status) => (0, Some(status)),
+        ExpectedOutcome::Forwarded(requests) => (requests.len() + 1, None),
+        ExpectedOutcome::ForwardedThenRefused(requests, status) => (requests.len(), Some(status)),
     };
     for number in 0..served {
         let mut response = client.response(false).await.expect("no answer");
@@ -94,12 +96,12 @@ async fn play(attack: &Case, proxy: &Proxy) {
     }
 }
 
-fn check(attack: &Case, record: &AppRecord) {
+fn check(attack: &CorpusCase, record: &AppTranscript) {
     let after = [("GET", "/after", &b""[..])];
     let expected = match attack.outcome {
-        Outcome::Refused(_) | Outcome::Cut(_) => Vec::new(),
-        Outcome::Forwarded(requests) => [requests, &after].concat(),
-        Outcome::ForwardedThenRefused(requests, _) => requests.to_vec(),
+        ExpectedOutcome::Refused(_) | ExpectedOutcome::Cut(_) => Vec::new(),
+        ExpectedOutcome::Forwarded(requests) => [requests, &after].concat(),
+        ExpectedOutcome::ForwardedThenRefused(requests, _) => requests.to_vec(),
     };
     let expected: Vec<_> =
         expected.iter().map(|(method, target, body)| ParsedRequest::new(method, target, &replace_host(body))).collect();

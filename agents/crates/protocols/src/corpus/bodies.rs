@@ -1,9 +1,9 @@
 //! Lengths, codings and chunks that two parsers may interpret differently.
 
-use super::{Case, GET, HELLO, POST, cut, forwarded, refused, then_refused};
+use super::{CorpusCase, GET, HELLO, POST, cut, forwarded, refused, then_refused};
 
 #[rustfmt::skip]
-pub const CASES: &[Case] = &[
+pub const CASES: &[CorpusCase] = &[
     // Two lengths (RFC 9112, 6.3).
     refused("length-then-coding", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     refused("coding-then-length", 400, b"POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),

@@ -1,9 +1,9 @@
 //! Request lines, hosts, field names and line ends that two parsers may interpret differently.
 
-use super::{Case, GET, HELLO, POST, forwarded, refused, then_refused};
+use super::{CorpusCase, GET, HELLO, POST, forwarded, refused, then_refused};
 
 #[rustfmt::skip]
-pub const CASES: &[Case] = &[
+pub const CASES: &[CorpusCase] = &[
     // Line ends (RFC 9112, 2.2).
     refused("all-lines-end-with-lf", 400, b"POST / HTTP/1.1\nHost: {host}\nContent-Length: 0\n\n"),
     refused("request-line-ends-with-lf", 400, b"GET / HTTP/1.1\nHost: {host}\r\n\r\n"),

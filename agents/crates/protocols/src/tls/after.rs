@@ -46,18 +46,18 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-type Version = &'static rustls::SupportedProtocolVersion;
+type TlsVersion = &'static rustls::SupportedProtocolVersion;
 
 /// TLS client with access to its records.
-struct Session {
+struct TlsSession {
     tls: ClientConnection,
     stream: TcpStream,
     /// Plaintext received by now.
     heard: Vec<u8>,
 }
 
-impl Session {
-    async fn open(proxy: &Proxy, version: Version) -> Self {
+impl TlsSession {
+    async fn open(proxy: &Proxy, version: TlsVersion) -> Self {
         let endpoint = ProxyEndpoint::of(proxy);
         let config = endpoint.tls_of(&["http/1.1"], &[version]);
         let tls = ClientConnection::new(Arc::new(config), ServerName::try_from(HOST).unwrap()).unwrap();
@@ -138,14 +138,14 @@ async fn before_ok() -> Proxy {
     Proxy::before(App::answering(RESPONSE).await.address).await
 }
 
-async fn is_served(session: &mut Session) {
+async fn is_served(session: &mut TlsSession) {
     let text = session.hear(RESPONSE_BYTES).await;
     assert!(text.starts_with(b"HTTP/1.1 200 ") && text.ends_with(b"ok"), "{}", String::from_utf8_lossy(&text));
 }
 
-async fn byte_by_byte(version: Version) {
+async fn byte_by_byte(version: TlsVersion) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     session.say(get("/").as_bytes());
     for byte in session.take() {
         session.stream.write_all(&[byte]).await.unwrap();
@@ -154,9 +154,9 @@ async fn byte_by_byte(version: Version) {
 }
 
 /// A record for each byte, all in one write.
-async fn many_at_once(version: Version) {
+async fn many_at_once(version: TlsVersion) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     let mut records = Vec::new();
     for byte in get("/").as_bytes() {
         session.say(&[*byte]);
@@ -166,7 +166,7 @@ async fn many_at_once(version: Version) {
     is_served(&mut session).await;
 }
 
-async fn large_both_ways(version: Version) {
+async fn large_both_ways(version: TlsVersion) {
     const BYTES: usize = 3_000_000;
     let app = App::new(|mut peer, _| async move {
         let request = peer.request().await.unwrap();
@@ -175,7 +175,7 @@ async fn large_both_ways(version: Version) {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     let body: Vec<u8> = (0..BYTES).map(|at| (at * 31 % 251) as u8).collect();
     session.say(format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {BYTES}\r\n\r\n").as_bytes());
     session.say(&body);
@@ -185,9 +185,9 @@ async fn large_both_ways(version: Version) {
 }
 
 /// The proxy still responds to a client that has sent close_notify.
-async fn end_with_the_request(version: Version) {
+async fn end_with_the_request(version: TlsVersion) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     session.say(get("/").as_bytes());
     session.tls.send_close_notify();
     session.flush().await;
@@ -195,9 +195,9 @@ async fn end_with_the_request(version: Version) {
     assert_eq!(session.end().await, None);
 }
 
-async fn changed(version: Version, change: fn(&mut Vec<u8>)) {
+async fn changed(version: TlsVersion, change: fn(&mut Vec<u8>)) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     session.say(get("/").as_bytes());
     let mut record = session.take();
     change(&mut record);
@@ -207,9 +207,9 @@ async fn changed(version: Version, change: fn(&mut Vec<u8>)) {
     assert_eq!(session.end().await, Some(AlertDescription::BadRecordMac));
 }
 
-async fn replayed(version: Version) {
+async fn replayed(version: TlsVersion) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     session.say(get("/").as_bytes());
     let record = session.take();
     session.stream.write_all(&record).await.unwrap();
@@ -219,9 +219,9 @@ async fn replayed(version: Version) {
 }
 
 /// Sends bytes that no client may send: the connection ends, and no HTTP follows.
-async fn raw(version: Version, bytes: &[u8]) {
+async fn raw(version: TlsVersion, bytes: &[u8]) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, version).await;
+    let mut session = TlsSession::open(&proxy, version).await;
     session.stream.write_all(bytes).await.unwrap();
     session.stream.write_all(&[0; 64]).await.unwrap();
     session.end().await;
@@ -230,7 +230,7 @@ async fn raw(version: Version, bytes: &[u8]) {
 
 async fn key_updates(count: usize) {
     let proxy = before_ok().await;
-    let mut session = Session::open(&proxy, &rustls::version::TLS13).await;
+    let mut session = TlsSession::open(&proxy, &rustls::version::TLS13).await;
     for _ in 0..count {
         session.tls.refresh_traffic_keys().unwrap();
         session.say(get("/").as_bytes());
@@ -244,7 +244,7 @@ async fn key_updates(count: usize) {
 
 async fn key_update_within_a_body() {
     let proxy = Proxy::before(App::echo().await.address).await;
-    let mut session = Session::open(&proxy, &rustls::version::TLS13).await;
+    let mut session = TlsSession::open(&proxy, &rustls::version::TLS13).await;
     session.say(format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 10\r\n\r\nhello").as_bytes());
     session.flush().await;
     session.tls.refresh_traffic_keys().unwrap();
@@ -264,7 +264,7 @@ async fn key_update_before_a_large_response() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut session = Session::open(&proxy, &rustls::version::TLS13).await;
+    let mut session = TlsSession::open(&proxy, &rustls::version::TLS13).await;
     session.say(get("/").as_bytes());
     session.flush().await;
     let mut heard = session.hear(1000).await.len();

@@ -17,26 +17,39 @@ const RESPONSE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Behaviour of the client: options of `s_client`, key updates before its request, size of the request's head.
 #[derive(Clone, Copy)]
-struct Client {
+struct OpensslClient {
     options: &'static [&'static str],
     /// `K` sends a key update that asks for one in return, `k` one that does not.
     key_updates: &'static [&'static str],
     head_bytes: usize,
 }
 
-const CLIENTS: &[(&str, Client)] = &[
-    ("key-update", Client { options: &["-tls1_3"], key_updates: &["k"], head_bytes: 0 }),
-    ("key-update-requested", Client { options: &["-tls1_3"], key_updates: &["K"], head_bytes: 0 }),
-    ("key-updates-mixed", Client { options: &["-tls1_3"], key_updates: &["K", "k", "K", "K"], head_bytes: 0 }),
-    ("padding", Client { options: &["-tls1_3", "-record_padding", "4096"], key_updates: &["K"], head_bytes: 3_000 }),
-    ("fragments-1.3", Client { options: &["-tls1_3", "-max_send_frag", "512"], key_updates: &[], head_bytes: 7_000 }),
-    ("fragments-1.2", Client { options: &["-tls1_2", "-max_send_frag", "512"], key_updates: &[], head_bytes: 7_000 }),
+const CLIENTS: &[(&str, OpensslClient)] = &[
+    ("key-update", OpensslClient { options: &["-tls1_3"], key_updates: &["k"], head_bytes: 0 }),
+    ("key-update-requested", OpensslClient { options: &["-tls1_3"], key_updates: &["K"], head_bytes: 0 }),
+    ("key-updates-mixed", OpensslClient { options: &["-tls1_3"], key_updates: &["K", "k", "K", "K"], head_bytes: 0 }),
+    (
+        "padding",
+        OpensslClient { options: &["-tls1_3", "-record_padding", "4096"], key_updates: &["K"], head_bytes: 3_000 },
+    ),
+    (
+        "fragments-1.3",
+        OpensslClient { options: &["-tls1_3", "-max_send_frag", "512"], key_updates: &[], head_bytes: 7_000 },
+    ),
+    (
+        "fragments-1.2",
+        OpensslClient { options: &["-tls1_2", "-max_send_frag", "512"], key_updates: &[], head_bytes: 7_000 },
+    ),
     (
         "chacha20",
-        Client { options: &["-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"], key_updates: &["K"], head_bytes: 0 },
+        OpensslClient {
+            options: &["-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"],
+            key_updates: &["K"],
+            head_bytes: 0,
+        },
     ),
-    ("close-1.3", Client { options: &["-tls1_3"], key_updates: &[], head_bytes: 0 }),
-    ("close-1.2", Client { options: &["-tls1_2"], key_updates: &[], head_bytes: 0 }),
+    ("close-1.3", OpensslClient { options: &["-tls1_3"], key_updates: &[], head_bytes: 0 }),
+    ("close-1.2", OpensslClient { options: &["-tls1_2"], key_updates: &[], head_bytes: 0 }),
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -44,9 +57,9 @@ pub fn trials() -> Vec<Trial> {
     CLIENTS.iter().map(trial).collect()
 }
 
-async fn same_as_openssl(client: Client) {
+async fn same_as_openssl(client: OpensslClient) {
     let (proxy, _) = with_key("p256").await;
-    let server = Server::start().await;
+    let server = OpensslServer::start().await;
     let from_openssl = received(client, server.address).await;
     let from_proxy = received(client, proxy.https).await;
     // Control: the OpenSSL server responded and sent close_notify.
@@ -57,13 +70,13 @@ async fn same_as_openssl(client: Client) {
 }
 
 /// `openssl s_server` that responds to each request with `RESPONSE` and closes.
-struct Server {
+struct OpensslServer {
     address: SocketAddr,
     _child: Child,
     _folder: TempDir,
 }
 
-impl Server {
+impl OpensslServer {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = rcgen::KeyPair::generate().unwrap();
@@ -84,7 +97,7 @@ impl Server {
 }
 
 /// Returns messages and alerts that the client received after the handshake, and the response's first line, in order.
-async fn received(client: Client, address: SocketAddr) -> Vec<String> {
+async fn received(client: OpensslClient, address: SocketAddr) -> Vec<String> {
     let mut command = Command::new(OPENSSL);
     command.args(["s_client", "-msg", "-servername", HOST, "-connect"]).arg(address.to_string()).args(client.options);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);

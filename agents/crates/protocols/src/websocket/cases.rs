@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::frames::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, RSV1, Socket, TEXT, frame, request, unmasked};
+use super::frames::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, RSV1, RawWebSocket, TEXT, frame, request, unmasked};
 use super::{binary, config, echo, text};
 use crate::case::case;
 use crate::proxy_endpoint::ProxyEndpoint;
@@ -91,7 +91,7 @@ async fn before_echo() -> (Proxy, ProxyEndpoint) {
 fn broken(name: impl Into<String>, bytes: Vec<u8>) -> Trial {
     case("websocket", format!("broken/{}", name.into()), move || async move {
         let (_proxy, endpoint) = before_echo().await;
-        let mut socket = Socket::open(&endpoint).await;
+        let mut socket = RawWebSocket::open(&endpoint).await;
         socket.send(&bytes).await;
         let (code, _) = socket.until_closed().await;
         assert!(matches!(code, Some(1000..=1011)), "{code:?}");
@@ -115,7 +115,7 @@ async fn echoes(message: Message) {
 
 async fn many_messages_in_one_write() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     let all: Vec<u8> = (0..1000).flat_map(|number| frame(FIN | TEXT, format!("{number}").as_bytes())).collect();
     socket.send(&all).await;
     for number in 0..1000 {
@@ -125,7 +125,7 @@ async fn many_messages_in_one_write() {
 
 async fn byte_by_byte() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     for byte in frame(FIN | TEXT, &[b'a'; 300]) {
         socket.send(&[byte]).await;
     }
@@ -134,7 +134,7 @@ async fn byte_by_byte() {
 
 async fn fragments_with_pings_between() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     for piece in [frame(TEXT, b"one "), frame(FIN | PING, b"1"), frame(CONTINUATION, b"two "), frame(FIN | PING, b"2")]
     {
         socket.send(&piece).await;
@@ -147,7 +147,7 @@ async fn fragments_with_pings_between() {
 
 async fn a_thousand_fragments() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&frame(BINARY, b"")).await;
     for _ in 0..1000 {
         socket.send(&frame(CONTINUATION, &[7; 100])).await;
@@ -158,7 +158,7 @@ async fn a_thousand_fragments() {
 
 async fn character_cut_in_two_fragments() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&frame(TEXT, b"a\xe2\x82")).await;
     socket.send(&frame(FIN | CONTINUATION, b"\xac!")).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, "a€!".as_bytes().to_vec())));
@@ -166,28 +166,28 @@ async fn character_cut_in_two_fragments() {
 
 async fn ping(length: usize) {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&frame(FIN | PING, &vec![9; length])).await;
     assert_eq!(socket.next().await, Some((FIN | PONG, vec![9; length])));
 }
 
 async fn unsolicited_pong() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&[frame(FIN | PONG, b"x"), frame(FIN | TEXT, b"y")].concat()).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"y".to_vec())));
 }
 
 async fn close(code: u16) {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&frame(FIN | CLOSE, &[&code.to_be_bytes()[..], b"bye"].concat())).await;
     assert_eq!(socket.until_closed().await, (Some(code), Vec::new()));
 }
 
 async fn close_without_a_code() {
     let (_proxy, endpoint) = before_echo().await;
-    let mut socket = Socket::open(&endpoint).await;
+    let mut socket = RawWebSocket::open(&endpoint).await;
     socket.send(&frame(FIN | CLOSE, b"")).await;
     assert_eq!(socket.until_closed().await.1, Vec::new());
 }
@@ -198,7 +198,7 @@ async fn frames_with_the_handshake() {
     let mut client = Client::new(endpoint.open("http/1.1").await);
     client.send_bytes(&[request("").as_bytes(), &frame(FIN | TEXT, b"early")].concat()).await;
     assert_eq!(client.head().await.unwrap().0, 101);
-    let mut socket = Socket { client };
+    let mut socket = RawWebSocket { client };
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"early".to_vec())));
 }
 
@@ -213,7 +213,7 @@ async fn frames_with_the_answer() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
+    let mut socket = RawWebSocket::open(&ProxyEndpoint::of(&proxy)).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"first".to_vec())));
 }
 
@@ -238,7 +238,7 @@ async fn deflate_is_between_the_ends() {
     let (status, head) = client.head().await.unwrap();
     assert_eq!(status, 101);
     assert!(head.contains("Sec-WebSocket-Extensions: permessage-deflate; x=\"y\"\r\n"), "{head}");
-    let mut socket = Socket { client };
+    let mut socket = RawWebSocket { client };
     socket.send(&frame(FIN | RSV1 | TEXT, &HELLO)).await;
     assert_eq!(socket.next().await, Some((FIN | RSV1 | TEXT, HELLO.to_vec())));
 }
@@ -268,7 +268,7 @@ async fn client_closes_its_half() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
+    let mut socket = RawWebSocket::open(&ProxyEndpoint::of(&proxy)).await;
     socket.send(&frame(FIN | TEXT, b"x")).await;
     socket.client.stream.shutdown().await.unwrap();
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"last words".to_vec())));
@@ -282,7 +282,7 @@ async fn app_closes_its_half() {
     })
     .await;
     let proxy = Proxy::before(app.address).await;
-    let mut socket = Socket::open(&ProxyEndpoint::of(&proxy)).await;
+    let mut socket = RawWebSocket::open(&ProxyEndpoint::of(&proxy)).await;
     assert_eq!(socket.next().await, Some((FIN | TEXT, b"bye".to_vec())));
     assert_eq!(socket.next().await, None);
 }

@@ -58,11 +58,11 @@ pub fn request(more: &str) -> String {
     )
 }
 
-pub struct Socket {
+pub struct RawWebSocket {
     pub client: Client<TlsStream<TcpStream>>,
 }
 
-impl Socket {
+impl RawWebSocket {
     pub async fn open(endpoint: &ProxyEndpoint) -> Self {
         let mut client = Client::new(endpoint.open("http/1.1").await);
         client.send(&request("")).await;
