@@ -107,7 +107,7 @@ impl Trash {
     }
 
     /// Waits until something is set aside after the last call.
-    pub async fn filled(&self) {
+    pub async fn wait_for_entries(&self) {
         self.filled.notified().await;
     }
 }
@@ -140,7 +140,7 @@ mod tests {
         assert!(!folder.exists());
         fs::create_dir(&folder).unwrap();
         assert!(trash.set_aside(&folder).unwrap(), "the same name may come again");
-        trash.filled().await;
+        trash.wait_for_entries().await;
         let entries = Trash::new(&folders).entries().unwrap();
         assert_eq!(entries.len(), 2);
         assert!(entries.iter().all(|entry| entry.to_string_lossy().contains("/trash/dep_1.")), "{entries:?}");

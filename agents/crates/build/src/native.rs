@@ -18,7 +18,7 @@ use crate::command::{CommandSpec, Workshop};
 use crate::diagnose::{CommandFailure, diagnose};
 use crate::toolchain::site_toolchain;
 use crate::{BuildError, build_folders::blocking};
-use fairlead_inspect::{Fallback, Plan, PlanCommand, SITE_COMMAND, shown};
+use fairlead_inspect::{Fallback, Plan, PlanCommand, SITE_COMMAND, display_command};
 
 /// Caches of former lock files that stay beside the newest.
 const CACHES_MAX: usize = 2;
@@ -229,7 +229,7 @@ async fn run(
     chosen: &[(&'static str, String)],
     installs: bool,
 ) -> Result<(), BuildError> {
-    let words = shown(&task.command);
+    let words = display_command(&task.command);
     workshop.say(Step::Build, format!("$ {words}"));
     let cache = |name: &str| workshop.cache.join(name).to_string_lossy().into_owned();
     let caches = [

@@ -121,7 +121,7 @@ impl Store {
     }
 
     /// Resolves when a session has opened or ended since `seen` was looked at; never, once the link is gone for good.
-    pub async fn linked(seen: &mut watch::Receiver<String>) {
+    pub async fn wait_for_session(seen: &mut watch::Receiver<String>) {
         if seen.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -187,7 +187,7 @@ impl Patience {
         tracing::info!(%error, "an artifact's transfer is tried again");
         tokio::select! {
             () = cancel.cancelled() => Err(TransferError::Cancelled),
-            () = Store::linked(&mut self.token) => Ok(()),
+            () = Store::wait_for_session(&mut self.token) => Ok(()),
             () = tokio::time::sleep(pause) => Ok(()),
         }
     }

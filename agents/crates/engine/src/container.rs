@@ -176,7 +176,7 @@ impl Engine {
     }
 
     /// Waits until a container has ended or does not exist. Retries while the engine is unavailable.
-    pub async fn ended(&self, name: &str) {
+    pub async fn wait_for_exit(&self, name: &str) {
         loop {
             match self.container(name).await {
                 Ok(Some(state)) if state.running => {

@@ -23,7 +23,7 @@ pub(crate) fn plain(line: &str) -> Option<Vec<String>> {
 }
 
 /// Command for people, who may type it again: a shell's line as it was typed, other words in quotes where a shell needs them.
-pub fn shown(command: &[String]) -> String {
+pub fn display_command(command: &[String]) -> String {
     if let [shell, flag, line] = command
         && shell == "sh"
         && flag == "-c"
@@ -62,7 +62,10 @@ mod tests {
             ("node ~/x", &["sh", "-c", "node ~/x"]),
         ] {
             assert_eq!(command(line).unwrap(), words, "{line}");
-            assert_eq!(shown(&command(line).unwrap()), line.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
+            assert_eq!(
+                display_command(&command(line).unwrap()),
+                line.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
+            );
         }
         assert_eq!((command(" "), command("a\0b")), (None, None));
     }
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn words_that_a_shell_would_read_otherwise_are_shown_in_quotes() {
         let words = ["a", "", "b c", "setuptools<81", "uvicorn[standard]", "it's $HOME", "--x=1"].map(str::to_owned);
-        let shown = shown(&words);
+        let shown = display_command(&words);
         assert_eq!(shown, r#"a "" "b c" "setuptools<81" "uvicorn[standard]" 'it'\''s $HOME' --x=1"#);
     }
 

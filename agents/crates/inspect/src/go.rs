@@ -27,8 +27,8 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     };
     // Heroku's builds leave programs in `bin`, which Procfiles name.
     let own = format!("bin/{name}");
-    let asked =
-        app_source.asked.start.is_some_and(|start| command_line::shown(start).contains(&own)) && !files.has(&own);
+    let asked = app_source.asked.start.is_some_and(|start| command_line::display_command(start).contains(&own))
+        && !files.has(&own);
     let program = if asked { own } else { format!("{OWN_FOLDER}/bin/{name}") };
     let mut plan = Plan {
         framework: "Go".to_owned(),

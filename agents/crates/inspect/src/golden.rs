@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fairlead_model::{BuildOverrides, Builder};
 
-use crate::{BuildMethod, Files, Plan, PlanRequest, inspect, shown};
+use crate::{BuildMethod, Files, Plan, PlanRequest, display_command, inspect};
 
 /// Line that begins the plan in a fixture; lines `-- name --` begin its files.
 const PLAN: &str = "== plan ==\n";
@@ -97,11 +97,11 @@ fn written(plan: &Plan) -> String {
             if task.may_fail {
                 marks.push_str(" (may fail)");
             }
-            line(name, format!("{}{marks}", shown(&task.command)));
+            line(name, format!("{}{marks}", display_command(&task.command)));
         }
     }
     match plan.output.is_empty() {
-        true => line("start", shown(&plan.start)),
+        true => line("start", display_command(&plan.start)),
         false => line("serve", plan.output.join(" ")),
     }
     if !plan.output.is_empty() {
@@ -110,9 +110,9 @@ fn written(plan: &Plan) -> String {
     line("leaves behind", plan.left_behind.join(" "));
     line("server", plan.server.as_ref().map(|server| server.file.clone()).unwrap_or_default());
     line("runs with", plan.runs_with.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(" "));
-    line("release command", shown(&plan.release_command));
+    line("release command", display_command(&plan.release_command));
     for worker in &plan.workers {
-        line("worker", format!("{} = {}", worker.name, shown(&worker.command)));
+        line("worker", format!("{} = {}", worker.name, display_command(&worker.command)));
     }
     for (name, value) in &plan.environment {
         line("variable", format!("{name}={value}"));
@@ -123,7 +123,7 @@ fn written(plan: &Plan) -> String {
     });
     line("keeps", caches.collect::<Vec<_>>().join(", "));
     if let Some(reuse) = &plan.reuse {
-        let commands = reuse.commands.iter().map(|task| shown(&task.command)).collect::<Vec<_>>().join(", ");
+        let commands = reuse.commands.iter().map(|task| display_command(&task.command)).collect::<Vec<_>>().join(", ");
         let folders = reuse.environment.as_deref().unwrap_or("node_modules");
         line("reuses", format!("{folders}{}", if commands.is_empty() { "" } else { ", then runs " }) + &commands);
     }

@@ -28,7 +28,7 @@ mod unsupported;
 use fairlead_model::{BuildOverrides, Builder};
 use serde::{Deserialize, Serialize};
 
-pub use command_line::{command, shown};
+pub use command_line::{command, display_command};
 pub use error::InspectError;
 pub use exchange::{OwnedPlanRequest, read_answer};
 pub use files::Files;
@@ -120,12 +120,12 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     }
     for (verb, tasks) in [("Installs with", &plan.install), ("Builds with", &plan.build)] {
         if !tasks.is_empty() {
-            let all: Vec<String> = tasks.iter().map(|task| format!("`{}`", shown(&task.command))).collect();
+            let all: Vec<String> = tasks.iter().map(|task| format!("`{}`", display_command(&task.command))).collect();
             plan.sentences.push(format!("{verb} {}.", all.join(", then ")));
         }
     }
     if plan.output.is_empty() {
-        plan.sentences.push(format!("Starts with `{}`.", shown(&plan.start)));
+        plan.sentences.push(format!("Starts with `{}`.", display_command(&plan.start)));
     } else {
         plan.sentences.push(format!("Serves the files of {}.", folders(&plan.output)));
     }
@@ -193,7 +193,8 @@ fn finish(plan: &mut Plan, manifest: &manifest::AppManifest, procfile: Option<pr
         .or_else(|| procfile.as_ref().and_then(|procfile| procfile.release.clone()))
         .unwrap_or_default();
     if !plan.release_command.is_empty() {
-        plan.sentences.push(format!("Runs `{}` before each release goes live.", shown(&plan.release_command)));
+        plan.sentences
+            .push(format!("Runs `{}` before each release goes live.", display_command(&plan.release_command)));
     }
     plan.workers.clone_from(&manifest.workers);
     for worker in procfile.map(|procfile| procfile.workers).unwrap_or_default() {
@@ -202,7 +203,7 @@ fn finish(plan: &mut Plan, manifest: &manifest::AppManifest, procfile: Option<pr
         }
     }
     for worker in &plan.workers {
-        plan.sentences.push(format!("Also runs {} × `{}`.", worker.instances, shown(&worker.command)));
+        plan.sentences.push(format!("Also runs {} × `{}`.", worker.instances, display_command(&worker.command)));
     }
     plan.listens_on_socket = manifest.run.listens_on_socket;
     if plan.listens_on_socket {

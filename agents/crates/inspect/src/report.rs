@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{BuildMethod, InspectError, Plan, PlanCommand, shown};
+use crate::{BuildMethod, InspectError, Plan, PlanCommand, display_command};
 
 /// Plan, or the reason why there is none, with commands as people type them.
 pub fn report(result: &Result<BuildMethod, InspectError>) -> Value {
@@ -17,7 +17,7 @@ pub fn report(result: &Result<BuildMethod, InspectError>) -> Value {
 }
 
 fn fields(plan: &Plan, builder: &str, dockerfile: Option<&String>) -> Value {
-    let lines = |tasks: &[PlanCommand]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
+    let lines = |tasks: &[PlanCommand]| tasks.iter().map(|task| display_command(&task.command)).collect::<Vec<_>>();
     let tools = plan.tools.iter().map(|want| {
         let version = want.version.as_ref();
         json!({
@@ -29,7 +29,7 @@ fn fields(plan: &Plan, builder: &str, dockerfile: Option<&String>) -> Value {
     let workers = plan
         .workers
         .iter()
-        .map(|worker| json!({ "name": worker.name, "command": shown(&worker.command), "instances": worker.instances }));
+        .map(|worker| json!({ "name": worker.name, "command": display_command(&worker.command), "instances": worker.instances }));
     json!({
         "builder": builder,
         "dockerfile": dockerfile,
@@ -40,11 +40,11 @@ fn fields(plan: &Plan, builder: &str, dockerfile: Option<&String>) -> Value {
         "tools": tools.collect::<Vec<_>>(),
         "install": lines(&plan.install),
         "build": lines(&plan.build),
-        "start": shown(&plan.start),
+        "start": display_command(&plan.start),
         "output": plan.output,
         "fallback": if plan.output.is_empty() { &[][..] } else { plan.fallback.pages() },
         "workers": workers.collect::<Vec<_>>(),
-        "releaseCommand": shown(&plan.release_command),
+        "releaseCommand": display_command(&plan.release_command),
         "healthPath": plan.health_path,
         "listensOnSocket": plan.listens_on_socket,
         "expectedVariables": plan.expected_variables,

@@ -34,8 +34,8 @@ fn refused(files: &[(&str, &str)]) -> InspectError {
 
 /// Install, build and start as people would type them.
 fn typed(plan: &Plan) -> (Vec<String>, Vec<String>, String) {
-    let all = |tasks: &[PlanCommand]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
-    (all(&plan.install), all(&plan.build), shown(&plan.start))
+    let all = |tasks: &[PlanCommand]| tasks.iter().map(|task| display_command(&task.command)).collect::<Vec<_>>();
+    (all(&plan.install), all(&plan.build), display_command(&plan.start))
 }
 
 const SCRIPTS: &str = r#"{"scripts":{"build":"x","start":"node server.js"},"dependencies":{"a":"1"}}"#;
@@ -73,11 +73,11 @@ fn a_committed_manifest_replaces_what_was_set_and_that_what_is_detected() {
     assert_eq!((install, build), (strings(&["npm ci --ignore-scripts"]), strings(&["npm run compile"])));
     assert_eq!(start, "node \"a b.js\"");
     assert_eq!(
-        (committed.health_path.as_str(), shown(&committed.release_command)),
+        (committed.health_path.as_str(), display_command(&committed.release_command)),
         ("/healthz", "node migrate.js".into())
     );
     let workers: Vec<_> =
-        committed.workers.iter().map(|one| (one.name.as_str(), shown(&one.command), one.instances)).collect();
+        committed.workers.iter().map(|one| (one.name.as_str(), display_command(&one.command), one.instances)).collect();
     let expected = [("clock", "node clock.js", 2), ("mail", "node mail.js", 1), ("late", "node late.js", 1)];
     assert_eq!(workers, expected.map(|(name, command, count)| (name, command.to_owned(), count)));
     let awake: Vec<_> = committed.workers.iter().map(|one| one.stays_awake).collect();
@@ -85,7 +85,7 @@ fn a_committed_manifest_replaces_what_was_set_and_that_what_is_detected() {
     assert!(!plan(&files[..2]).listens_on_socket);
     let overrides = BuildOverrides { start: strings(&["node", "other.js"]), ..BuildOverrides::default() };
     let start = |files: &[(&str, &str)]| match way(files, Builder::Native, &overrides, true).unwrap() {
-        BuildMethod::Native(plan) => shown(&plan.start),
+        BuildMethod::Native(plan) => display_command(&plan.start),
         other => panic!("{other:?}"),
     };
     assert_eq!(start(&files), "node \"a b.js\"");

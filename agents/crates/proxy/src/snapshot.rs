@@ -133,7 +133,7 @@ impl Snapshot {
         let settings = proxy_settings(message.settings.as_ref()).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
-            table: RouteTable::guarded(keys)?,
+            table: RouteTable::with_guards(keys)?,
             routes,
             apps,
             certificates: Arc::new(CertificateSet::build(sources, certificates)?),

@@ -37,7 +37,7 @@ impl Admission {
     }
 
     /// Records that the queue became empty: its requests were a burst.
-    pub fn emptied(&mut self) {
+    pub fn record_empty(&mut self) {
         self.emptied = true;
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let mut admission = Admission::default();
         for interval in 1..20 {
             admission.waited(9_000);
-            admission.emptied();
+            admission.record_empty();
             admission.step(interval * 500, Some(9_000), TIMEOUT_MS);
             assert!(shed(&admission).is_empty());
         }

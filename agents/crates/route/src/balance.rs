@@ -6,7 +6,7 @@ mod rendezvous;
 
 use fairlead_model::LoadBalancing;
 
-pub use ramp::{RAMP_FULL, ramped};
+pub use ramp::{RAMP_FULL, ramp_weight};
 pub use rendezvous::{instance_key, rendezvous};
 
 /// Instances that take new requests, by their position among all instances of the app.

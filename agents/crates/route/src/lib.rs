@@ -32,7 +32,7 @@ mod websocket;
 
 pub use address::{AddressRules, AddressSet, client_key};
 pub use admission::Admission;
-pub use balance::{Balancer, RAMP_FULL, instance_key, ramped, rendezvous};
+pub use balance::{Balancer, RAMP_FULL, instance_key, ramp_weight, rendezvous};
 pub use circuit::{Circuit, may_eject};
 pub use client::{Client, TrustedProxies, forwarded_address};
 pub use concurrency::{ConcurrencyLimit, InstanceLoad, LIMIT_MIN};

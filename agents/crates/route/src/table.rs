@@ -76,13 +76,13 @@ pub struct Guard {
 impl<T: Copy + PartialEq> RouteTable<T> {
     /// Builds a table of (host, path prefix, target) without guards.
     pub fn build<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T)>) -> Result<Self, RouteError> {
-        Self::guarded(
+        Self::with_guards(
             routes.into_iter().map(|(host, path_prefix, target)| (host, path_prefix, target, Guard::default())),
         )
     }
 
     /// Builds a table of (host, path prefix, target, guard). A final slash of a prefix has no meaning: `/api/` is `/api`.
-    pub fn guarded<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T, Guard)>) -> Result<Self, RouteError> {
+    pub fn with_guards<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T, Guard)>) -> Result<Self, RouteError> {
         let (mut hosts, mut wildcards) = (Hosts::<T>::default(), Hosts::<T>::default());
         let mut wildcard_labels = 0;
         for (host, path_prefix, target, guard) in routes {
@@ -374,7 +374,7 @@ mod tests {
             "/%2561dmin.json%20",
             "/%20admin",
         ];
-        let with = |guard| RouteTable::guarded([("h.test", "/", 1, OPEN), ("h.test", "/admin", 2, guard)]).unwrap();
+        let with = |guard| RouteTable::with_guards([("h.test", "/", 1, OPEN), ("h.test", "/admin", 2, guard)]).unwrap();
         let (guarded, open) = (with(GUARDED), with(OPEN));
         for path in WAYS {
             let found = guarded.find(b"h.test", path.as_bytes());
@@ -412,7 +412,7 @@ mod tests {
         let routes = [("/", 1, OPEN), ("/admin", 2, GUARDED), ("/api", 3, OPEN), ("/api/admin", 4, GUARDED)];
         let with = |guard: fn(Guard) -> Guard| {
             let routes = routes.map(|(path, target, own)| ("h.test", path, target, guard(own)));
-            RouteTable::guarded(routes).unwrap()
+            RouteTable::with_guards(routes).unwrap()
         };
         let table = with(|guard| guard);
         // The last two reach an app without `/api`.
@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn only_stricter_rules_than_those_of_the_route_found_count() {
         let strict = Guard { rules: 9, app: Some(1) };
-        let table = RouteTable::guarded([
+        let table = RouteTable::with_guards([
             ("h.test", "/", 1, GUARDED),
             ("h.test", "/same", 2, GUARDED),
             ("h.test", "/public", 3, OPEN),
@@ -447,7 +447,7 @@ mod tests {
         // Another app, or one with a changed path, must not get a request that it does not expect.
         for app in [Some(2), None] {
             let guard = Guard { rules: 7, app };
-            let table = RouteTable::guarded([("*.test", "/", 1, OPEN), ("*.test", "/admin", 2, guard)]).unwrap();
+            let table = RouteTable::with_guards([("*.test", "/", 1, OPEN), ("*.test", "/admin", 2, guard)]).unwrap();
             assert_eq!(table.find(b"a.test", b"/admin.json"), RouteMatch::Ambiguous);
             assert_eq!(table.find(b"a.test", b"/Admin"), RouteMatch::Ambiguous);
             assert_eq!(table.find(b"a.test", b"/other"), RouteMatch::Found(1));

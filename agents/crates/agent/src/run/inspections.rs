@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairlead_base::{CancellationToken, random};
 use fairlead_build::{BuildError, BuildOptions, Inspection, inspect_source};
-use fairlead_inspect::{BuildMethod, InspectError, Plan, PlanCommand, shown};
+use fairlead_inspect::{BuildMethod, InspectError, Plan, PlanCommand, display_command};
 use fairlead_link::InspectRequest;
 use fairlead_model::{AppKey, BuildSpec, Commit, DeploymentId};
 use fairlead_runtime::Identities;
@@ -276,7 +276,7 @@ fn plan(way: &BuildMethod) -> agent::BuildPlan {
 }
 
 fn fields(plan: &Plan) -> agent::BuildPlan {
-    let lines = |tasks: &[PlanCommand]| list(tasks.iter().map(|task| shown(&task.command)));
+    let lines = |tasks: &[PlanCommand]| list(tasks.iter().map(|task| display_command(&task.command)));
     let tools = plan.tools.iter().take(LIST_MAX).map(|want| {
         let (range, source) =
             want.version.as_ref().map(|version| (version.range.clone(), version.source.clone())).unwrap_or_default();
@@ -284,7 +284,7 @@ fn fields(plan: &Plan) -> agent::BuildPlan {
     });
     let workers = plan.workers.iter().take(LIST_MAX).map(|worker| agent::PlannedWorker {
         name: clip(worker.name.clone()),
-        command: clip(shown(&worker.command)),
+        command: clip(display_command(&worker.command)),
         instances: worker.instances,
     });
     agent::BuildPlan {
@@ -293,10 +293,10 @@ fn fields(plan: &Plan) -> agent::BuildPlan {
         tools: tools.collect(),
         install_commands: lines(&plan.install),
         build_commands: lines(&plan.build),
-        start_command: clip(shown(&plan.start)),
+        start_command: clip(display_command(&plan.start)),
         output_folders: list(plan.output.iter().cloned()),
         workers: workers.collect(),
-        release_command: clip(shown(&plan.release_command)),
+        release_command: clip(display_command(&plan.release_command)),
         health_path: clip(plan.health_path.clone()),
         listens_on_socket: plan.listens_on_socket,
         expected_variables: plan.expected_variables.clone(),

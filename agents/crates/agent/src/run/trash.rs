@@ -63,7 +63,7 @@ impl TrashEmptier {
                     let until =
                         next.and_then(|path| due(&path)).unwrap_or(now + SCAN_INTERVAL).min(now + SCAN_INTERVAL);
                     tokio::select! {
-                        () = self.trash.filled() => {}
+                        () = self.trash.wait_for_entries() => {}
                         () = sleep_until(until) => {}
                     }
                 }

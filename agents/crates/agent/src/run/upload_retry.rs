@@ -30,7 +30,7 @@ pub(super) async fn run(artifacts: PathBuf, store: Store) {
             tracing::warn!(%error, "the notes of artifacts to be sent can't be read");
         }
         tokio::select! {
-            () = Store::linked(&mut sessions) => {}
+            () = Store::wait_for_session(&mut sessions) => {}
             () = tokio::time::sleep(RETRY_INTERVAL) => {}
         }
     }

@@ -27,7 +27,7 @@ const PROGRAMS: [&str; 9] =
 impl PythonServer {
     /// Start command of the settings; a server that it names is installed if the app does not depend on it.
     pub(super) fn asked(start: &[String], project: &PythonProject) -> Self {
-        let text = command_line::shown(start);
+        let text = command_line::display_command(start);
         let names: Vec<&str> =
             text.split(|char: char| !(char.is_ascii_alphanumeric() || "-_".contains(char))).collect();
         let adds = SERVERS.into_iter().filter(|name| names.contains(name) && !project.depends_on(name)).collect();

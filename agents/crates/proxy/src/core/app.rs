@@ -386,7 +386,7 @@ impl App {
         let length = wait_queue.len();
         if length == 0 && self.waiting.get() > 0 {
             let mut admission = self.admission.get();
-            admission.emptied();
+            admission.record_empty();
             self.admission.set(admission);
         }
         self.waiting.set(length);

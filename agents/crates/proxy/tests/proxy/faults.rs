@@ -431,7 +431,7 @@ async fn a_request_whose_client_leaves_the_line_never_reaches_the_app() {
         socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
     }
     let left = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.in_flight as usize == stay.len()));
-    tokio::time::timeout(Duration::from_secs(10), left).await.expect("they kept their places in line");
+    tokio::time::timeout(Duration::from_secs(10), left).await.expect("they kept their places in the queue");
     assert_eq!(*seen.lock().unwrap(), at_app);
 }
 

@@ -56,7 +56,7 @@ async fn who_waits_too_long_or_finds_the_line_full_is_told_to_come_back() {
     let began = std::time::Instant::now();
     let response = client::tls(&proxy).await.ask(&get("/")).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")));
-    assert!(began.elapsed().as_millis() >= 400, "it waits for the app, not for the line");
+    assert!(began.elapsed().as_millis() >= 400, "it waits for the app, not for the queue");
     proxy.traffic = Some(AppTraffic { queue_length_max: Some(0), ..AppTraffic::default() });
     proxy.apply(sleepy(&proxy, Vec::new(), 60_000)).await.unwrap();
     let response = client::tls(&proxy).await.ask(&get("/")).await;

@@ -7,7 +7,7 @@ const RAMP_LEAST: u32 = 10;
 
 /// Returns the weight of an instance after `age_ms`, times `RAMP_FULL` at its end. `None` is not new; zero stays zero.
 /// Weights are relative: if all instances of an app start together, each keeps its share.
-pub fn ramped(weight: u32, age_ms: Option<u64>, slow_start_ms: u32) -> u32 {
+pub fn ramp_weight(weight: u32, age_ms: Option<u64>, slow_start_ms: u32) -> u32 {
     let part = match age_ms {
         Some(age) if age < u64::from(slow_start_ms) => {
             let part = age * u64::from(RAMP_FULL) / u64::from(slow_start_ms);
@@ -24,8 +24,8 @@ mod tests {
 
     #[test]
     fn a_share_grows_from_a_tenth_to_the_full_weight() {
-        let at = |age| ramped(2, age, 10_000);
+        let at = |age| ramp_weight(2, age, 10_000);
         assert_eq!([at(Some(0)), at(Some(5_000)), at(Some(10_000)), at(None)], [20, 100, 200, 200]);
-        assert_eq!((ramped(2, Some(0), 0), ramped(0, Some(5), 10)), (200, 0));
+        assert_eq!((ramp_weight(2, Some(0), 0), ramp_weight(0, Some(5), 10)), (200, 0));
     }
 }

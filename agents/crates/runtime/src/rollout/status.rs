@@ -44,7 +44,7 @@ impl AppState {
     }
 
     /// True if nothing of the app is left, so that it may be dropped.
-    pub fn gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         let idle = self.serving.is_none() && self.pending.is_none() && self.switching.is_none() && self.hook.is_none();
         self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
     }

@@ -409,9 +409,9 @@ fn a_removed_app_is_drained_stopped_and_then_gone() {
     world.at += Duration::from_secs(1);
     world.in_flight(instance.clone(), 0);
     assert_eq!(world.stops(), std::slice::from_ref(&instance));
-    assert!(!world.state().gone());
+    assert!(!world.state().is_gone());
     world.event(RolloutEvent::Exited { instance, exit: Exit::default() });
-    assert!(world.state().gone());
+    assert!(world.state().is_gone());
     assert_eq!(world.state().record().serving, None);
 }
 

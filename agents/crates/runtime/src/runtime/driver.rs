@@ -284,7 +284,7 @@ impl RuntimeDriver {
         let Some(state) = self.apps.remove(key) else { return };
         let now = self.now();
         let (state, actions) = step(state, event, &mut RolloutContext { now, new_instance: &mut new_instance });
-        let gone = state.gone();
+        let gone = state.is_gone();
         let record = (!gone).then(|| state.record());
         if !gone {
             self.apps.insert(key.clone(), state);

@@ -85,7 +85,7 @@ pub(super) fn run(
         tokio::select! {
             () = asked => {}
             () = &mut heard => {}
-            () = started.engine.ended(&started.name) => {
+            () = started.engine.wait_for_exit(&started.name) => {
                 // The last output is on its way. Processes that it left running may hold its pipes open.
                 tokio::time::timeout(LAST_OUTPUT_LIMIT, &mut heard).await.ok();
             }

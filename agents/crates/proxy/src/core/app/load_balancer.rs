@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_model::{AppTraffic, LoadBalancing, OutlierEjection, StickySessions};
-use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
+use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramp_weight, rendezvous, sticky_cookie};
 
 use super::{AppLimits, InstanceRequest};
 use crate::upstream::Instance;
@@ -153,7 +153,7 @@ impl LoadBalancer {
             let age_ms = state.joined_ms.get().map(|joined| now_ms.saturating_sub(joined));
             let grows = age_ms.is_some_and(|age| age < u64::from(slow_start_ms));
             unsettled |= grows || state.is_out();
-            if state.is_available() { ramped(member.weight, age_ms, slow_start_ms) } else { 0 }
+            if state.is_available() { ramp_weight(member.weight, age_ms, slow_start_ms) } else { 0 }
         });
         self.balancer.set(load_balancing, weights);
         self.unsettled = unsettled;
