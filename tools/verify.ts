@@ -42,6 +42,7 @@ const OUTPUT_LINES_MAX = 120;
 const CARGO = ['--manifest-path', 'agents/Cargo.toml'];
 const RUST_LANE: readonly Check[] = [
   { name: 'crate layers', ...script('crates') },
+  { name: 'names of Rust types', ...script('rust-types') },
   { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--', '--check', '-l'] },
   {
     name: 'clippy',

@@ -9,6 +9,7 @@ import { checkDocuments } from './docs.ts';
 import { checkGlossary } from './glossary.ts';
 import { checkNpm, isAllowed } from './licences.ts';
 import { checkLockfile } from './lockfile.ts';
+import { checkTypeNames, SHARED_NAMES } from './rust-types.ts';
 
 let root: string;
 
@@ -205,5 +206,35 @@ describe('glossary', () => {
     ]);
     write('docs/glossary.md', table(''));
     expect(checkGlossary(root)).toEqual(['docs/glossary.md bans nothing']);
+  });
+});
+
+describe('names of Rust types', () => {
+  const shared = new Map([['Error', 'each crate has one']]);
+
+  test('a type that two files define is found unless it is listed', () => {
+    write('agents/crates/a/src/lib.rs', 'pub(crate) struct Channel;\npub enum Error {}\n');
+    write('agents/crates/b/src/link.rs', 'mod wire {\n    type Channel = u8;\n}\npub enum Error {}\n');
+    write('agents/crates/b/src/gen/b.rs', 'pub struct Frame;\n');
+    write('agents/crates/c/src/frame.rs', 'pub struct Frame;\n');
+    expect(checkTypeNames(root, shared)).toEqual([
+      'Channel is defined in agents/crates/a/src/lib.rs and agents/crates/b/src/link.rs: qualify one of them',
+    ]);
+    expect(checkTypeNames(root, new Map([...shared, ['Channel', 'x'], ['Frame', 'x']]))).toEqual([
+      'Frame is listed as a shared name but is defined in one file at most',
+    ]);
+  });
+
+  test('associated types and types of tests do not count', () => {
+    const impl = 'impl Iterator for Lines {\n    type Item = u8;\n}\n';
+    const tests = '#[cfg(test)]\nmod tests {\n    struct World;\n}\n';
+    write('agents/crates/a/src/lib.rs', `struct Lines;\n${impl}${tests}`);
+    write('agents/crates/b/src/lib.rs', `struct Words;\n${impl.replace('Lines', 'Words')}${tests}`);
+    write('agents/crates/b/src/lib_tests.rs', 'struct Lines;\n');
+    expect(checkTypeNames(root, new Map())).toEqual([]);
+  });
+
+  test('the list of shared names stays short', () => {
+    expect(SHARED_NAMES.size).toBeLessThanOrEqual(12);
   });
 });
