@@ -1,7 +1,7 @@
 // Browser tests of the domain page: validation errors, saved policies without their passwords, and the confirmation
 // before a domain with a policy is detached. Runs after product.spec.ts, which leaves the app.
 import { expect, type Page, test } from '@playwright/test';
-import { look } from './accessibility.ts';
+import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -29,23 +29,23 @@ test('a refused field is marked, and nothing is saved', async () => {
   await page.getByRole('checkbox', { name: 'Basic authentication' }).check();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ann');
   await page.getByLabel('Password', { exact: true }).fill('short');
-  await page.getByRole('textbox', { name: 'Block' }).fill('192.0.2.0/99');
+  await page.getByRole('textbox', { name: 'Deny' }).fill('192.0.2.0/99');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('A password has at least 8 characters.')).toBeVisible();
   await expect(page.getByText('Some fields need attention.')).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
 });
 
 test('a policy is saved, and its passwords are never shown again', async () => {
   await page.getByLabel('Password', { exact: true }).fill('correct horse');
-  await page.getByRole('textbox', { name: 'Block' }).fill('192.0.2.0/24\n2001:db8::/32');
+  await page.getByRole('textbox', { name: 'Deny' }).fill('192.0.2.0/24\n2001:db8::/32');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved', { exact: true })).toBeVisible();
   await page.reload();
   await expect(page.getByRole('textbox', { name: 'Name', exact: true })).toHaveValue('ann');
   await expect(page.getByLabel('Password', { exact: true })).toHaveValue('');
   await expect(page.getByText('Leave blank to keep the password.')).toBeVisible();
-  await expect(page.getByRole('textbox', { name: 'Block' })).toHaveValue('192.0.2.0/24\n2001:db8::/32');
+  await expect(page.getByRole('textbox', { name: 'Deny' })).toHaveValue('192.0.2.0/24\n2001:db8::/32');
   expect(await page.content()).not.toContain('pbkdf2');
 });
 
@@ -58,7 +58,7 @@ test('a path of a host is attached with its prefix stripped', async () => {
   await page.getByRole('button', { name: 'Attach' }).click();
   await page.getByRole('link', { name: `Policy: ${HOST}/api` }).click();
   await expect(page.getByRole('heading', { level: 1, name: `${HOST}/api` })).toBeVisible();
-  await page.getByRole('checkbox', { name: 'The app gets paths without /api' }).check();
+  await page.getByRole('checkbox', { name: 'Strip path prefix /api' }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved', { exact: true })).toBeVisible();
 });
@@ -68,7 +68,7 @@ test('detaching a domain with a policy asks first', async () => {
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toBeVisible();
   await page.getByRole('button', { name: `Detach ${HOST}`, exact: true }).click();
   await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Detach', exact: true }).click();
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toHaveCount(0);
 });
@@ -79,7 +79,7 @@ test('load balancing is set beside scaling, and needs no deployment', async () =
   await page.getByRole('textbox', { name: 'Cookie name' }).fill('a b');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Enter the name of a cookie', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await page.getByRole('textbox', { name: 'Cookie name' }).fill('hello');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Servers apply it now.')).toBeVisible();
@@ -95,7 +95,7 @@ test("a server's proxy is configured on its page", async () => {
   await form.getByRole('checkbox', { name: 'PROXY protocol' }).check();
   await form.getByRole('button', { name: 'Save' }).click();
   await expect(form.getByText('Name the proxies that speak it', { exact: false })).toBeVisible();
-  await look(page);
+  await checkAppearance(page);
   await form.getByRole('checkbox', { name: 'PROXY protocol' }).uncheck();
   await form.getByRole('textbox', { name: 'Trusted proxies' }).fill('192.0.2.0/24');
   await form.getByRole('combobox', { name: 'Format' }).selectOption('JSON');

@@ -231,6 +231,30 @@ test('stored settings keep their values under the new names', async () => {
   ]);
 });
 
+test('stored policies keep their limits under the new names', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261125140000_policy_names';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  const limits = { clientBurst: 1, clientConcurrent: 2, burst: 3, concurrent: 4 };
+  const rows = [{ limits, compress: true }, {}].map(
+    (each, at) => `('${at}', 'o', 'a', 'e', '${at}', '${JSON.stringify(each)}')`,
+  );
+  await query(
+    url,
+    `ALTER TABLE domain DROP CONSTRAINT domain_organization_id_app_id_fkey,
+       DROP CONSTRAINT domain_organization_id_environment_id_fkey;
+     SET ROLE fairlead_system;
+     INSERT INTO domain (id, organization_id, app_id, environment_id, host, policy) VALUES ${rows.join(', ')}`,
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  await query(url, 'ALTER TABLE domain NO FORCE ROW LEVEL SECURITY');
+  expect(await query(url, 'SELECT policy FROM domain ORDER BY host')).toEqual([
+    { policy: { limits: { clientBurst: 1, clientInFlight: 2, burst: 3, inFlight: 4 }, compress: true } },
+    { policy: {} },
+  ]);
+});
+
 /** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
 async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {
   const rows = settings.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify(each)}')`);

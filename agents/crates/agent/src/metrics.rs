@@ -24,7 +24,7 @@ const BOUNDS_US: [u64; 14] = [
     10_000_000,
 ];
 
-/// Label values of the reasons why the proxy answers a request instead of the app.
+/// Label values of the reasons for responses that the proxy sends itself.
 const REASONS: [&str; 6] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance", "body_too_large"];
 
 /// Totals since the start of this process, shared by the reconciler and the endpoint.
@@ -42,7 +42,7 @@ struct Totals {
     malformed_requests: u64,
     access_log_dropped: u64,
     accept_pauses: u64,
-    refused_connections: u64,
+    rejected_connections: u64,
     panics: u64,
     trash_folders: usize,
     trash_stuck: usize,
@@ -58,10 +58,10 @@ struct AppTotals {
     in_flight: u32,
     latency: Histogram,
     queued: u64,
-    refused: RejectedRequests,
+    rejected: RejectedRequests,
     retries: u64,
     ejections: u64,
-    waiting: u32,
+    queue_length: u32,
     ejected: u32,
     unhealthy: u32,
 }
@@ -69,9 +69,9 @@ struct AppTotals {
 /// Requests that the proxy rejected because an app had no capacity, by reason.
 #[derive(Debug, Default)]
 struct RejectedRequests {
-    timeout: u64,
-    full: u64,
-    shed: u64,
+    queue_timeout: u64,
+    queue_full: u64,
+    load_shed: u64,
 }
 
 impl Metrics {
@@ -82,11 +82,11 @@ impl Metrics {
         totals.malformed_requests += stats.malformed_requests;
         totals.access_log_dropped += stats.access_log_dropped;
         totals.accept_pauses += u64::from(stats.accept_pauses);
-        totals.refused_connections += u64::from(stats.refused_connections);
+        totals.rejected_connections += u64::from(stats.rejected_connections);
         totals.panics += u64::from(stats.panics);
         totals.instances =
             stats.instances.iter().map(|instance| (instance.instance_id.clone(), instance.in_flight)).collect();
-        for route in &stats.routes {
+        for route in &stats.route_responses {
             let counts = [
                 route.rate_limited,
                 route.denied,
@@ -126,11 +126,11 @@ impl Metrics {
                     // Serves one request at a time: its only clients are scrapers and people.
                     Ok((stream, _)) => match timeout(ANSWER_TIMEOUT, metrics.answer(stream)).await {
                         Ok(Ok(())) => {}
-                        Ok(Err(error)) => tracing::debug!(%error, "a question for metrics broke off"),
-                        Err(_) => tracing::debug!("a question for metrics took too long"),
+                        Ok(Err(error)) => tracing::debug!(%error, "a request for metrics ended early"),
+                        Err(_) => tracing::debug!("a request for metrics timed out"),
                     },
                     Err(error) => {
-                        tracing::warn!(%error, "metrics can't be asked for");
+                        tracing::warn!(%error, "the metrics endpoint can't accept connections");
                         tokio::time::sleep(Duration::from_secs(1)).await;
                     }
                 }
@@ -161,33 +161,37 @@ impl Metrics {
     fn text(&self) -> String {
         let totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = MetricsText::default();
-        text.family("fairlead_open_connections", "gauge", "Clients connected.");
+        text.family("fairlead_open_connections", "gauge", "Open client connections.");
         text.sample("fairlead_open_connections", &[], totals.open_connections);
         text.family("fairlead_malformed_requests_total", "counter", "Requests that were not valid HTTP.");
         text.sample("fairlead_malformed_requests_total", &[], totals.malformed_requests);
         let name = "fairlead_access_log_dropped_batches_total";
-        text.family(name, "counter", "Batches of log lines that the disk was too slow for.");
+        text.family(name, "counter", "Batches of access log entries that were dropped because the disk was too slow.");
         text.sample(name, &[], totals.access_log_dropped);
         for (name, help, total) in [
-            ("fairlead_accept_pauses_total", "Times that accepting paused for want of room.", totals.accept_pauses),
             (
-                "fairlead_refused_connections_total",
-                "Connections of clients that had as many as one may have.",
-                totals.refused_connections,
+                "fairlead_accept_pauses_total",
+                "Pauses in accepting connections because the proxy was full.",
+                totals.accept_pauses,
             ),
-            ("fairlead_panics_total", "Connections that a fault of the proxy ended.", totals.panics),
+            (
+                "fairlead_rejected_connections_total",
+                "Connections closed because their client had the maximum number.",
+                totals.rejected_connections,
+            ),
+            ("fairlead_panics_total", "Connections that a panic of the proxy ended.", totals.panics),
         ] {
             text.family(name, "counter", help);
             text.sample(name, &[], total);
         }
         for (name, help, count) in [
-            ("fairlead_trash_folders", "Unused folders that wait for removal.", totals.trash_folders),
+            ("fairlead_trash_folders", "Unused folders that are waiting to be removed.", totals.trash_folders),
             ("fairlead_trash_stuck", "Folders that could not be removed; the log names them.", totals.trash_stuck),
         ] {
             text.family(name, "gauge", help);
             text.sample(name, &[], count);
         }
-        text.family("fairlead_requests_total", "counter", "Requests by the class of their status.");
+        text.family("fairlead_requests_total", "counter", "Requests by status class.");
         for (app, of) in &totals.apps {
             let fine = of.requests.saturating_sub(of.errors + of.client_errors);
             for (class, count) in [("ok", fine), ("4xx", of.client_errors), ("5xx", of.errors)] {
@@ -196,17 +200,15 @@ impl Metrics {
         }
         type Number = fn(&AppTotals) -> u64;
         let numbers: [(&str, &str, &str, Number); 9] = [
-            ("fairlead_received_bytes_total", "counter", "Request bytes.", |of| of.bytes_received),
-            ("fairlead_sent_bytes_total", "counter", "Response bytes.", |of| of.bytes_sent),
-            ("fairlead_in_flight", "gauge", "Requests under way.", |of| of.in_flight.into()),
-            ("fairlead_queued_total", "counter", "Requests that waited for an instance.", |of| of.queued),
-            ("fairlead_waiting", "gauge", "Requests that wait for an instance.", |of| of.waiting.into()),
-            ("fairlead_retries_total", "counter", "Second attempts.", |of| of.retries),
-            ("fairlead_ejections_total", "counter", "Times that a failing instance was passed over.", |of| {
-                of.ejections
-            }),
-            ("fairlead_ejected", "gauge", "Instances passed over because they fail.", |of| of.ejected.into()),
-            ("fairlead_unhealthy", "gauge", "Instances that the probes find bad.", |of| of.unhealthy.into()),
+            ("fairlead_received_bytes_total", "counter", "Bytes received in requests.", |of| of.bytes_received),
+            ("fairlead_sent_bytes_total", "counter", "Bytes sent in responses.", |of| of.bytes_sent),
+            ("fairlead_in_flight", "gauge", "Requests in flight.", |of| of.in_flight.into()),
+            ("fairlead_queued_total", "counter", "Requests that waited in the queue.", |of| of.queued),
+            ("fairlead_queue_length", "gauge", "Requests in the queue.", |of| of.queue_length.into()),
+            ("fairlead_retries_total", "counter", "Retries of requests.", |of| of.retries),
+            ("fairlead_ejections_total", "counter", "Outlier ejections of instances.", |of| of.ejections),
+            ("fairlead_ejected", "gauge", "Instances ejected by outlier ejection.", |of| of.ejected.into()),
+            ("fairlead_unhealthy", "gauge", "Instances that fail the active health check.", |of| of.unhealthy.into()),
         ];
         for (name, kind, help, number) in numbers {
             text.family(name, kind, help);
@@ -214,32 +216,48 @@ impl Metrics {
                 text.sample(name, &[("app", app)], number(of));
             }
         }
-        text.family("fairlead_refused_total", "counter", "Requests refused for want of room, by why.");
+        text.family(
+            "fairlead_rejected_requests_total",
+            "counter",
+            "Requests rejected because the app was busy, by reason.",
+        );
         for (app, of) in &totals.apps {
-            let refused = [("timeout", of.refused.timeout), ("full", of.refused.full), ("shed", of.refused.shed)];
-            for (why, count) in refused {
-                text.sample("fairlead_refused_total", &[("app", app), ("why", why)], count);
+            let rejected = [
+                ("queue_timeout", of.rejected.queue_timeout),
+                ("queue_full", of.rejected.queue_full),
+                ("load_shedding", of.rejected.load_shed),
+            ];
+            for (reason, count) in rejected {
+                text.sample("fairlead_rejected_requests_total", &[("app", app), ("reason", reason)], count);
             }
         }
-        text.family("fairlead_route_answers_total", "counter", "Requests that a route answered in place of its app.");
+        text.family(
+            "fairlead_route_responses_total",
+            "counter",
+            "Responses that the proxy sent instead of the app, by route and reason.",
+        );
         for (route, counts) in &totals.routes {
             for (reason, count) in REASONS.iter().zip(counts) {
-                text.sample("fairlead_route_answers_total", &[("route", route), ("reason", reason)], count);
+                text.sample("fairlead_route_responses_total", &[("route", route), ("reason", reason)], count);
             }
         }
-        text.family("fairlead_wakes_total", "counter", "Times that a request woke an app that slept.");
+        text.family("fairlead_wakes_total", "counter", "Times that a request woke a sleeping app.");
         for (app, wakes) in &totals.wakes {
             text.sample("fairlead_wakes_total", &[("app", app)], wakes.count);
         }
-        text.family("fairlead_wake_seconds_total", "counter", "Time that first requests waited for that.");
+        text.family("fairlead_wake_seconds_total", "counter", "Time that requests waited for an app to wake.");
         for (app, wakes) in &totals.wakes {
             text.sample("fairlead_wake_seconds_total", &[("app", app)], wakes.total.as_secs_f64());
         }
-        text.family("fairlead_instance_in_flight", "gauge", "Requests under way at one instance.");
+        text.family("fairlead_instance_in_flight", "gauge", "Requests in flight by instance.");
         for (instance, in_flight) in &totals.instances {
             text.sample("fairlead_instance_in_flight", &[("instance", instance)], *in_flight);
         }
-        text.family("fairlead_request_duration_seconds", "histogram", "From a request's head to its response's end.");
+        text.family(
+            "fairlead_request_duration_seconds",
+            "histogram",
+            "Time from the head of a request to the end of its response.",
+        );
         for (app, of) in &totals.apps {
             text.histogram("fairlead_request_duration_seconds", app, &of.latency);
         }
@@ -255,14 +273,15 @@ impl AppTotals {
         self.bytes_received += stats.bytes_received;
         self.bytes_sent += stats.bytes_sent;
         self.in_flight = stats.in_flight;
-        if let Some(balance) = &stats.balance {
-            self.queued += u64::from(balance.queued);
-            self.refused.timeout += u64::from(balance.queue_timeouts);
-            self.refused.full += u64::from(balance.queue_full);
-            self.refused.shed += u64::from(balance.shed);
-            self.retries += u64::from(balance.retries);
-            self.ejections += u64::from(balance.ejections);
-            (self.waiting, self.ejected, self.unhealthy) = (balance.waiting, balance.ejected, balance.unhealthy);
+        if let Some(load_balancing) = &stats.load_balancing {
+            self.queued += u64::from(load_balancing.queued);
+            self.rejected.queue_timeout += u64::from(load_balancing.queue_timeouts);
+            self.rejected.queue_full += u64::from(load_balancing.queue_full);
+            self.rejected.load_shed += u64::from(load_balancing.load_shed);
+            self.retries += u64::from(load_balancing.retries);
+            self.ejections += u64::from(load_balancing.ejections);
+            (self.queue_length, self.ejected, self.unhealthy) =
+                (load_balancing.queue_length, load_balancing.ejected, load_balancing.unhealthy);
         }
         let buckets = stats.latency_index.iter().copied().zip(stats.latency_count.iter().copied());
         match Histogram::from_sparse(buckets, stats.latency_sum_us) {
@@ -312,7 +331,7 @@ impl MetricsText {
 
 #[cfg(test)]
 mod tests {
-    use fairlead_wire::local::{ProxyBalanceStats, ProxyRouteStats};
+    use fairlead_wire::local::{ProxyLoadBalancingStats, ProxyRouteResponses};
 
     use super::*;
 
@@ -328,11 +347,16 @@ mod tests {
             latency_count,
             latency_sum_us: latency.sum_us(),
             in_flight: 2,
-            balance: Some(ProxyBalanceStats { queued: 5, shed: 2, unhealthy: 1, ..ProxyBalanceStats::default() }),
+            load_balancing: Some(ProxyLoadBalancingStats {
+                queued: 5,
+                load_shed: 2,
+                unhealthy: 1,
+                ..ProxyLoadBalancingStats::default()
+            }),
             ..ProxyAppStats::default()
         };
-        let route = ProxyRouteStats { route: "a.test/".into(), denied: 2, ..ProxyRouteStats::default() };
-        ProxyStats { apps: vec![app], routes: vec![route], open_connections: 7, ..ProxyStats::default() }
+        let route = ProxyRouteResponses { route: "a.test/".into(), denied: 2, ..ProxyRouteResponses::default() };
+        ProxyStats { apps: vec![app], route_responses: vec![route], open_connections: 7, ..ProxyStats::default() }
     }
 
     #[tokio::test]
@@ -357,10 +381,10 @@ mod tests {
             "fairlead_trash_stuck 1",
             "fairlead_requests_total{app=\"a\\\"b\",class=\"ok\"} 4",
             "fairlead_requests_total{app=\"a\\\"b\",class=\"5xx\"} 2",
-            "fairlead_route_answers_total{route=\"a.test/\",reason=\"denied\"} 4",
+            "fairlead_route_responses_total{route=\"a.test/\",reason=\"denied\"} 4",
             "fairlead_in_flight{app=\"a\\\"b\"} 2",
             "fairlead_queued_total{app=\"a\\\"b\"} 10",
-            "fairlead_refused_total{app=\"a\\\"b\",why=\"shed\"} 4",
+            "fairlead_rejected_requests_total{app=\"a\\\"b\",reason=\"load_shedding\"} 4",
             "fairlead_unhealthy{app=\"a\\\"b\"} 1",
             "fairlead_request_duration_seconds_bucket{app=\"a\\\"b\",le=\"0.0005\"} 2",
             "fairlead_request_duration_seconds_bucket{app=\"a\\\"b\",le=\"0.005\"} 3",

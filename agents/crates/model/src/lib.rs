@@ -29,6 +29,6 @@ pub use status::{
 };
 pub use traffic::{
     AccessLog, ActiveHealthCheck, AppTraffic, BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, LoadBalancing,
-    LogFormat, OutlierEjection, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
+    LogFormat, OutlierEjection, Page, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
     SOCKET_PATH_BYTES_MAX, StickySessions, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
 };

@@ -33,8 +33,8 @@ impl TrafficError {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoutePolicy {
-    /// Response to plain HTTP.
-    pub http: PlainHttp,
+    /// Serves plain HTTP like HTTPS; otherwise the proxy redirects it to HTTPS, if it listens for it.
+    pub serve_plain_http: bool,
     /// True if the app gets the path without the route's prefix; X-Forwarded-Prefix holds the
     /// prefix.
     pub strip_prefix: bool,
@@ -60,17 +60,6 @@ pub struct RoutePolicy {
     pub compress: bool,
     /// Maximum size of a request's body in bytes, as it is sent; zero for no limit.
     pub request_body_bytes_max: u64,
-}
-
-/// Response to requests over plain HTTP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlainHttp {
-    /// Redirect to HTTPS, if the proxy listens for it.
-    #[default]
-    Redirect,
-    /// The same response as over HTTPS.
-    Serve,
 }
 
 /// Change of one header.
@@ -167,13 +156,13 @@ pub struct RouteLimits {
     /// Burst: requests that one client may send at once beyond its rate.
     pub client_burst: u32,
     /// In-flight requests of one client.
-    pub client_concurrent: u32,
+    pub client_in_flight: u32,
     /// Requests per second of the whole route.
     pub requests_per_second: u32,
     /// Burst: requests at once beyond that rate.
     pub burst: u32,
     /// In-flight requests of the whole route.
-    pub concurrent: u32,
+    pub in_flight: u32,
 }
 
 /// Priority of a route for load shedding.

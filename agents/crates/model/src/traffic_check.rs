@@ -72,10 +72,10 @@ impl RoutePolicy {
         for (name, value) in [
             ("limits.client_requests_per_second", limits.client_requests_per_second),
             ("limits.client_burst", limits.client_burst),
-            ("limits.client_concurrent", limits.client_concurrent),
+            ("limits.client_in_flight", limits.client_in_flight),
             ("limits.requests_per_second", limits.requests_per_second),
             ("limits.burst", limits.burst),
-            ("limits.concurrent", limits.concurrent),
+            ("limits.in_flight", limits.in_flight),
         ] {
             within(name, value, 0, COUNT_MAX)?;
         }

@@ -46,7 +46,7 @@ impl OpenConnection {
 fn admit(core: &Core, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Option<u64>> {
     let bound = core.connections_per_client(client, user);
     if bound.is_some_and(|(client, most)| !core.clients.enter(client, most)) {
-        core.refused_connections.set(core.refused_connections.get() + 1);
+        core.rejected_connections.set(core.rejected_connections.get() + 1);
         return None;
     }
     Some(bound.map(|(client, _)| client))

@@ -125,7 +125,7 @@ pub(crate) struct Core {
     /// Number of pauses in accepting.
     pub(crate) accept_pauses: Cell<u32>,
     /// Number of connections refused by the limit of a client.
-    pub(crate) refused_connections: Cell<u32>,
+    pub(crate) rejected_connections: Cell<u32>,
     /// Number of connections that a panic ended.
     pub(crate) panics: Cell<u32>,
     /// Notifies when a connection ends.
@@ -196,7 +196,7 @@ impl Core {
             handshakes: Handshakes::new(),
             fd_reserve: FdReserve::new(),
             accept_pauses: Cell::new(0),
-            refused_connections: Cell::new(0),
+            rejected_connections: Cell::new(0),
             panics: Cell::new(0),
             connection_ended: Notify::new(),
             draining: Cell::new(None),
@@ -367,7 +367,7 @@ impl Core {
             malformed_requests: self.malformed_requests.take(),
             access_log_dropped: self.access_log.take_dropped(),
             accept_pauses: self.accept_pauses.take(),
-            refused_connections: self.refused_connections.take(),
+            rejected_connections: self.rejected_connections.take(),
             panics: self.panics.take(),
         }
     }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairlead_model::{PlainHttp, Priority, Redirect, RoutePolicy, TrafficError};
+use fairlead_model::{Priority, Redirect, RoutePolicy, TrafficError};
 use fairlead_route::{
     AddressRules, HeaderRules, RequestBody, RequestEdit, RequestLine, https_location, redirect_location, strip_prefix,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Policy {
     pub(crate) key: Box<str>,
     /// Length of the path prefix of the route in bytes.
     prefix_bytes: usize,
-    plain_http: PlainHttp,
+    serve_plain_http: bool,
     strips: bool,
     request_rules: Option<HeaderRules>,
     response_rules: Option<HeaderRules>,
@@ -106,7 +106,7 @@ impl Policy {
         let consumed: &[&str] = if said.basic_auth.is_some() { &["authorization"] } else { &[] };
         Ok(Some(Self {
             prefix_bytes: prefix.len(),
-            plain_http: said.http,
+            serve_plain_http: said.serve_plain_http,
             strips: said.strip_prefix,
             request_rules: HeaderRules::of_requests(&said.request_headers, consumed),
             response_rules: HeaderRules::of_responses(&said.response_headers),
@@ -137,7 +137,8 @@ impl Policy {
         if self.addresses.as_ref().is_some_and(|addresses| !addresses.admit(context.address)) {
             return self.answer(RejectReason::Denied, Reply::forbidden());
         }
-        if let (Some(port), PlainHttp::Redirect) = (context.https_port, self.plain_http)
+        if let Some(port) = context.https_port
+            && !self.serve_plain_http
             && !target.path().starts_with(ACME_PATH)
         {
             let location = https_location(context.host, port, target.path_and_query);

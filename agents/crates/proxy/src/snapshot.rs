@@ -181,7 +181,7 @@ fn read_route(
 fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     let open = RoutePolicy::default();
     let rules = RoutePolicy {
-        http: open.http,
+        serve_plain_http: open.serve_plain_http,
         strip_prefix: open.strip_prefix,
         response_headers: open.response_headers.clone(),
         error_pages: open.error_pages.clone(),

@@ -20,7 +20,7 @@ fn or(value: u32, default: u32) -> u32 {
 pub fn route_policy(message: &wire::RoutePolicy) -> Parsed<model::RoutePolicy> {
     let limits = message.limits.unwrap_or_default();
     let policy = model::RoutePolicy {
-        http: if message.serve_plain_http { model::PlainHttp::Serve } else { model::PlainHttp::Redirect },
+        serve_plain_http: message.serve_plain_http,
         strip_prefix: message.strip_prefix,
         request_headers: header_rules("request_headers", &message.request_headers)?,
         response_headers: header_rules("response_headers", &message.response_headers)?,
@@ -35,10 +35,10 @@ pub fn route_policy(message: &wire::RoutePolicy) -> Parsed<model::RoutePolicy> {
         limits: model::RouteLimits {
             client_requests_per_second: limits.client_requests_per_second,
             client_burst: limits.client_burst,
-            client_concurrent: limits.client_concurrent,
+            client_in_flight: limits.client_in_flight,
             requests_per_second: limits.requests_per_second,
             burst: limits.burst,
-            concurrent: limits.concurrent,
+            in_flight: limits.in_flight,
         },
         priority: match wire::Priority::try_from(message.priority) {
             Ok(wire::Priority::Low) => model::Priority::Low,
@@ -60,7 +60,7 @@ pub fn route_policy_message(policy: &model::RoutePolicy) -> Option<wire::RoutePo
     }
     let limits = &policy.limits;
     Some(wire::RoutePolicy {
-        serve_plain_http: policy.http == model::PlainHttp::Serve,
+        serve_plain_http: policy.serve_plain_http,
         strip_prefix: policy.strip_prefix,
         request_headers: policy.request_headers.iter().map(header_rule_message).collect(),
         response_headers: policy.response_headers.iter().map(header_rule_message).collect(),
@@ -75,10 +75,10 @@ pub fn route_policy_message(policy: &model::RoutePolicy) -> Option<wire::RoutePo
         limits: Some(wire::RouteLimits {
             client_requests_per_second: limits.client_requests_per_second,
             client_burst: limits.client_burst,
-            client_concurrent: limits.client_concurrent,
+            client_in_flight: limits.client_in_flight,
             requests_per_second: limits.requests_per_second,
             burst: limits.burst,
-            concurrent: limits.concurrent,
+            in_flight: limits.in_flight,
         }),
         priority: match policy.priority {
             model::Priority::Low => wire::Priority::Low,
@@ -296,10 +296,10 @@ pub fn proxy_settings(message: Option<&wire::ProxySettings>) -> Parsed<model::Pr
         trusted_proxies: networks("trusted_proxies", &message.trusted_proxies)?,
         cloudflare: message.cloudflare,
         proxy_protocol: message.proxy_protocol,
-        http3: !message.http3_off,
+        http3: message.http3.unwrap_or(default.http3),
         connections_per_client: message.connections_per_client.unwrap_or(default.connections_per_client),
         access_log: model::AccessLog {
-            enabled: !log.off,
+            enabled: log.enabled.unwrap_or(default.access_log.enabled),
             format: match wire::LogFormat::try_from(log.format) {
                 Ok(wire::LogFormat::Unspecified | wire::LogFormat::Json) => model::LogFormat::Json,
                 Ok(wire::LogFormat::Combined) => model::LogFormat::Combined,
@@ -327,10 +327,10 @@ pub fn proxy_settings_message(settings: &model::ProxySettings) -> Option<wire::P
         trusted_proxies: settings.trusted_proxies.iter().map(ToString::to_string).collect(),
         cloudflare: settings.cloudflare,
         proxy_protocol: settings.proxy_protocol,
-        http3_off: !settings.http3,
+        http3: Some(settings.http3),
         connections_per_client: Some(settings.connections_per_client),
         access_log: Some(wire::AccessLog {
-            off: !log.enabled,
+            enabled: Some(log.enabled),
             format: match log.format {
                 model::LogFormat::Json => wire::LogFormat::Json,
                 model::LogFormat::Combined => wire::LogFormat::Combined,
@@ -355,7 +355,7 @@ mod tests {
         let rule = |action| model::HeaderRule { action, name: "x-a".into(), value: String::new() };
         let hash = format!("pbkdf2-sha256:100000:{}:{}=", "A".repeat(24), "A".repeat(43));
         let policy = model::RoutePolicy {
-            http: model::PlainHttp::Serve,
+            serve_plain_http: true,
             strip_prefix: true,
             request_headers: vec![rule(HeaderAction::Set), rule(HeaderAction::Append)],
             response_headers: vec![rule(HeaderAction::Remove)],
@@ -370,10 +370,10 @@ mod tests {
             limits: model::RouteLimits {
                 client_requests_per_second: 1,
                 client_burst: 2,
-                client_concurrent: 3,
+                client_in_flight: 3,
                 requests_per_second: 4,
                 burst: 5,
-                concurrent: 6,
+                in_flight: 6,
             },
             priority: Priority::High,
             compress: true,

@@ -22,7 +22,7 @@ test("what holds for a server's proxy reaches it at once, is shown, and is writt
   const state = await world.desired();
   expect(state.version?.number).toBe((first.version?.number ?? 0n) + 1n);
   expect(state.requires).toContain('traffic');
-  expect(state.proxy).toMatchObject({ trustedProxies: ['10.0.0.0/8'], http3Off: false });
+  expect(state.proxy).toMatchObject({ trustedProxies: ['10.0.0.0/8'], http3: true });
 
   const view = await world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }));
   expect(view.proxy).toMatchObject({ http3: true, accessLog: { format: 'combined', samplePermille: 10 } });

@@ -15,12 +15,11 @@ export function isPlainProxy(settings: ProxySettings): boolean {
 /** Null for the defaults, which every agent applies without a message. */
 export function proxySettings(settings: ProxySettings): Message | null {
   if (isPlainProxy(settings)) return null;
-  const { accessLog, http3, ...rest } = settings;
+  const { accessLog, ...rest } = settings;
   return create(ProxySettingsSchema, {
     ...rest,
-    http3Off: !http3,
     accessLog: {
-      off: !accessLog.enabled,
+      enabled: accessLog.enabled,
       format: formats[accessLog.format],
       samplePermille: accessLog.samplePermille,
       fileBytesMax: BigInt(accessLog.fileBytesMax),

@@ -122,7 +122,7 @@ const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
 const policyShape = {
   /** Instead of the app. */
   redirect: redirectSchema.nullable().default(null),
-  /** True: plain HTTP is served, not redirected to HTTPS. */
+  /** Serves plain HTTP like HTTPS; otherwise the proxy redirects it to HTTPS. */
   servePlainHttp: z.boolean().default(false),
   /** Strips the domain's path prefix for the app; X-Forwarded-Prefix has it. */
   stripPrefix: z.boolean().default(false),
@@ -140,10 +140,10 @@ const policyShape = {
       /** Limit for one client address; 0: none. */
       clientRequestsPerSecond: count.default(0),
       clientBurst: count.default(0),
-      clientConcurrent: count.default(0),
+      clientInFlight: count.default(0),
       requestsPerSecond: count.default(0),
       burst: count.default(0),
-      concurrent: count.default(0),
+      inFlight: count.default(0),
     })
     .prefault({}),
   /** Priority of requests when the app cannot serve all. */

@@ -38,10 +38,10 @@ const full = storedPolicySchema.parse({
   limits: {
     clientRequestsPerSecond: 5,
     clientBurst: 10,
-    clientConcurrent: 20,
+    clientInFlight: 20,
     requestsPerSecond: 500,
     burst: 50,
-    concurrent: 1000,
+    inFlight: 1000,
   },
   priority: 'high',
   compress: true,
@@ -80,7 +80,7 @@ const wrong: readonly (readonly [string, object])[] = [
   ['maintenance.retryAfterSeconds', { maintenance: { ...page, retryAfterSeconds: 86_401 } }],
   ['errorPages.0.to', { errorPages: [{ from: 503, to: 500, page }] }],
   ['errorPages.0.from', { errorPages: [{ from: 200, to: 500, page }] }],
-  ['limits.concurrent', { limits: { concurrent: -1 } }],
+  ['limits.inFlight', { limits: { inFlight: -1 } }],
   ['limits.burst', { limits: { burst: 1_000_001 } }],
   ['requestBodyBytesMax', { requestBodyBytesMax: 2 ** 50 + 1 }],
   ['redirect.to', { redirect: { to: 'ftp://example.com' } }],
@@ -105,7 +105,7 @@ test('user input is normalized', () => {
   });
   expect(policy.redirect).toEqual({ to: 'https://example.com/new?from=old', status: 308, keepPath: false });
   expect(policy.allow).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']);
-  expect(policyInputSchema.parse({}).limits.concurrent).toBe(0);
+  expect(policyInputSchema.parse({}).limits.inFlight).toBe(0);
 });
 
 test("an app's traffic is said in the words that the agent takes, and not at all when it is as ever", () => {

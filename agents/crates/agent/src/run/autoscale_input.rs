@@ -16,21 +16,21 @@ pub(crate) fn app_key(key: &str) -> Option<AppKey> {
 
 /// Returns the load of every app that scales, including apps without requests.
 pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Frame) -> Vec<(AppKey, Load)> {
-    let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
+    let by_app: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
     let scaled = state.apps.values().filter(|spec| spec.autoscaling.is_some());
     let load = |key: &AppKey| {
         // An app that is missing in the proxy's table has an unknown load, not a load of zero.
-        let app = served.get(fairlead_wire::app_key(key).as_str())?;
-        let waiting = app.balance.as_ref().map_or(0, |balance| balance.waiting);
+        let app = by_app.get(fairlead_wire::app_key(key).as_str())?;
+        let queue_length = app.load_balancing.as_ref().map_or(0, |stats| stats.queue_length);
         let used = frame
             .apps
             .iter()
             .find(|sample| sample.app_id == key.app.as_str() && sample.environment_id == key.environment.as_str());
         let load = Load {
             requests: app.requests,
-            // The proxy counts waiting requests as in flight.
-            in_flight: app.in_flight.saturating_sub(waiting),
-            waiting,
+            // The proxy counts queue_length requests as in flight.
+            in_flight: app.in_flight.saturating_sub(queue_length),
+            queue_length,
             cpu_millis: used.map_or(0, |sample| sample.cpu_millis),
         };
         Some((key.clone(), load))
@@ -54,7 +54,7 @@ pub(crate) fn canary_traffic(stats: &ProxyStats) -> Vec<(String, Traffic)> {
 #[cfg(test)]
 mod tests {
     use fairlead_model::{AppSpec, AppTraffic, Autoscaling};
-    use fairlead_wire::local::ProxyBalanceStats;
+    use fairlead_wire::local::ProxyLoadBalancingStats;
 
     use super::*;
 
@@ -86,7 +86,7 @@ mod tests {
             app_key: key.into(),
             requests: 3,
             in_flight: 5,
-            balance: Some(ProxyBalanceStats { waiting: 2, ..ProxyBalanceStats::default() }),
+            load_balancing: Some(ProxyLoadBalancingStats { queue_length: 2, ..ProxyLoadBalancingStats::default() }),
             ..ProxyAppStats::default()
         };
         let stats = ProxyStats { apps: vec![app("app_1/env_1"), app("app_2/env_1")], ..ProxyStats::default() };
@@ -97,7 +97,7 @@ mod tests {
             ..Default::default()
         };
         let frame = agent::Frame { apps: vec![sample], ..agent::Frame::default() };
-        let load = Load { requests: 3, in_flight: 3, waiting: 2, cpu_millis: 70 };
+        let load = Load { requests: 3, in_flight: 3, queue_length: 2, cpu_millis: 70 };
         assert_eq!(loads(&state, &stats, &frame), [(app_key("app_1/env_1").unwrap(), load)]);
         assert_eq!(app_key("address/127.0.0.1:1"), None);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlead_wire::agent;
-use fairlead_wire::local::{ProxyAppStats, ProxyRouteTraffic, ProxyStats};
+use fairlead_wire::local::{ProxyAppStats, ProxyRouteMetrics, ProxyStats};
 
 /// Maximum distance of a frame from its nominal second before the clock resynchronizes.
 const DRIFT_MAX_MS: u64 = 700;
@@ -40,30 +40,30 @@ pub(crate) struct AppUse {
 /// Returns the app samples of a frame: the proxy's counts and the processes' usage, by app key.
 pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -> Vec<agent::AppSample> {
     let idle = ProxyAppStats::default();
-    let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
-    let mut keys: Vec<&str> = served.keys().copied().chain(uses.keys().map(String::as_str)).collect();
+    let by_app: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
+    let mut keys: Vec<&str> = by_app.keys().copied().chain(uses.keys().map(String::as_str)).collect();
     keys.sort_unstable();
     keys.dedup();
     let sample = |key: &str| {
-        let (app_id, environment_id) = key.split_once('/').filter(|(app, _)| *app != "address")?;
-        let (served, used) = (served.get(key).copied().unwrap_or(&idle), uses.get(key).copied().unwrap_or_default());
+        let (app_id, environment_id) = key.split_once('/').filter(|(id, _)| *id != "address")?;
+        let (app, used) = (by_app.get(key).copied().unwrap_or(&idle), uses.get(key).copied().unwrap_or_default());
         let latency = agent::Histogram {
-            index: served.latency_index.clone(),
-            count: served.latency_count.clone(),
-            sum_us: served.latency_sum_us,
+            index: app.latency_index.clone(),
+            count: app.latency_count.clone(),
+            sum_us: app.latency_sum_us,
         };
         Some(agent::AppSample {
             app_id: app_id.into(),
             environment_id: environment_id.into(),
-            requests: served.requests,
-            errors: served.errors,
-            client_errors: served.client_errors,
+            requests: app.requests,
+            errors: app.errors,
+            client_errors: app.client_errors,
             latency: Some(latency),
-            bytes_received: served.bytes_received,
-            bytes_sent: served.bytes_sent,
+            bytes_received: app.bytes_received,
+            bytes_sent: app.bytes_sent,
             cpu_millis: used.cpu_millis,
             memory_bytes: used.memory_bytes,
-            in_flight: served.in_flight,
+            in_flight: app.in_flight,
         })
     };
     keys.into_iter().filter_map(sample).collect()
@@ -71,13 +71,13 @@ pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -
 
 /// Returns the route samples of a frame. Routes to fixed addresses belong to no app and are left out.
 pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
-    let sample = |served: &ProxyRouteTraffic| {
-        let (app_id, environment_id) = served.app_key.split_once('/').filter(|(app, _)| *app != "address")?;
-        let (host, path) = served.route.split_at(served.route.find('/').unwrap_or(served.route.len()));
+    let sample = |route: &ProxyRouteMetrics| {
+        let (app_id, environment_id) = route.app_key.split_once('/').filter(|(app, _)| *app != "address")?;
+        let (host, path) = route.route.split_at(route.route.find('/').unwrap_or(route.route.len()));
         let latency = agent::Histogram {
-            index: served.latency_index.clone(),
-            count: served.latency_count.clone(),
-            sum_us: served.latency_sum_us,
+            index: route.latency_index.clone(),
+            count: route.latency_count.clone(),
+            sum_us: route.latency_sum_us,
         };
         Some(agent::RouteSample {
             app_id: app_id.into(),
@@ -85,13 +85,13 @@ pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
             host: host.into(),
             // The proxy writes the prefix "/api" as "/api/".
             path_prefix: if path.len() > 1 { path.trim_end_matches('/') } else { path }.into(),
-            requests: served.requests,
-            errors: served.errors,
-            client_errors: served.client_errors,
+            requests: route.requests,
+            errors: route.errors,
+            client_errors: route.client_errors,
             latency: Some(latency),
         })
     };
-    stats.served.iter().filter_map(sample).collect()
+    stats.route_metrics.iter().filter_map(sample).collect()
 }
 
 #[cfg(test)]
@@ -110,21 +110,21 @@ mod tests {
 
     #[test]
     fn routes_are_sampled_by_host_and_prefix_except_those_of_fixed_addresses() {
-        let served = |app_key: &str, route: &str| ProxyRouteTraffic {
+        let route_metrics = |app_key: &str, route: &str| ProxyRouteMetrics {
             app_key: app_key.into(),
             route: route.into(),
             requests: 3,
             latency_index: vec![7],
             latency_count: vec![3],
-            ..ProxyRouteTraffic::default()
+            ..ProxyRouteMetrics::default()
         };
-        let served = vec![
-            served("app_1/env_1", "a.test/"),
-            served("app_1/env_1", "*.a.test/api/v1/"),
-            served("app_1/env_1", ""),
-            served("address/127.0.0.1:4400", "b.test/"),
+        let route_metrics = vec![
+            route_metrics("app_1/env_1", "a.test/"),
+            route_metrics("app_1/env_1", "*.a.test/api/v1/"),
+            route_metrics("app_1/env_1", ""),
+            route_metrics("address/127.0.0.1:4400", "b.test/"),
         ];
-        let samples = route_samples(&ProxyStats { served, ..ProxyStats::default() });
+        let samples = route_samples(&ProxyStats { route_metrics, ..ProxyStats::default() });
         let places: Vec<_> = samples.iter().map(|route| (route.host.as_str(), route.path_prefix.as_str())).collect();
         assert_eq!(places, [("a.test", "/"), ("*.a.test", "/api/v1"), ("", "")]);
         assert_eq!((samples[0].app_id.as_str(), samples[0].environment_id.as_str()), ("app_1", "env_1"));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairlead_wire::local::{
-    ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyRouteTraffic, ProxySideStats,
+    ProxyAppStats, ProxyInstanceStats, ProxyLoadBalancingStats, ProxyRouteMetrics, ProxyRouteResponses, ProxySideStats,
     ProxyStats,
 };
 
@@ -56,11 +56,11 @@ impl DrainingShare {
         let mut counts = ProxyStats {
             malformed_requests: std::mem::take(&mut frame.malformed_requests),
             accept_pauses: std::mem::take(&mut frame.accept_pauses),
-            refused_connections: std::mem::take(&mut frame.refused_connections),
+            rejected_connections: std::mem::take(&mut frame.rejected_connections),
             panics: std::mem::take(&mut frame.panics),
             access_log_dropped: std::mem::take(&mut frame.access_log_dropped),
-            routes: std::mem::take(&mut frame.routes),
-            served: std::mem::take(&mut frame.served),
+            route_responses: std::mem::take(&mut frame.route_responses),
+            route_metrics: std::mem::take(&mut frame.route_metrics),
             sides: std::mem::take(&mut frame.sides),
             ..ProxyStats::default()
         };
@@ -83,28 +83,28 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
         malformed_requests,
         generation: _,
         accept_pauses,
-        refused_connections,
+        rejected_connections,
         panics,
         access_log_dropped,
-        routes,
-        served,
+        route_responses,
+        route_metrics,
         sides,
     } = other;
     sum.malformed_requests += malformed_requests;
     sum.accept_pauses += accept_pauses;
-    sum.refused_connections += refused_connections;
+    sum.rejected_connections += rejected_connections;
     sum.panics += panics;
     sum.access_log_dropped += access_log_dropped;
-    for route in routes {
-        match sum.routes.iter_mut().find(|known| known.route == route.route) {
-            Some(known) => add_route(known, route),
-            None => sum.routes.push(route.clone()),
+    for route in route_responses {
+        match sum.route_responses.iter_mut().find(|known| known.route == route.route) {
+            Some(known) => add_route_responses(known, route),
+            None => sum.route_responses.push(route.clone()),
         }
     }
-    for route in served {
-        match sum.served.iter_mut().find(|known| known.app_key == route.app_key && known.route == route.route) {
-            Some(known) => add_served(known, route),
-            None => sum.served.push(route.clone()),
+    for route in route_metrics {
+        match sum.route_metrics.iter_mut().find(|known| known.app_key == route.app_key && known.route == route.route) {
+            Some(known) => add_route_metrics(known, route),
+            None => sum.route_metrics.push(route.clone()),
         }
     }
     for side in sides {
@@ -125,8 +125,8 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
     }
 }
 
-fn add_route(sum: &mut ProxyRouteStats, other: &ProxyRouteStats) {
-    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance, body_too_large } =
+fn add_route_responses(sum: &mut ProxyRouteResponses, other: &ProxyRouteResponses) {
+    let ProxyRouteResponses { route: _, rate_limited, denied, redirected, unauthorized, maintenance, body_too_large } =
         other;
     for (sum, count) in [
         (&mut sum.rate_limited, rate_limited),
@@ -152,7 +152,7 @@ fn add_app(sum: &mut ProxyAppStats, other: &ProxyAppStats) {
         bytes_received,
         bytes_sent,
         in_flight: _,
-        balance,
+        load_balancing,
     } = other;
     sum.requests = sum.requests.saturating_add(*requests);
     sum.errors = sum.errors.saturating_add(*errors);
@@ -160,14 +160,14 @@ fn add_app(sum: &mut ProxyAppStats, other: &ProxyAppStats) {
     sum.latency_sum_us += latency_sum_us;
     sum.bytes_received += bytes_received;
     sum.bytes_sent += bytes_sent;
-    if let Some(balance) = balance {
-        add_balance(sum.balance.get_or_insert_default(), balance);
+    if let Some(load_balancing) = load_balancing {
+        add_load_balancing(sum.load_balancing.get_or_insert_default(), load_balancing);
     }
     add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
 }
 
-fn add_served(sum: &mut ProxyRouteTraffic, other: &ProxyRouteTraffic) {
-    let ProxyRouteTraffic {
+fn add_route_metrics(sum: &mut ProxyRouteMetrics, other: &ProxyRouteMetrics) {
+    let ProxyRouteMetrics {
         app_key: _,
         route: _,
         requests,
@@ -202,22 +202,22 @@ fn add_latency((indexes, counts): (&mut Vec<u32>, &mut Vec<u64>), (index, count)
 }
 
 /// Adds the counts. Gauges come only from the serving proxy.
-fn add_balance(sum: &mut ProxyBalanceStats, other: &ProxyBalanceStats) {
-    let ProxyBalanceStats {
+fn add_load_balancing(sum: &mut ProxyLoadBalancingStats, other: &ProxyLoadBalancingStats) {
+    let ProxyLoadBalancingStats {
         queued,
         queue_timeouts,
         queue_full,
-        shed,
+        load_shed,
         retries,
         ejections,
-        waiting: _,
+        queue_length: _,
         ejected: _,
         unhealthy: _,
     } = other;
     sum.queued = sum.queued.saturating_add(*queued);
     sum.queue_timeouts = sum.queue_timeouts.saturating_add(*queue_timeouts);
     sum.queue_full = sum.queue_full.saturating_add(*queue_full);
-    sum.shed = sum.shed.saturating_add(*shed);
+    sum.load_shed = sum.load_shed.saturating_add(*load_shed);
     sum.retries = sum.retries.saturating_add(*retries);
     sum.ejections = sum.ejections.saturating_add(*ejections);
 }
@@ -235,18 +235,18 @@ mod tests {
             latency_count: vec![1, 2],
             ..ProxyAppStats::default()
         };
-        let served = ProxyRouteTraffic {
+        let route_metrics = ProxyRouteMetrics {
             app_key: "a".into(),
             route: format!("{}.test/", generation % 2),
             requests,
             latency_index: vec![requests],
             latency_count: vec![1],
-            ..ProxyRouteTraffic::default()
+            ..ProxyRouteMetrics::default()
         };
         let instance = |id: &str| ProxyInstanceStats { instance_id: id.into(), in_flight };
         ProxyStats {
             apps: vec![app],
-            served: vec![served],
+            route_metrics: vec![route_metrics],
             instances: vec![instance("ins_1"), instance(&format!("ins_of_{generation}"))],
             open_connections: in_flight,
             malformed_requests: 1,
@@ -270,14 +270,14 @@ mod tests {
         );
         let in_flight: Vec<_> = first.instances.iter().map(|i| (i.instance_id.as_str(), i.in_flight)).collect();
         assert_eq!(in_flight, [("ins_1", 5), ("ins_of_9", 1), ("ins_of_7", 4)]);
-        assert_eq!((first.served.len(), first.served[0].requests), (1, 31));
+        assert_eq!((first.route_metrics.len(), first.route_metrics[0].requests), (1, 31));
         assert_eq!(
-            (&first.served[0].latency_index, &first.served[0].latency_count),
+            (&first.route_metrics[0].latency_index, &first.route_metrics[0].latency_count),
             (&vec![1, 10, 20], &vec![1, 1, 1])
         );
         let mut second = frame(8, 1, 1);
         share.add_to(&mut second);
-        assert_eq!((second.served.len(), second.served[0].requests), (1, 1));
+        assert_eq!((second.route_metrics.len(), second.route_metrics[0].requests), (1, 1));
         let mut second = frame(9, 1, 1);
         share.add_to(&mut second);
         assert_eq!((second.apps[0].requests, second.apps[0].in_flight, second.generation), (1, 5, 7));

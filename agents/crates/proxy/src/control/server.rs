@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use fairlead_base::{CancellationToken, clock};
 use fairlead_tls::{CertificateStore, Tickets};
 use fairlead_wire::local::{
-    ProxyAppStats, ProxyBalanceStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxyRouteStats,
-    ProxyRouteTraffic, ProxySideStats, ProxySnapshot, ProxyStats, ProxyWake, SnapshotApplied, proxy_command,
-    proxy_event,
+    ProxyAppStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxyLoadBalancingStats,
+    ProxyRouteMetrics, ProxyRouteResponses, ProxySideStats, ProxySnapshot, ProxyStats, ProxyWake, SnapshotApplied,
+    proxy_command, proxy_event,
 };
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::{UnixListener, UnixStream};
@@ -358,7 +358,7 @@ fn is_from(stream: &UnixStream, owner: u32) -> bool {
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
     let mut routes: BTreeMap<Box<str>, PolicyCounters> = BTreeMap::new();
-    let mut served = CountersByRoute::new();
+    let mut route_metrics = CountersByRoute::new();
     let mut sides: BTreeMap<Box<str>, RouteCounters> = BTreeMap::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
     let mut stats = ProxyStats {
@@ -370,7 +370,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         stats.malformed_requests += core.malformed_requests;
         stats.access_log_dropped += core.access_log_dropped;
         stats.accept_pauses += core.accept_pauses;
-        stats.refused_connections += core.refused_connections;
+        stats.rejected_connections += core.rejected_connections;
         stats.panics += core.panics;
         for app in core.apps.into_iter().filter(|app| app.measured) {
             match apps.entry(app.key.clone()) {
@@ -382,7 +382,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
             routes.entry(route.key).or_default().merge(&route.numbers);
         }
         for route in core.route_metrics {
-            served.entry((route.app, route.route)).or_default().merge(&route.numbers);
+            route_metrics.entry((route.app, route.route)).or_default().merge(&route.numbers);
         }
         for side in core.sides {
             sides.entry(side.app).or_default().merge(&side.numbers);
@@ -392,9 +392,11 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         }
     }
     stats.apps = apps.into_values().map(app_stats).collect();
-    stats.routes = routes.into_iter().map(|(key, numbers)| route_stats(&key, &numbers)).collect();
+    stats.route_responses = routes.into_iter().map(|(key, numbers)| route_responses(&key, &numbers)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
-    stats.served = busiest_routes(served).map(|((app, route), numbers)| route_traffic(app, &route, &numbers)).collect();
+    stats.route_metrics = busiest_routes(route_metrics)
+        .map(|((app, route), numbers)| route_metrics_message(app, &route, &numbers))
+        .collect();
     stats.instances = instances.into_iter().map(instance).collect();
     stats.sides = sides.into_iter().map(|(side, numbers)| side_stats(side, &numbers)).collect();
     stats
@@ -403,14 +405,14 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
 fn app_stats(app: AppStats) -> ProxyAppStats {
     let numbers = &app.numbers;
     let (latency_index, latency_count) = numbers.latency.sparse().unzip();
-    let balance = ProxyBalanceStats {
+    let load_balancing = ProxyLoadBalancingStats {
         queued: saturate(numbers.queued),
         queue_timeouts: saturate(numbers.queue_timeouts),
         queue_full: saturate(numbers.queue_full),
-        shed: saturate(numbers.shed),
+        load_shed: saturate(numbers.load_shed),
         retries: saturate(numbers.retries),
         ejections: saturate(numbers.ejections),
-        waiting: app.waiting,
+        queue_length: app.queue_length,
         ejected: app.ejected,
         unhealthy: app.unhealthy,
     };
@@ -424,13 +426,13 @@ fn app_stats(app: AppStats) -> ProxyAppStats {
         bytes_received: numbers.bytes_received,
         bytes_sent: numbers.bytes_sent,
         in_flight: app.in_flight,
-        balance: Some(balance),
+        load_balancing: Some(load_balancing),
         app_key: app.key.into(),
     }
 }
 
-fn route_stats(key: &str, numbers: &PolicyCounters) -> ProxyRouteStats {
-    ProxyRouteStats {
+fn route_responses(key: &str, numbers: &PolicyCounters) -> ProxyRouteResponses {
+    ProxyRouteResponses {
         route: key.to_owned(),
         rate_limited: saturate(numbers.rate_limited),
         denied: saturate(numbers.denied),
@@ -446,23 +448,23 @@ type AppRoute = (Box<str>, Arc<str>);
 type CountersByRoute = BTreeMap<AppRoute, RouteCounters>;
 
 /// Returns the metrics for a frame: the busiest routes, and the sum of the others of each app under an empty route.
-fn busiest_routes(mut served: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
-    if served.len() > ROUTES_MAX {
+fn busiest_routes(mut route_metrics: CountersByRoute) -> impl Iterator<Item = (AppRoute, RouteCounters)> {
+    if route_metrics.len() > ROUTES_MAX {
         let mut order: Vec<(u64, AppRoute)> =
-            served.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
+            route_metrics.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
         order.sort_unstable_by(|one, other| other.cmp(one));
         for (_, key) in order.drain(ROUTES_MAX..) {
-            if let Some(numbers) = served.remove(&key) {
-                served.entry((key.0, Arc::from(""))).or_default().merge(&numbers);
+            if let Some(numbers) = route_metrics.remove(&key) {
+                route_metrics.entry((key.0, Arc::from(""))).or_default().merge(&numbers);
             }
         }
     }
-    served.into_iter()
+    route_metrics.into_iter()
 }
 
-fn route_traffic(app_key: Box<str>, route: &str, numbers: &RouteCounters) -> ProxyRouteTraffic {
+fn route_metrics_message(app_key: Box<str>, route: &str, numbers: &RouteCounters) -> ProxyRouteMetrics {
     let (latency_index, latency_count) = numbers.latency.sparse().unzip();
-    ProxyRouteTraffic {
+    ProxyRouteMetrics {
         app_key: app_key.into(),
         route: route.to_owned(),
         requests: saturate(numbers.requests),
@@ -499,13 +501,13 @@ mod tests {
         let numbers = |requests| RouteCounters { requests, ..RouteCounters::default() };
         let route =
             |number: u64| (Box::from(if number.is_multiple_of(2) { "even" } else { "odd" }), format!("{number}.test/"));
-        let served: CountersByRoute = (1..=200)
+        let route_metrics: CountersByRoute = (1..=200)
             .map(|number| {
                 let (app, route) = route(number);
                 ((app, route.into()), numbers(number))
             })
             .collect();
-        let reported: Vec<_> = busiest_routes(served).collect();
+        let reported: Vec<_> = busiest_routes(route_metrics).collect();
         assert_eq!(reported.len(), ROUTES_MAX + 2);
         assert_eq!(reported.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
         let rest =

@@ -49,7 +49,7 @@ pub(crate) struct App {
     /// Permits held by each client.
     shares: RefCell<Shares>,
     /// Length of the wait queue, cached for the hot path.
-    waiting: Cell<u32>,
+    queue_length: Cell<u32>,
     admission: Cell<Admission>,
     budget: Cell<RetryBudget>,
     /// Set if the app may sleep, which means that it has no instance while no requests arrive.
@@ -105,7 +105,7 @@ impl App {
             busy: Cell::new(0),
             wait_queue: RefCell::default(),
             shares: RefCell::default(),
-            waiting: Cell::new(0),
+            queue_length: Cell::new(0),
             admission: Cell::default(),
             budget: Cell::default(),
             sleep: RefCell::default(),
@@ -205,10 +205,10 @@ impl App {
         self.load_balancer.borrow_mut().tick(self.clock.now_ms());
         let bounds = self.bounds.get();
         if bounds.adapts_concurrency {
-            self.load_balancer.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
+            self.load_balancer.borrow().adapt(bounds, self.queue_length.get() > 0, self.clock.now_ms());
             self.update_shares();
         }
-        if self.waiting.get() > 0 {
+        if self.queue_length.get() > 0 {
             self.expire();
             self.dispatch();
         }
@@ -217,7 +217,7 @@ impl App {
             return;
         }
         let mut admission = self.admission.get();
-        if bounds.load_shedding && (self.waiting.get() > 0 || !admission.is_open()) {
+        if bounds.load_shedding && (self.queue_length.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
             let oldest_ms = self.permits_wanted_since_ms().map(|since| now_ms.saturating_sub(since));
             admission.step(now_ms, oldest_ms, bounds.queue_timeout_ms);
@@ -233,7 +233,7 @@ impl App {
             measured: self.measured.get(),
             numbers: self.numbers.take(),
             in_flight: self.in_flight.get(),
-            waiting: self.waiting.get(),
+            queue_length: self.queue_length.get(),
             ejected: load_balancer.count(|state| state.is_out()),
             unhealthy: load_balancer.count(|state| !state.is_healthy()),
         }
@@ -299,7 +299,7 @@ impl App {
     fn enqueue(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         let bounds = self.bounds.get();
         if bounds.load_shedding && self.admission.get().sheds(request.priority) {
-            self.numbers.borrow_mut().shed += 1;
+            self.numbers.borrow_mut().load_shed += 1;
             return AcquireResult::Refused(Refusal::Shed);
         }
         let mut wait_queue = self.wait_queue.borrow_mut();
@@ -307,7 +307,7 @@ impl App {
             let refused = wait_queue.make_room(&request);
             let mut numbers = self.numbers.borrow_mut();
             match refused {
-                Some(Refusal::Shed) => numbers.shed += 1,
+                Some(Refusal::Shed) => numbers.load_shed += 1,
                 _ => numbers.queue_full += 1,
             }
             if refused.is_none() {
@@ -317,7 +317,7 @@ impl App {
         self.numbers.borrow_mut().queued += 1;
         self.shares.borrow_mut().waits(request.client, wait_queue.has_others(request.client), self.clock.now_ms());
         let place = wait_queue.push(QueueEntry::new(request, self.clock.exact_ms()));
-        self.waiting.set(wait_queue.len());
+        self.queue_length.set(wait_queue.len());
         AcquireResult::Queued(QueuedRequest::new(self, place))
     }
 
@@ -384,12 +384,12 @@ impl App {
 
     fn wait_queue_changed(&self, wait_queue: &WaitQueue) {
         let length = wait_queue.len();
-        if length == 0 && self.waiting.get() > 0 {
+        if length == 0 && self.queue_length.get() > 0 {
             let mut admission = self.admission.get();
             admission.record_empty();
             self.admission.set(admission);
         }
-        self.waiting.set(length);
+        self.queue_length.set(length);
     }
 }
 

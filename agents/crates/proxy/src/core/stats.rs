@@ -18,10 +18,10 @@ pub(crate) struct AppNumbers {
     pub(crate) queued: u64,
     /// Queued requests that timed out.
     pub(crate) queue_timeouts: u64,
-    /// Requests refused because the queue was full.
+    /// Requests rejected because the queue was full.
     pub(crate) queue_full: u64,
-    /// Requests refused in favor of others with a higher priority (load shedding).
-    pub(crate) shed: u64,
+    /// Requests rejected in favor of others with a higher priority (load shedding).
+    pub(crate) load_shed: u64,
     /// Requests sent to an app again after a failure.
     pub(crate) retries: u64,
     /// Times that outlier ejection removed an instance.
@@ -53,7 +53,7 @@ impl AppNumbers {
         self.queued += other.queued;
         self.queue_timeouts += other.queue_timeouts;
         self.queue_full += other.queue_full;
-        self.shed += other.shed;
+        self.load_shed += other.load_shed;
         self.retries += other.retries;
         self.ejections += other.ejections;
     }
@@ -67,7 +67,7 @@ pub(crate) struct AppStats {
     pub(crate) numbers: AppNumbers,
     pub(crate) in_flight: u32,
     /// Requests in the queue now.
-    pub(crate) waiting: u32,
+    pub(crate) queue_length: u32,
     /// Instances that outlier ejection removes now.
     pub(crate) ejected: u32,
     /// Instances that are unhealthy by active health checks.
@@ -127,7 +127,7 @@ impl AppStats {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.numbers.merge(&other.numbers);
         self.in_flight += other.in_flight;
-        self.waiting += other.waiting;
+        self.queue_length += other.queue_length;
         self.ejected = self.ejected.max(other.ejected);
         self.unhealthy = self.unhealthy.max(other.unhealthy);
     }
@@ -149,6 +149,6 @@ pub(crate) struct CoreStats {
     /// Batches of access log records that the writer could not keep up with.
     pub(crate) access_log_dropped: u64,
     pub(crate) accept_pauses: u32,
-    pub(crate) refused_connections: u32,
+    pub(crate) rejected_connections: u32,
     pub(crate) panics: u32,
 }

@@ -23,9 +23,9 @@ pub(super) struct Limiter {
     /// Hash of the route in the keys of client counters.
     route: u64,
     client_rate: Option<Rate>,
-    client_concurrent: u32,
+    client_in_flight: u32,
     rate: Option<Rate>,
-    concurrent: u32,
+    in_flight: u32,
 }
 
 /// Refusal of a request that exceeds a limit.
@@ -34,7 +34,7 @@ pub(super) struct LimitExceeded {
     pub(super) retry_after_seconds: u64,
 }
 
-/// Guard that counts a request as concurrent while it lives.
+/// Guard that counts a request as in flight while it lives.
 #[derive(Debug, Default)]
 pub(crate) struct LimitGuard {
     gate: Option<Arc<RouteLimitCounters>>,
@@ -60,12 +60,12 @@ impl Limiter {
             gate: Arc::default(),
             route: shared.hash(&route),
             client_rate: Rate::new(limits.client_requests_per_second, limits.client_burst, TICKS_PER_SECOND),
-            client_concurrent: limits.client_concurrent,
+            client_in_flight: limits.client_in_flight,
             rate: Rate::new(limits.requests_per_second, limits.burst, NANOS_PER_SECOND),
-            concurrent: limits.concurrent,
+            in_flight: limits.in_flight,
         };
         let any =
-            found.client_rate.is_some() || found.rate.is_some() || found.client_concurrent > 0 || found.concurrent > 0;
+            found.client_rate.is_some() || found.rate.is_some() || found.client_in_flight > 0 || found.in_flight > 0;
         any.then(|| Self { gate: shared.gate(route), ..found })
     }
 
@@ -73,7 +73,7 @@ impl Limiter {
     /// from other clients.
     pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<LimitGuard>, LimitExceeded> {
         let now_ns = self.shared.nanos_at(now);
-        let hash = match (&self.client_rate, self.client_concurrent) {
+        let hash = match (&self.client_rate, self.client_in_flight) {
             (None, 0) => 0,
             _ => self.shared.hash(&(self.route, client_key(client))),
         };
@@ -83,14 +83,14 @@ impl Limiter {
             self.shared.rates().take(hash, rate, now).map_err(|early| after(early, TICKS_PER_SECOND))?;
         }
         let mut admission = None;
-        if self.client_concurrent > 0 {
-            let entered = self.shared.in_flight().enter(hash, self.client_concurrent);
+        if self.client_in_flight > 0 {
+            let entered = self.shared.in_flight().enter(hash, self.client_in_flight);
             if let Some(occupied) = entered.map_err(|_| LimitExceeded { retry_after_seconds: 1 })? {
                 admission = Some(LimitGuard { gate: None, client: Some((Arc::clone(&self.shared), occupied)) });
             }
         }
-        if self.concurrent > 0 {
-            if self.gate.in_flight.fetch_add(1, Ordering::Relaxed) >= self.concurrent {
+        if self.in_flight > 0 {
+            if self.gate.in_flight.fetch_add(1, Ordering::Relaxed) >= self.in_flight {
                 self.gate.in_flight.fetch_sub(1, Ordering::Relaxed);
                 return Err(LimitExceeded { retry_after_seconds: 1 });
             }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn concurrency_is_limited_for_each_client_and_in_total() {
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        let limits = RouteLimits { client_concurrent: 1, concurrent: 2, ..RouteLimits::default() };
+        let limits = RouteLimits { client_in_flight: 1, in_flight: 2, ..RouteLimits::default() };
         let limiter = limiter(&limits);
         let first = limiter.admit(one, Instant::now()).unwrap();
         assert!(first.is_some());

@@ -9,7 +9,7 @@ use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
 use fairlead_proxy::Limits;
-use fairlead_wire::local::{ProxyApp, ProxyBalanceStats, ProxyRoute, ProxyStats, ProxyUpstream};
+use fairlead_wire::local::{ProxyApp, ProxyLoadBalancingStats, ProxyRoute, ProxyStats, ProxyUpstream};
 use fairlead_wire::traffic::{
     ActiveHealthCheck, AppTraffic, LoadBalancing, OutlierEjection, Priority, RoutePolicy, StickySessions,
     sticky_sessions,
@@ -62,8 +62,8 @@ async fn answers(proxy: &Proxy, count: usize) -> Vec<String> {
     answers
 }
 
-fn balance(stats: &ProxyStats) -> ProxyBalanceStats {
-    stats.apps.first().and_then(|app| app.balance).unwrap_or_default()
+fn load_balancing(stats: &ProxyStats) -> ProxyLoadBalancingStats {
+    stats.apps.first().and_then(|app| app.load_balancing).unwrap_or_default()
 }
 
 fn of(answers: &[String], name: &str) -> usize {
@@ -151,7 +151,7 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
     let traffic = AppTraffic { connections_per_instance: 64, ..AppTraffic::default() };
     let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let responses = ask_all(&proxy).await;
-    let waiting = |stats: &ProxyStats| balance(stats).waiting as usize;
+    let waiting = |stats: &ProxyStats| load_balancing(stats).queue_length as usize;
     proxy.stats_until(|stats| waiting(stats) + at_app.load(Ordering::SeqCst) == REQUESTS).await;
     assert!(at_app.load(Ordering::SeqCst) <= 128);
     gate.add_permits(REQUESTS);
@@ -175,7 +175,7 @@ async fn answers_until_served(from: &str, most: usize) -> usize {
             crowd.spawn(async move { crate::support::http2::get(&send, "/crowd").await });
         }
     }
-    let here = |stats: &ProxyStats| balance(stats).waiting as usize + at_app.load(Ordering::SeqCst);
+    let here = |stats: &ProxyStats| load_balancing(stats).queue_length as usize + at_app.load(Ordering::SeqCst);
     proxy.stats_until(|stats| here(stats) == CROWD).await;
     let mut polite = client::handshake_from(from, &proxy, &proxy.tls(&["http/1.1"]), HOST).await.unwrap();
     polite.send(&get("/polite")).await;
@@ -340,8 +340,11 @@ async fn a_full_line_sheds_low_priority_for_high() {
     gate.add_permits(2);
     assert_eq!((first.await, high.await), (200, 200));
     let stats = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.requests == 4)).await;
-    let balance = balance(&stats);
-    assert_eq!((balance.queued, balance.shed, balance.queue_full, balance.waiting), (2, 1, 1, 0));
+    let load_balancing = load_balancing(&stats);
+    assert_eq!(
+        (load_balancing.queued, load_balancing.load_shed, load_balancing.queue_full, load_balancing.queue_length),
+        (2, 1, 1, 0)
+    );
 }
 
 #[tokio::test]
@@ -381,7 +384,7 @@ async fn an_instance_that_answers_like_a_broken_gateway_is_passed_over_and_comes
     while requests.load(Ordering::SeqCst) < before + 5 {
         assert_eq!(client.ask(&get("/")).await.status, 200);
     }
-    proxy.stats_until(|stats| balance(stats).ejections > 0 && balance(stats).ejected == 0).await;
+    proxy.stats_until(|stats| load_balancing(stats).ejections > 0 && load_balancing(stats).ejected == 0).await;
 }
 
 #[tokio::test]
@@ -420,7 +423,7 @@ async fn probes_keep_requests_from_an_unhealthy_instance_until_it_is_well() {
     // The verdict is given after the second answer, and taken before the fourth question.
     probed.acquire_many(4).await.unwrap().forget();
     while of(&answers(&proxy, 20).await, "good") < 20 {}
-    proxy.stats_until(|stats| balance(stats).unhealthy == 1).await;
+    proxy.stats_until(|stats| load_balancing(stats).unhealthy == 1).await;
     // A snapshot that changes nothing for it changes nothing for its health.
     proxy.route(upstreams()).await;
     assert_eq!(of(&answers(&proxy, 20).await, "good"), 20);
@@ -453,6 +456,6 @@ async fn without_a_budget_nothing_is_tried_twice_and_with_one_not_for_ever() {
         }
         assert_eq!(refused == 0, tried, "{percent}: {refused}");
         let stats = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.requests == 60)).await;
-        assert_eq!(balance(&stats).retries > 0, tried);
+        assert_eq!(load_balancing(&stats).retries > 0, tried);
     }
 }

@@ -206,8 +206,8 @@ async fn one_client_has_so_many_connections_and_no_more() {
         assert!(client::handshake(&proxy, &config, HOST).await.is_err());
         refused += 1;
     }
-    let stats = proxy.stats_until(|stats| stats.refused_connections >= refused).await;
-    assert_eq!((stats.refused_connections, stats.open_connections), (refused, 4));
+    let stats = proxy.stats_until(|stats| stats.rejected_connections >= refused).await;
+    assert_eq!((stats.rejected_connections, stats.open_connections), (refused, 4));
     // Those who have one are served on, and one that leaves makes room.
     assert_eq!(served[0].ask(&get("/")).await.text(), "a");
     served.clear();
@@ -309,8 +309,8 @@ async fn a_user_of_this_machine_leaves_room_for_others_whatever_address_it_comes
     let _clients = tokio::task::spawn_blocking(move || connections_of(54_321, 600, to)).await.unwrap();
     // A quarter of the connection limit, and the few connections without a user lookup, on each of two cores.
     let most = 2 * (400 / 4 + 64);
-    let stats = proxy.stats_until(|stats| stats.refused_connections >= 600 - most).await;
-    assert_eq!((stats.refused_connections, stats.open_connections), (600 - most, most));
+    let stats = proxy.stats_until(|stats| stats.rejected_connections >= 600 - most).await;
+    assert_eq!((stats.rejected_connections, stats.open_connections), (600 - most, most));
 }
 
 #[tokio::test]
@@ -324,5 +324,5 @@ async fn root_may_have_all_places() {
     let to = proxy.http;
     let _clients = tokio::task::spawn_blocking(move || connections_of(0, 600, to)).await.unwrap();
     let stats = proxy.stats_until(|stats| stats.open_connections == 600).await;
-    assert_eq!(stats.refused_connections, 0);
+    assert_eq!(stats.rejected_connections, 0);
 }

@@ -7,10 +7,9 @@ use crate::support::client::{self, Client, get};
 use crate::support::{APP, HOST, Proxy, quick, upstream};
 use bytes::Bytes;
 use fairlead_model::{
-    BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, PlainHttp, ProxySettings, Redirect, RouteLimits,
-    RoutePolicy,
+    BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect, RouteLimits, RoutePolicy,
 };
-use fairlead_wire::local::{ProxyRoute, ProxyRouteStats, ProxySnapshot, ProxyStats};
+use fairlead_wire::local::{ProxyRoute, ProxyRouteResponses, ProxySnapshot, ProxyStats};
 use fairlead_wire::{proxy_settings_message, redirect_message, route_policy_message};
 use h2::client::SendRequest;
 use http::Request;
@@ -223,7 +222,7 @@ async fn redirects_lead_where_they_say_and_plain_http_is_served_where_that_is_wa
         let usual = snapshot.routes[0].clone();
         let redirect = Redirect { status: 302, to: "https://new.test/base".into(), keep_path: true };
         let redirect = Some(redirect_message(&redirect));
-        let plain = RoutePolicy { http: PlainHttp::Serve, ..RoutePolicy::default() };
+        let plain = RoutePolicy { serve_plain_http: true, ..RoutePolicy::default() };
         snapshot.routes.extend([
             ProxyRoute { path_prefix: "/old".into(), app_key: String::new(), redirect, ..usual.clone() },
             ProxyRoute { path_prefix: "/plain".into(), policy: route_policy_message(&plain), ..usual.clone() },
@@ -433,7 +432,7 @@ async fn requests_at_once_are_counted_until_they_end_however_they_end() {
         }
     })
     .await;
-    let limits = RouteLimits { client_concurrent: 2, concurrent: 3, ..RouteLimits::default() };
+    let limits = RouteLimits { client_in_flight: 2, in_flight: 3, ..RouteLimits::default() };
     let policy = RoutePolicy { limits, ..RoutePolicy::default() };
     let proxy = proxy(&app, |snapshot| {
         snapshot.routes[0].policy = route_policy_message(&policy);
@@ -505,7 +504,7 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     assert_eq!(response.await.unwrap().status(), 413);
     // The stream alone is over, not its connection.
     assert_eq!(crate::support::http2::get(&h2, "/").await.0, 200);
-    let refused = |stats: &ProxyStats| stats.routes.iter().map(|route| route.body_too_large).sum::<u32>();
+    let refused = |stats: &ProxyStats| stats.route_responses.iter().map(|route| route.body_too_large).sum::<u32>();
     proxy.stats_until(|stats| refused(stats) == 4).await;
 }
 
@@ -538,8 +537,10 @@ async fn each_route_s_requests_are_counted_apart_over_cores_and_tables() {
     proxy.apply(swapped).await.unwrap();
     client::tls(&proxy).await.ask(&get("/api/bad")).await;
     let of = |stats: &ProxyStats, path: &str| {
-        let mine =
-            stats.served.iter().filter(|served| served.route == format!("{HOST}{path}") && served.app_key == APP);
+        let mine = stats
+            .route_metrics
+            .iter()
+            .filter(|served| served.route == format!("{HOST}{path}") && served.app_key == APP);
         mine.fold((0, 0, 0, 0), |sum, served| {
             let latencies = sum.3 + served.latency_count.iter().sum::<u64>();
             (sum.0 + served.requests, sum.1 + served.errors, sum.2 + served.client_errors, latencies)
@@ -564,8 +565,9 @@ async fn what_a_route_answers_itself_is_counted() {
     }
     assert_eq!(client::plain(&proxy).await.ask(&get("/")).await.status, 308);
     let of_route = |stats: &ProxyStats| {
-        let of = |route: &&ProxyRouteStats| route.route == format!("{HOST}/");
-        let mine: Vec<_> = stats.routes.iter().filter(of).map(|route| (route.unauthorized, route.redirected)).collect();
+        let of = |route: &&ProxyRouteResponses| route.route == format!("{HOST}/");
+        let mine: Vec<_> =
+            stats.route_responses.iter().filter(of).map(|route| (route.unauthorized, route.redirected)).collect();
         mine.iter().fold((0, 0), |sum, (unauthorized, redirected)| (sum.0 + unauthorized, sum.1 + redirected))
     };
     let stats = proxy.stats_until(|stats| of_route(stats).0 >= 4 && of_route(stats).1 >= 1).await;

@@ -19,8 +19,8 @@ use fairlead_proxy::{Limits, ListenerKind, ProxyError, ProxySockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
-    AccessLogFile, ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello,
-    ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
+    AccessLogFile, ProxyApp, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello,
+    ProxyLoadBalancingStats, ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
 };
 use fairlead_wire::traffic::AppTraffic;
 use rustls::{ClientConfig, RootCertStore};
@@ -238,28 +238,31 @@ fn add(sum: &mut ProxyStats, stats: ProxyStats) {
                 known.bytes_sent += app.bytes_sent;
                 known.latency_count.extend(app.latency_count);
                 known.in_flight = app.in_flight;
-                known.balance = Some(balance(known.balance.unwrap_or_default(), app.balance.unwrap_or_default()));
+                known.load_balancing = Some(load_balancing(
+                    known.load_balancing.unwrap_or_default(),
+                    app.load_balancing.unwrap_or_default(),
+                ));
             }
             None => sum.apps.push(app),
         }
     }
-    sum.routes.extend(stats.routes);
-    sum.served.extend(stats.served);
+    sum.route_responses.extend(stats.route_responses);
+    sum.route_metrics.extend(stats.route_metrics);
     sum.sides.extend(stats.sides);
     sum.instances = stats.instances;
     sum.open_connections = stats.open_connections;
     sum.malformed_requests += stats.malformed_requests;
     sum.accept_pauses += stats.accept_pauses;
-    sum.refused_connections += stats.refused_connections;
+    sum.rejected_connections += stats.rejected_connections;
 }
 
 /// Counts are summed, and how things stand is the newest.
-fn balance(sum: ProxyBalanceStats, new: ProxyBalanceStats) -> ProxyBalanceStats {
-    ProxyBalanceStats {
+fn load_balancing(sum: ProxyLoadBalancingStats, new: ProxyLoadBalancingStats) -> ProxyLoadBalancingStats {
+    ProxyLoadBalancingStats {
         queued: sum.queued + new.queued,
         queue_timeouts: sum.queue_timeouts + new.queue_timeouts,
         queue_full: sum.queue_full + new.queue_full,
-        shed: sum.shed + new.shed,
+        load_shed: sum.load_shed + new.load_shed,
         retries: sum.retries + new.retries,
         ejections: sum.ejections + new.ejections,
         ..new

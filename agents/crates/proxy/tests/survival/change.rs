@@ -50,7 +50,7 @@ pub async fn route_swaps(scale: &Scale) -> Outcome {
             snapshot(&stand.authority, vec![draining, upstream(&format!("ins_new_{}", swap % 5), new.address)]);
         table.certificates = certificates.clone();
         table.routes.extend((0..swap % 20).map(|number| route(format!("other-{number}.localhost"))));
-        let limits = RouteLimits { client_concurrent: 1000 + swap, ..RouteLimits::default() };
+        let limits = RouteLimits { client_in_flight: 1000 + swap, ..RouteLimits::default() };
         table.routes[0].policy = Some(RoutePolicy { limits: Some(limits), ..RoutePolicy::default() });
         stand.supervisor.apply(table).await.unwrap();
         while stand.stats.try_recv().is_ok() {}

@@ -21,14 +21,14 @@ pub struct Load {
     /// Number of exchanges at its instances now.
     pub in_flight: u32,
     /// Number of requests that wait for an instance now.
-    pub waiting: u32,
+    pub queue_length: u32,
     /// CPU time of all instances, 1000 = one core.
     pub cpu_millis: u32,
 }
 
 impl Load {
     fn is_idle(&self) -> bool {
-        self.requests == 0 && self.in_flight == 0 && self.waiting == 0
+        self.requests == 0 && self.in_flight == 0 && self.queue_length == 0
     }
 }
 
@@ -116,7 +116,7 @@ fn needed(scale: &Autoscaling, load: &Load, percent: u64) -> u64 {
         0 => 0,
         target => (load * 100).div_ceil(u64::from(target) * percent),
     };
-    let in_flight = u64::from(load.in_flight) + u64::from(load.waiting);
+    let in_flight = u64::from(load.in_flight) + u64::from(load.queue_length);
     for_aim(in_flight, scale.in_flight_target).max(for_aim(load.cpu_millis.into(), scale.cpu_millis_target))
 }
 
@@ -160,7 +160,7 @@ mod tests {
             (vec![(3, in_flight(11))], vec![2]),
             (vec![(3, in_flight(40))], vec![4]),
             (vec![(3, in_flight(4_000_000))], vec![8]),
-            (vec![(3, Load { waiting: 35, ..in_flight(0) })], vec![4]),
+            (vec![(3, Load { queue_length: 35, ..in_flight(0) })], vec![4]),
             (vec![(3, Load { cpu_millis: 1_501, ..in_flight(1) })], vec![4]),
             (vec![(3, Load { cpu_millis: u32::MAX, ..in_flight(u32::MAX) })], vec![8]),
         ] {

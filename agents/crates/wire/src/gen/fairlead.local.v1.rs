@@ -221,19 +221,19 @@ pub struct ProxyStats {
     pub accept_pauses: u32,
     /// Connections closed at once because their address had its maximum number.
     #[prost(uint32, tag = "8")]
-    pub refused_connections: u32,
+    pub rejected_connections: u32,
     /// Connections ended by a panic of the proxy itself.
     #[prost(uint32, tag = "9")]
     pub panics: u32,
     /// Batches of the access log that were dropped because the disk did not keep up.
     #[prost(uint64, tag = "10")]
     pub access_log_dropped: u64,
-    /// Routes with any requests.
+    /// Routes with any responses of the proxy itself.
     #[prost(message, repeated, tag = "11")]
-    pub routes: ::prost::alloc::vec::Vec<ProxyRouteStats>,
+    pub route_responses: ::prost::alloc::vec::Vec<ProxyRouteResponses>,
     /// Busiest routes with any requests; further ones count for the app's empty route.
     #[prost(message, repeated, tag = "12")]
-    pub served: ::prost::alloc::vec::Vec<ProxyRouteTraffic>,
+    pub route_metrics: ::prost::alloc::vec::Vec<ProxyRouteMetrics>,
     /// Sides with any requests.
     #[prost(message, repeated, tag = "13")]
     pub sides: ::prost::alloc::vec::Vec<ProxySideStats>,
@@ -257,7 +257,7 @@ pub struct ProxySideStats {
 }
 /// Requests of one route for its app.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ProxyRouteTraffic {
+pub struct ProxyRouteMetrics {
     #[prost(string, tag = "1")]
     pub app_key: ::prost::alloc::string::String,
     /// Host and path prefix with a final slash; empty for all of the app's routes that have no entry.
@@ -276,9 +276,9 @@ pub struct ProxyRouteTraffic {
     #[prost(uint64, tag = "8")]
     pub latency_sum_us: u64,
 }
-/// Requests of one route that the proxy answered itself instead of its app.
+/// Responses that the proxy sent itself instead of the app, by reason.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ProxyRouteStats {
+pub struct ProxyRouteResponses {
     /// Host and path prefix with a final slash; empty for all routes that have no policy.
     #[prost(string, tag = "1")]
     pub route: ::prost::alloc::string::String,
@@ -324,23 +324,23 @@ pub struct ProxyAppStats {
     pub in_flight: u32,
     /// Absent from a proxy of an older version.
     #[prost(message, optional, tag = "11")]
-    pub balance: ::core::option::Option<ProxyBalanceStats>,
+    pub load_balancing: ::core::option::Option<ProxyLoadBalancingStats>,
 }
 /// Load balancing metrics of an app.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ProxyBalanceStats {
+pub struct ProxyLoadBalancingStats {
     /// Requests that waited in the queue for an instance.
     #[prost(uint32, tag = "1")]
     pub queued: u32,
     /// Queued requests that exceeded the queue timeout.
     #[prost(uint32, tag = "2")]
     pub queue_timeouts: u32,
-    /// Requests refused because the queue was full.
+    /// Requests rejected because the queue was full.
     #[prost(uint32, tag = "3")]
     pub queue_full: u32,
-    /// Requests refused by load shedding.
+    /// Requests rejected by load shedding.
     #[prost(uint32, tag = "4")]
-    pub shed: u32,
+    pub load_shed: u32,
     /// Number of retries.
     #[prost(uint32, tag = "5")]
     pub retries: u32,
@@ -349,7 +349,7 @@ pub struct ProxyBalanceStats {
     pub ejections: u32,
     /// Requests in the queue now.
     #[prost(uint32, tag = "7")]
-    pub waiting: u32,
+    pub queue_length: u32,
     /// Maximum number of instances that a core has ejected now.
     #[prost(uint32, tag = "8")]
     pub ejected: u32,

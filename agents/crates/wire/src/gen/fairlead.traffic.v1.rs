@@ -86,14 +86,15 @@ pub struct RouteLimits {
     pub client_requests_per_second: u32,
     #[prost(uint32, tag = "2")]
     pub client_burst: u32,
+    /// In-flight requests of one client.
     #[prost(uint32, tag = "3")]
-    pub client_concurrent: u32,
+    pub client_in_flight: u32,
     #[prost(uint32, tag = "4")]
     pub requests_per_second: u32,
     #[prost(uint32, tag = "5")]
     pub burst: u32,
     #[prost(uint32, tag = "6")]
-    pub concurrent: u32,
+    pub in_flight: u32,
 }
 /// Redirect to another URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -206,8 +207,9 @@ pub struct ProxySettings {
     pub cloudflare: bool,
     #[prost(bool, tag = "3")]
     pub proxy_protocol: bool,
-    #[prost(bool, tag = "4")]
-    pub http3_off: bool,
+    /// Absent: true.
+    #[prost(bool, optional, tag = "4")]
+    pub http3: ::core::option::Option<bool>,
     /// Absent: 1024; zero: no limit.
     #[prost(uint32, optional, tag = "5")]
     pub connections_per_client: ::core::option::Option<u32>,
@@ -216,8 +218,9 @@ pub struct ProxySettings {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AccessLog {
-    #[prost(bool, tag = "1")]
-    pub off: bool,
+    /// Absent: true.
+    #[prost(bool, optional, tag = "1")]
+    pub enabled: ::core::option::Option<bool>,
     #[prost(enumeration = "LogFormat", tag = "2")]
     pub format: i32,
     /// Absent: 10.

@@ -36,7 +36,7 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
             onValue={(allow) => set('allow', allow)}
           />
           <RangesField
-            label="Block"
+            label="Deny"
             hint="Takes precedence over the allow list."
             error={problem('deny')}
             value={policy.deny}

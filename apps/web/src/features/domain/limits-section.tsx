@@ -14,8 +14,8 @@ const NUMBERS: readonly {
   { name: 'requestsPerSecond', label: 'Rate limit in total', hint: 'On each server.' },
   { name: 'clientBurst', label: 'Burst per client', hint: 'Requests above the rate before it applies.' },
   { name: 'burst', label: 'Burst in total', hint: 'Requests above the rate before it applies.' },
-  { name: 'clientConcurrent', label: 'In-flight per client', hint: 'Concurrent requests.' },
-  { name: 'concurrent', label: 'In-flight in total', hint: 'On each server.' },
+  { name: 'clientInFlight', label: 'In-flight per client', hint: 'Requests in flight.' },
+  { name: 'inFlight', label: 'In-flight in total', hint: 'On each server.' },
 ];
 
 export function LimitsSection({ draft: { policy, set, problem } }: { readonly draft: Draft }) {

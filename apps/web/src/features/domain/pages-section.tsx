@@ -38,7 +38,7 @@ export function MaintenanceSection({ draft: { policy, set, problem } }: { readon
             />
             <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
               <TextField
-                label="Type"
+                label="Content type"
                 error={problem('maintenance.contentType')}
                 value={maintenance.contentType}
                 onValue={(contentType) => set('maintenance', { ...maintenance, contentType })}

@@ -63,14 +63,14 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
       {pathPrefix === '/' || redirect !== null ? null : (
         <Checkbox
           className="sm:col-span-2"
-          label={`The app gets paths without ${pathPrefix}`}
+          label={`Strip path prefix ${pathPrefix}`}
           checked={policy.stripPrefix}
           onChange={(event) => set('stripPrefix', event.target.checked)}
         />
       )}
       <Checkbox
         className="sm:col-span-2"
-        label="Also serve over HTTP (no redirect to HTTPS)"
+        label="Serve plain HTTP (no redirect to HTTPS)"
         checked={policy.servePlainHttp}
         onChange={(event) => set('servePlainHttp', event.target.checked)}
       />

@@ -27,7 +27,7 @@ impl Drop for Permit {
         self.instance.return_permit();
         self.app.busy.set(self.app.busy.get() - 1);
         self.app.shares.borrow_mut().give(self.client);
-        if self.app.waiting.get() > 0 {
+        if self.app.queue_length.get() > 0 {
             self.app.dispatch();
         }
     }
@@ -97,7 +97,7 @@ impl InFlightRequest {
             self.app.numbers.borrow_mut().ejections += 1;
             tracing::warn!(app = %self.app.key, instance = %self.instance.id, "an instance that fails is passed over");
             // Requests that waited for this instance may use another one now.
-            if self.app.waiting.get() > 0 {
+            if self.app.queue_length.get() > 0 {
                 self.app.dispatch();
             }
         }
@@ -105,7 +105,7 @@ impl InFlightRequest {
 
     fn changed(&self) {
         self.app.load_balancer.borrow_mut().weigh(self.app.clock.now_ms());
-        if self.app.waiting.get() > 0 {
+        if self.app.queue_length.get() > 0 {
             self.app.dispatch();
         }
     }
@@ -119,7 +119,7 @@ impl Drop for InFlightRequest {
         }
         // Requests of a client at its share, or of an app at its part of the quota, wait for exactly this.
         let was_short = || !self.app.has_connection() || !self.app.may_connect(self.client);
-        let was_wanted = self.app.waiting.get() > 0 && was_short();
+        let was_wanted = self.app.queue_length.get() > 0 && was_short();
         if self.connection.take().is_some() && was_wanted {
             self.app.dispatch();
         }

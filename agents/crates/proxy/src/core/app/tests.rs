@@ -120,7 +120,10 @@ fn a_canceled_request_frees_its_place_or_its_permit() {
     let third = outcome(&mut queue[0]).unwrap().unwrap();
     assert!(outcome(&mut queue[1]).is_none());
     drop((queue, third));
-    assert_eq!((stage.instances[0].busy(), stage.instances[0].in_flight(), stage.app.collect().waiting), (0, 0, 0));
+    assert_eq!(
+        (stage.instances[0].busy(), stage.instances[0].in_flight(), stage.app.collect().queue_length),
+        (0, 0, 0)
+    );
     stage.here();
 }
 
@@ -150,7 +153,7 @@ fn a_full_queue_refuses_requests_of_lower_priority_first() {
     let _other_high = stage.later(of(Priority::High));
     assert!(outcome(&mut normal).is_none(), "the last to come makes room, not the first");
     let numbers = stage.app.numbers.take();
-    assert_eq!((numbers.shed, numbers.queue_full), (3, 2));
+    assert_eq!((numbers.load_shed, numbers.queue_full), (3, 2));
 }
 
 fn by(client: u64) -> InstanceRequest {
