@@ -1,6 +1,6 @@
 // Procedures of the signed-in person: identity and memberships.
 import { listMemberships } from '@fairlead/core/organization';
-import { meSchema } from '@fairlead/core/session';
+import { meSchema } from '@fairlead/core/session/schema';
 import { inSystemScope } from '../context.ts';
 import { router, signedInProcedure } from '../procedures.ts';
 

@@ -8,7 +8,6 @@ import type { Ctx } from '../kernel/index.ts';
 import { loadTraffic, noTraffic } from '../metric/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
 import { isConnected } from '../server/index.ts';
-import { copiesOfPlacement } from './copies.ts';
 import { appStatus, type Copies } from './rules.ts';
 import type { AppSummary, DeploymentBrief } from './schema.ts';
 
@@ -236,3 +235,19 @@ function briefOf(row: AppRow): DeploymentBrief | null {
     finishedAt: row.deploymentFinishedAt,
   };
 }
+
+/**
+ * Lateral join for a query with `placement`: `copies.wanted` and `copies.working`. With an autoscaler, the minimum is
+ * wanted. A sleeping copy counts as working, because a request wakes it.
+ */
+export const copiesOfPlacement = Prisma.sql`LATERAL (
+  SELECT greatest(1, coalesce((
+           SELECT (config.settings -> 'autoscaling' ->> 'instancesMin')::int FROM app_config AS config
+           WHERE config.app_id = placement.app_id AND config.environment_id = placement.environment_id
+           ORDER BY config.number DESC LIMIT 1
+         ), placement.instances)) AS wanted,
+         (SELECT count(*)::int FROM instance
+          WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
+            AND instance.server_id = placement.server_id AND instance.release_id = placement.live_release_id
+            AND instance.process = 'web' AND instance.state IN ('healthy', 'asleep')) AS working
+) AS copies`;

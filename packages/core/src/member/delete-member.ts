@@ -2,9 +2,8 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { type Rights, requireAnotherOwner, requireMayRemove } from '../role/index.ts';
-import { lockMembership } from './membership-lock.ts';
 import type { DeleteMemberInput, MemberIdentity } from './schema.ts';
-import { endMembership, requireMemberRow } from './store.ts';
+import { endMembership, lockMembership, requireMemberRow } from './store.ts';
 
 /** Throws role.beyond_own, role.owner_only, member.last_owner, or member.yourself: leaving is a separate call. */
 export async function deleteMember(ctx: Ctx, input: DeleteMemberInput, by: Rights): Promise<MemberIdentity> {

@@ -1,4 +1,4 @@
-// Reads one member before a change, and ends a membership with everything that depends on it.
+// Locks memberships, reads one member before a change, and ends a membership with everything that depends on it.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { type MemberRole, memberRoleSchema } from '../role/index.ts';
 
@@ -38,4 +38,19 @@ export async function revokeInvitationsBy(ctx: Ctx, userId: string): Promise<voi
     where: { organizationId: ctx.organizationId, invitedByUserId: userId, acceptedAt: null, revokedAt: null },
     data: { revokedAt: ctx.clock.now() },
   });
+}
+
+/**
+ * Changes of members and invitations come one after another, and see each other. Throws permission.denied when the actor
+ * is no longer what they were when the request began: what they may do was looked at then.
+ */
+export async function lockMembership(ctx: Ctx): Promise<void> {
+  const { organizationId, actor } = ctx;
+  await ctx.tx.$queryRaw`SELECT id FROM organization WHERE id = ${organizationId} FOR NO KEY UPDATE`;
+  if (actor.kind !== 'member') return;
+  const now = await ctx.tx.member.findFirst({
+    where: { organizationId, userId: actor.userId },
+    select: { role: true },
+  });
+  if (now?.role !== actor.role) throw new AppError('permission.denied', { permission: 'member.write' });
 }

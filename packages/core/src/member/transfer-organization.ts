@@ -1,8 +1,7 @@
 // Transfers an organization to another member.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { lockMembership } from './membership-lock.ts';
-import { requireMemberRow, revokeInvitationsBy } from './store.ts';
+import { lockMembership, requireMemberRow, revokeInvitationsBy } from './store.ts';
 
 /** Hands the organization over: the other becomes its owner, the actor an admin. */
 export async function transferOrganization(

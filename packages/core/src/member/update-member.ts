@@ -2,9 +2,8 @@
 import { recordAudit } from '../audit/index.ts';
 import { type Ctx, notifyChange } from '../kernel/index.ts';
 import { type Rights, requireAnotherOwner, requireMayAssign, revokeStaleInvitations } from '../role/index.ts';
-import { lockMembership } from './membership-lock.ts';
 import type { MemberIdentity, UpdateMemberInput } from './schema.ts';
-import { requireMemberRow } from './store.ts';
+import { lockMembership, requireMemberRow } from './store.ts';
 
 /** Throws role.beyond_own or role.owner_only when the role given or taken is more than the actor has, or member.last_owner. */
 export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Rights): Promise<MemberIdentity> {
