@@ -8,12 +8,19 @@ import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
 import { findTakenSlots, lockSlots } from './build-slots.ts';
 import { checkNetwork } from './check-network.ts';
-import { takeSecrets } from './check-secrets.ts';
+import { createCheckedSnapshot } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
 import { findOrigin } from './find-origin.ts';
 import { isFinished, step } from './machine.ts';
-import { type DeploymentRow, findDeployment, findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
-import { toTargets } from './targets.ts';
+import {
+  type DeploymentRow,
+  findDeployment,
+  findUnfinished,
+  loadMachine,
+  lockApps,
+  toTargets,
+  underWayStates,
+} from './store.ts';
 
 export interface AdvanceInput {
   readonly deploymentId: string;
@@ -56,7 +63,7 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   if (buildServerId === undefined) return waits;
   await lockSlots(ctx);
   if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id })) !== null) return waits;
-  const { snapshotId, failure } = await takeSecrets(ctx, row, place.servers);
+  const { snapshotId, failure } = await createCheckedSnapshot(ctx, row, place.servers);
   // Pulling an image runs nothing that could be given any.
   const buildSnapshotId = settings.builder === 'image' ? null : await findBuildSnapshot(ctx, snapshotId);
   // Before a build that could not be rolled out.

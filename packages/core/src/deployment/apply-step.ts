@@ -9,7 +9,7 @@ import type { Origin } from '../release/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { createRelease } from './create-release.ts';
 import { type Failure, isFinished, type Machine, type ServerRoll, type Step } from './machine.ts';
-import type { ReportedArtifact, ReportedCommit } from './reported.ts';
+import type { ReportedArtifact, ReportedCommit } from './read-report.ts';
 import { positionOf, type StepRow, settled, withReported } from './steps.ts';
 import type { DeploymentRow, RollRow } from './store.ts';
 

@@ -1,7 +1,7 @@
 // Cancels a deployment on a user's request.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
-import { auditDeployment } from './audit.ts';
+import { auditDeployment } from './audit-deployment.ts';
 import { isFinished, step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine, lockApps } from './store.ts';

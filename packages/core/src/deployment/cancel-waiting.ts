@@ -1,7 +1,7 @@
 // Cancels queued deployments of an app where it will not run any more. The caller holds the app's lock.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
-import { auditDeployment } from './audit.ts';
+import { auditDeployment } from './audit-deployment.ts';
 import { step } from './machine.ts';
 import { findUnfinished, loadMachine } from './store.ts';
 

@@ -12,7 +12,7 @@ export interface CheckedSecrets {
 type Servers = readonly { readonly serverId: string }[];
 
 /** The newest secrets, for a release that is about to be made. The app is locked. */
-export async function takeSecrets(
+export async function createCheckedSnapshot(
   ctx: OrganizationCtx,
   place: { readonly appId: string; readonly environmentId: string },
   servers: Servers,

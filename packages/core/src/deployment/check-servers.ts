@@ -3,7 +3,7 @@
 import { listensOnSocket, loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
+import { missingBuildCapability, missingCapability, missingCapabilityMessage } from '../server/index.ts';
 import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
@@ -134,5 +134,5 @@ function otherHost(host: string, current: string | null): Failure {
 }
 
 function lacks(server: ServerRow, capability: string): Failure {
-  return { code: 'deployment.capability_missing', message: lackOf(server.name, capability) };
+  return { code: 'deployment.capability_missing', message: missingCapabilityMessage(server.name, capability) };
 }

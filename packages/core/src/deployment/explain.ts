@@ -1,6 +1,6 @@
 // Writes the sentence that says why a deployment is not live yet. Pure.
 // Invariant: every state that waits has a sentence.
-import { lackOf } from '../server/index.ts';
+import { missingCapabilityMessage } from '../server/index.ts';
 import type { DeploymentState, Wait } from './schema.ts';
 
 export interface WaitFacts {
@@ -115,7 +115,7 @@ function lacks({ lacking }: WaitFacts): Wait | null {
   if (first === undefined) return null;
   return {
     reason: 'agent_lacks',
-    sentence: lackOf(first.serverName, first.capability),
+    sentence: missingCapabilityMessage(first.serverName, first.capability),
   };
 }
 

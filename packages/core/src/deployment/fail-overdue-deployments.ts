@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
-import { auditDeployment } from './audit.ts';
+import { auditDeployment } from './audit-deployment.ts';
 import { isFinished, step } from './machine.ts';
 import { type DeploymentRow, findDeployment, loadMachine } from './store.ts';
 

@@ -5,6 +5,7 @@ import { releasePlanSchema } from '../release/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { listMissingNames } from '../secret/index.ts';
 import { explainDeployment } from './explain-deployment.ts';
+import { durationMs, loadDeployments } from './load-deployments.ts';
 import { isFinished } from './machine.ts';
 import {
   approvalStateSchema,
@@ -15,7 +16,6 @@ import {
   stepStateSchema,
 } from './schema.ts';
 import { findDeployment } from './store.ts';
-import { durationMs, loadDeployments } from './views.ts';
 
 export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
   const { deploymentId } = input;

@@ -1,8 +1,8 @@
 // Lists deployments, page by page.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
+import { loadDeployments } from './load-deployments.ts';
 import type { DeploymentSummary, ListDeploymentsInput } from './schema.ts';
-import { loadDeployments } from './views.ts';
 
 export async function listDeployments(
   ctx: Ctx,

@@ -4,10 +4,10 @@ import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contr
 import { parseId } from '@fairlead/contract/ids';
 import { listensOnSocket, loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { lackOf } from '../server/index.ts';
+import { missingCapabilityMessage } from '../server/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
-import { auditDeployment } from './audit.ts';
-import { takeSecrets } from './check-secrets.ts';
+import { auditDeployment } from './audit-deployment.ts';
+import { createCheckedSnapshot } from './check-secrets.ts';
 import { type DeploymentEvent, isFinished, step, type WorkOutcome } from './machine.ts';
 import {
   imageCommit,
@@ -18,9 +18,8 @@ import {
   readOutcome,
   readSteps,
   uploadedCommit,
-} from './reported.ts';
-import { type DeploymentRow, findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
-import { toTargets } from './targets.ts';
+} from './read-report.ts';
+import { type DeploymentRow, findUnfinished, loadMachine, lockApps, toTargets, underWayStates } from './store.ts';
 
 export interface WorkReport {
   readonly serverId: string;
@@ -103,7 +102,7 @@ async function recordBuild(
   let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, settings, commit, artifact) : reported;
   let secretSnapshotId: string | null = null;
   if (outcome.kind === 'succeeded') {
-    const taken = await takeSecrets(ctx, row, place.servers);
+    const taken = await createCheckedSnapshot(ctx, row, place.servers);
     secretSnapshotId = taken.snapshotId;
     // The checks passed when the build began, and a change since then made them fail.
     if (taken.failure !== null) outcome = { kind: 'failed', failure: taken.failure };
@@ -165,7 +164,7 @@ async function checkBuilt(
       orderBy: { name: 'asc' },
     });
     if (without !== null) {
-      const message = lackOf(without.name, need);
+      const message = missingCapabilityMessage(without.name, need);
       return { kind: 'failed', failure: { code: 'deployment.capability_missing', message } };
     }
   }

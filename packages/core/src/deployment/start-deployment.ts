@@ -4,7 +4,7 @@ import { requirePlace } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
-import { auditDeployment } from './audit.ts';
+import { auditDeployment } from './audit-deployment.ts';
 import { isFinished } from './machine.ts';
 import { requesterOf } from './requester.ts';
 import { type DeploymentTrigger, deploymentStateSchema } from './schema.ts';

@@ -1,11 +1,11 @@
 // Locks, reads and writes deployments around a transition of the state machine.
 // Invariant: a transaction locks the app before its deployments, and apps in the order of their ids, so that two never
 // deadlock.
-import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
+import { findNewestConfig, loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Origin, originSchema } from '../release/index.ts';
 import { limitsOf } from './build-slots.ts';
-import type { Machine, ServerRoll } from './machine.ts';
+import type { Machine, ServerRoll, Target } from './machine.ts';
 import { type DeploymentState, deploymentStateSchema, serverRolloutStateSchema, stepStateSchema } from './schema.ts';
 import type { StepRow } from './steps.ts';
 
@@ -165,4 +165,9 @@ function toRow(row: RawRow): DeploymentRow {
       }),
     ),
   };
+}
+
+/** Returns the target servers of a release: every server of the app in that environment, the first one first. */
+export function toTargets(servers: Place['servers']): Target[] {
+  return servers.map(({ serverId, liveReleaseId }) => ({ serverId, formerReleaseId: liveReleaseId }));
 }

@@ -1,5 +1,5 @@
 // Reserved hosts, which no app may have. Pure.
-import { isAtOrBelow } from '../kernel/index.ts';
+import { isHostAtOrBelow } from '../kernel/index.ts';
 
 export interface HostPolicy {
   /** The host under which the local server fronts the control plane; empty when it does not. */
@@ -13,5 +13,5 @@ export interface HostPolicy {
  * for the host above it.
  */
 export function isReservedHost(host: string, { controlHost, publicHost }: HostPolicy): boolean {
-  return host === publicHost || isAtOrBelow(host, controlHost);
+  return host === publicHost || isHostAtOrBelow(host, controlHost);
 }

@@ -33,6 +33,6 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /** Tells if the host is this one or a name below it; nothing lies at or below an empty name. */
-export function isAtOrBelow(host: string, above: string): boolean {
+export function isHostAtOrBelow(host: string, above: string): boolean {
   return above !== '' && (host === above || host.endsWith(`.${above}`));
 }

@@ -1,5 +1,5 @@
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
-export { isAtOrBelow, isInRanges, plainAddress } from './address.ts';
+export { isHostAtOrBelow, isInRanges, plainAddress } from './address.ts';
 export {
   type Actor,
   actorUserId,
@@ -11,8 +11,8 @@ export {
   type SystemCtx,
   systemClock,
 } from './context.ts';
-export { isExcluded, isUniqueViolation } from './errors.ts';
-export { notifyChange } from './notify.ts';
+export { isExcluded, isUniqueViolation } from './database-errors.ts';
+export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
 export { commonEnv, parseEnv } from './parse-env.ts';
 export { type Attempt, attempt } from './savepoint.ts';

@@ -2,7 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { requirePlace } from '../config/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
-import { findKeptReleases } from './kept.ts';
+import { findKeptReleases } from './find-kept-releases.ts';
 import type { ListReleasesInput, ReleaseView } from './schema.ts';
 
 /** Newest first. The cursor is a release's number. */

@@ -4,7 +4,7 @@ import type { SnapshotPlace } from './create-snapshot.ts';
 import { serverSecretsBytesMax } from './rules.ts';
 
 /** A whole sentence when what the server is given would become too much with a snapshot of `bytes`; null when there is room. */
-export async function findRoomProblem(
+export async function checkSecretsBudget(
   ctx: OrganizationCtx,
   { appId, environmentId }: SnapshotPlace,
   snapshot: { readonly id: string | null; readonly bytes: number },

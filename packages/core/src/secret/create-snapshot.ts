@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { newId, type SecretSnapshotId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { findRoomProblem } from './check-secrets-budget.ts';
+import { checkSecretsBudget } from './check-secrets-budget.ts';
 import { loadShelves, snapshotIdOf } from './store.ts';
 
 export interface SnapshotPlace {
@@ -29,7 +29,7 @@ export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace)
   const digest = createHash('sha256').update(JSON.stringify(resolved.entries)).digest('hex');
   const key = { appId_environmentId_digest: { appId, environmentId, digest } };
   const known = await tx.secretSnapshot.findUnique({ where: key, select: { id: true } });
-  const noRoom = await findRoomProblem(ctx, place, { id: known?.id ?? null, bytes: resolved.bytes });
+  const noRoom = await checkSecretsBudget(ctx, place, { id: known?.id ?? null, bytes: resolved.bytes });
   if (noRoom !== null) return { snapshotId: null, problem: noRoom };
   if (known !== null) return { snapshotId: snapshotIdOf(known.id), problem: null };
   const id = newId('scs');

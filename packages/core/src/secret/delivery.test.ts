@@ -9,7 +9,7 @@ import { renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testUrl } from '../testing/index.ts';
 import { attachSecretGroup, createSecretGroup, createSecretSealer, deleteSecret, deleteSecretGroup } from './index.ts';
 import { serverSecretsBytesMax } from './rules.ts';
-import { type SealedSnapshot, withinMessage } from './seal-snapshots.ts';
+import { type SealedSnapshot, withinMessage } from './secret-sealer.ts';
 import { secretStage } from './testing.ts';
 
 let world: TestWorld;

@@ -5,13 +5,13 @@ export { createSecretKeys, type SecretKeys } from './data-key.ts';
 export { deleteSecret } from './delete-secret.ts';
 export { deleteSecretGroup } from './delete-secret-group.ts';
 export { openEnvelope, type Place, sealEnvelope } from './envelope.ts';
-export { listMissingNames } from './find-missing.ts';
 export {
   type ExpiringSecret,
   listExpiringSecrets,
   recordSecretReminders,
   type SecretReminder,
 } from './list-expiring-secrets.ts';
+export { listMissingNames } from './list-missing-names.ts';
 export { listSecretGroups } from './list-secret-groups.ts';
 export { listSecretVersions } from './list-secret-versions.ts';
 export { listSecrets } from './list-secrets.ts';
@@ -21,6 +21,6 @@ export { revealSecret } from './reveal-secret.ts';
 export { rotateDataKey } from './rotate-data-key.ts';
 export { listMasterKeysInUse, type Rotated, rotateValues } from './rotate-values.ts';
 export * from './schema.ts';
-export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './seal-snapshots.ts';
 export { secretReminderMail } from './secret-reminder-mail.ts';
+export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './secret-sealer.ts';
 export { updateSecrets } from './update-secrets.ts';

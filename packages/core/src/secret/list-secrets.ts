@@ -1,6 +1,6 @@
 // Returns the data of an app's secrets page: names, authors, times, undeployed changes and problems. No values.
 import type { Ctx } from '../kernel/index.ts';
-import { findExpected } from './find-missing.ts';
+import { findExpected } from './list-missing-names.ts';
 import type { AppSecrets, AppSecretsInput, SecretChange } from './schema.ts';
 import { type EntryRow, loadEntries, loadShelves, requireAppPlace, snapshotIdOf, viewOf } from './store.ts';
 

@@ -6,7 +6,7 @@ import { Encrypter } from 'age-encryption';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type BuildSource, kindOf, opens } from '../source/index.ts';
 import type { SecretKeys } from './data-key.ts';
-import type { SealedSnapshot } from './seal-snapshots.ts';
+import type { SealedSnapshot } from './secret-sealer.ts';
 
 export interface BuildPlace {
   readonly appId: string;

@@ -49,7 +49,7 @@ export function missingBuildCapability(
 }
 
 /** Returns a sentence that says what to do when a server lacks a capability. */
-export function lackOf(serverName: string, capability: string): string {
+export function missingCapabilityMessage(serverName: string, capability: string): string {
   return capability === 'container'
     ? `${serverName} has no container engine that answers, and this app runs as a container. Install Docker on ${serverName}; a minute later, deploy again.`
     : `The agent of ${serverName} lacks “${capability}”, which the settings of this app need. Upgrade it, then deploy again.`;

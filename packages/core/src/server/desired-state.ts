@@ -28,7 +28,7 @@ import {
   type Settings,
   variablesIn,
 } from '../config/index.ts';
-import { isAtOrBelow } from '../kernel/index.ts';
+import { isHostAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
@@ -162,7 +162,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   // A host routes to one target only, and no app may take a host of the control plane.
   const reserved = rows.controlRoutes.map(({ host }) => host);
   const routes = [
-    ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),
+    ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isHostAtOrBelow(host, above))),
     ...rows.controlRoutes.map(controlRoute),
   ];
   const proxy = proxySettings(rows.proxy);

@@ -4,9 +4,9 @@ import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { AppError, hashToken, isInRanges, type SystemCtx } from '../kernel/index.ts';
 import { findActiveMember } from '../member/index.ts';
 import { loadRoleRights, type Rights } from '../role/index.ts';
-import { isToken } from './format.ts';
-import { type TokenPlace, tokenRights } from './rights.ts';
 import { tokenPermissionSchema } from './schema.ts';
+import { isToken } from './token-format.ts';
+import { type TokenPlace, tokenRights } from './token-rights.ts';
 
 export interface ActiveToken {
   readonly tokenId: string;

@@ -4,8 +4,8 @@ import { newId, parseId } from '@fairlead/contract/ids';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, hashToken } from '../kernel/index.ts';
 import { permissionSchema, type Scope } from '../role/index.ts';
-import { newToken } from './format.ts';
 import type { CreatedToken, CreateTokenInput, TokenView } from './schema.ts';
+import { newToken } from './token-format.ts';
 
 export const tokenColumns = {
   id: true,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isToken, newToken } from './format.ts';
+import { isToken, newToken } from './token-format.ts';
 
 test('a token is recognised only by its prefix, alphabet, length and checksum', () => {
   const token = newToken();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { may, type Permission, rightsOf, wholeOrganization } from '../role/index.ts';
-import { tokenRights } from './rights.ts';
+import { tokenRights } from './token-rights.ts';
 
 const shop = { projectId: 'prj_shop', environmentId: null };
 const live = { projectId: 'prj_shop', environmentId: 'env_live' };
