@@ -31,7 +31,8 @@ const CLEAN: Record<string, string> = {
   'packages/core/src/app/create-app.ts':
     "import { ctx } from '../kernel/context.ts';\nimport { getServer } from '../server/index.ts';\nexport const createApp = [ctx, getServer];",
   'packages/core/src/app/schema.ts': "import { z } from 'zod';\nexport const app = z;",
-  'packages/core/src/server/index.ts': 'export const getServer = 1;',
+  'packages/core/src/server/index.ts': "export { getServer } from './get-server.ts';",
+  'packages/core/src/server/get-server.ts': "import { app } from '../app/schema.ts';\nexport const getServer = app;",
   'packages/ui/package.json': manifest('@fairlead/ui', { './*': './src/*.tsx' }),
   'packages/ui/src/chart.tsx': "'use client';\nimport { Line } from 'recharts';\nexport const Chart = Line;",
   'packages/auth/package.json': manifest('@fairlead/auth', { '.': './src/index.ts' }),

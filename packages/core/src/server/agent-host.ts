@@ -16,12 +16,12 @@ export function hostInfoOf(host: HostInfo | undefined): Partial<HostInfoView> {
     cpuCount: host.cpuCount,
     memoryBytes: Number(host.memoryBytes),
     diskBytes: Number(host.diskBytes),
-    isolationOff: wordsOf(host.isolationOff),
+    isolationOff: clipList(host.isolationOff),
   };
 }
 
-/** Capabilities, or what cannot be isolated. */
-export function wordsOf(words: readonly string[]): string[] {
+/** Clips a list of capabilities, or of what cannot be isolated. */
+export function clipList(words: readonly string[]): string[] {
   return words.slice(0, listMax).map((word) => clipText(word, wordMax));
 }
 

@@ -21,6 +21,7 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
+import type { StoredPlan } from '../benchmark/schema.ts';
 import {
   type HealthCheckSettings,
   listensOnSocket,
@@ -31,7 +32,6 @@ import {
 import { isHostAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
-import type { StoredPlan } from './schema.ts';
 
 const readinessIntervalMs = 500;
 const healthCheckTimeoutMs = 2000;
@@ -181,7 +181,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
-    ...wordsOf(specs, builds, rows.deletedVolumes),
+    ...requiredCapabilities(specs, builds, rows.deletedVolumes),
     ...(rows.agent !== null ? ['upgrade'] : []),
   ];
   return create(DesiredStateSchema, {
@@ -219,7 +219,7 @@ function isTrafficRuled(routes: readonly RouteSpec[], apps: readonly AppSpec[]):
 }
 
 /** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
-function wordsOf(
+function requiredCapabilities(
   apps: readonly AppSpec[],
   builds: readonly BuildSpec[],
   deletedVolumes: readonly VolumeRow[],

@@ -2,7 +2,7 @@
 import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { agentVersionOf, hostInfoOf, recipientOf, wordsOf } from './agent-host.ts';
+import { agentVersionOf, clipList, hostInfoOf, recipientOf } from './agent-host.ts';
 import { bumpServer } from './bump-server.ts';
 
 export interface OpenSessionInput {
@@ -39,7 +39,7 @@ export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Prom
       connectedAt: now,
       lastSeenAt: now,
       agentVersion: agentVersionOf(input.agentVersion),
-      capabilities: wordsOf(input.capabilities),
+      capabilities: clipList(input.capabilities),
       hostInfo: hostInfoOf(input.host),
     },
   });

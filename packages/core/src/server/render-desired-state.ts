@@ -1,6 +1,7 @@
 // Loads the rows of a server's desired state; desired-state.ts, which is pure, renders the message.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
+import { storedPlanSchema } from '../benchmark/schema.ts';
 import { defaultSettings, runCommandsIn, type Settings, settingsSchema } from '../config/index.ts';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import {
@@ -15,7 +16,6 @@ import { buildSourceOf } from '../source/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
-import { storedPlanSchema } from './schema.ts';
 import { wantedAgent } from './upgrade.ts';
 
 export interface RenderInput {

@@ -182,6 +182,3 @@ export const enrolmentSchema = z.object({
   serverConnected: z.boolean(),
 });
 export type EnrolmentView = z.infer<typeof enrolmentSchema>;
-
-// A server's desired state has the plans that it should run, so it needs their schema, but no function of benchmark.
-export { type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';
