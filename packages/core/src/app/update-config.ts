@@ -13,7 +13,7 @@ import {
 } from '../config/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { bumpServer, hasServer } from '../server/index.ts';
 
 /** Changes what is given. The same settings make no new version. Throws approval.in_review. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
@@ -65,8 +65,7 @@ async function requireSensible(ctx: Ctx, settings: Settings): Promise<void> {
   if (isContainer && listen === 'socket') throw new AppError('config.socket_in_container');
   const { buildServerId } = settings;
   if (buildServerId === null) return;
-  const where = { id: buildServerId, organizationId: ctx.organizationId };
-  if ((await ctx.tx.server.count({ where })) === 0) {
+  if (!(await hasServer(ctx, { serverId: buildServerId }))) {
     throw new AppError('server.not_found', { serverId: buildServerId });
   }
 }

@@ -125,7 +125,7 @@ export function step(machine: Machine, event: DeploymentEvent, now: Date): Step 
       return revert(machine, event, now);
     case 'cancel':
       if (machine.ending !== null) return stay(machine);
-      return takeBack(machine, 'cancelled', null, now);
+      return startRollback(machine, 'cancelled', null, now);
     case 'supersede':
       return machine.state === 'queued' ? end(machine, 'superseded', null) : stay(machine);
     case 'overdue':
@@ -220,16 +220,16 @@ function rollout(machine: Machine, event: Extract<DeploymentEvent, { kind: 'roll
 }
 
 function fail(machine: Machine, roll: ServerRoll, failure: Failure, now: Date): Step {
-  const told = withRoll(machine, roll, { state: 'failed', deadlineAt: null, failureMessage: failure.message });
+  const recorded = withRoll(machine, roll, { state: 'failed', deadlineAt: null, failureMessage: failure.message });
   const named = machine.rolls.length > 1 ? { ...failure, serverId: roll.serverId } : failure;
-  return takeBack(told, 'failed', named, now);
+  return startRollback(recorded, 'failed', named, now);
 }
 
 /**
  * Ends the rollout: servers that have not switched keep their release, and those that have roll back. Ends
  * immediately if none has.
  */
-function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Failure | null, now: Date): Step {
+function startRollback(machine: Machine, ending: 'failed' | 'cancelled', failure: Failure | null, now: Date): Step {
   const rolls = machine.rolls.map((roll): ServerRoll => {
     if (roll.state === 'waiting' || roll.state === 'rolling_out') {
       return { ...roll, state: 'cancelled', deadlineAt: null };
@@ -239,9 +239,9 @@ function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Fai
     if (roll.formerReleaseId === null) return { ...roll, state: 'reverted', deadlineAt: null };
     return { ...roll, state: 'reverting', heartbeatAt: null, deadlineAt: inMs(now, pickUpMs) };
   });
-  const back: Machine = { ...machine, rolls };
-  if (!isGoingBack(back)) return end(back, ending, failure);
-  return { machine: timed({ ...back, state: 'rolling_out', ending }), failure, actions: ['bump_servers'] };
+  const reverting: Machine = { ...machine, rolls };
+  if (!isGoingBack(reverting)) return end(reverting, ending, failure);
+  return { machine: timed({ ...reverting, state: 'rolling_out', ending }), failure, actions: ['bump_servers'] };
 }
 
 function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'revert' }>, now: Date): Step {
@@ -284,7 +284,7 @@ function overdue(machine: Machine, event: Extract<DeploymentEvent, { kind: 'over
   if (first === undefined) {
     // A rollout without servers cannot end by itself.
     return machine.deadlineAt !== null && machine.deadlineAt <= now
-      ? takeBack(machine, machine.ending ?? 'failed', own('deployment.rollout_overdue'), now)
+      ? startRollback(machine, machine.ending ?? 'failed', own('deployment.rollout_overdue'), now)
       : stay(machine);
   }
   if (machine.ending !== null) {

@@ -15,6 +15,5 @@ export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
 export { commonEnv, parseEnv } from './parse-env.ts';
-export { type Attempt, attempt } from './savepoint.ts';
 export { clipText, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

@@ -2,7 +2,7 @@
 // included, and a second roll-up gives the same row.
 import type { ScopedTx } from '@fairlead/db';
 import { Prisma } from '@fairlead/db';
-import { attempt, type SystemCtx } from '../kernel/index.ts';
+import type { SystemCtx } from '../kernel/index.ts';
 import { type AppMetricRow, mergeAppRows, mergeRouteRows, type RouteMetricRow } from './merge-samples.ts';
 
 interface DueRow {
@@ -83,10 +83,10 @@ async function markHour(tx: ScopedTx, minutes: readonly DueRow[], atMs: number):
  * organization's. Servers that fail alone too are dropped, because they would fail for ever.
  */
 async function rollUpApart(ctx: SystemCtx, level: Level, at: Date, serverIds: readonly string[]): Promise<void> {
-  const together = await attempt(ctx.tx, () => rollUp(ctx.tx, level, at, serverIds));
+  const together = await withSavepoint(ctx.tx, () => rollUp(ctx.tx, level, at, serverIds));
   if (together.done) return;
   for (const serverId of serverIds) {
-    const alone = await attempt(ctx.tx, () => rollUp(ctx.tx, level, at, [serverId]));
+    const alone = await withSavepoint(ctx.tx, () => rollUp(ctx.tx, level, at, [serverId]));
     if (alone.done) continue;
     const fields = { err: alone.error, serverId, at, resolution: level.resolution };
     ctx.log.error(fields, "a server's metrics could not be rolled up and are left out");
@@ -186,4 +186,23 @@ async function upsertApps(tx: ScopedTx, target: Prisma.Sql, at: Date, rows: read
       latency = excluded.latency, bytes_received = excluded.bytes_received, bytes_sent = excluded.bytes_sent,
       cpu_millis_avg = excluded.cpu_millis_avg, memory_bytes_max = excluded.memory_bytes_max,
       in_flight_max = excluded.in_flight_max`;
+}
+
+type SavepointResult = { readonly done: true } | { readonly done: false; readonly error: unknown };
+
+/**
+ * Runs a part of a transaction that may fail alone: without a savepoint PostgreSQL refuses every later statement. If
+ * `work` fails, rolls its writes back and returns the error. Throws only if the transaction itself is
+ * lost. Must not be nested.
+ */
+async function withSavepoint(tx: ScopedTx, work: () => Promise<void>): Promise<SavepointResult> {
+  await tx.$executeRaw`SAVEPOINT part`;
+  try {
+    await work();
+  } catch (error) {
+    await tx.$executeRaw`ROLLBACK TO SAVEPOINT part`;
+    return { done: false, error };
+  }
+  await tx.$executeRaw`RELEASE SAVEPOINT part`;
+  return { done: true };
 }
