@@ -2,7 +2,7 @@
 // logs them all, as does its build. Also runs while the control plane is away and logs wait on the server's disk.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { dumpTables } from '@fairlead/db/testing/cluster';
+import { readAllTables } from '@fairlead/db/testing/cluster';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { respondingApp } from '../system/harness/apps.ts';
 import { type Gates, openGates } from '../system/harness/gates.ts';
@@ -48,7 +48,7 @@ export async function startAgentDrill(note: (line: string) => void = () => {}): 
       collect: async () => [
         ...kept,
         ...(await filesOf(system.dataFolder, 'file')),
-        ...(await dumpTables(system.controlPlane.databaseUrl)).map(({ name, rows }) => ({
+        ...(await readAllTables(system.controlPlane.databaseUrl)).map(({ name, rows }) => ({
           name: `table ${name}`,
           bytes: Buffer.from(rows.join('\n')),
         })),

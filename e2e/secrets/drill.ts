@@ -12,7 +12,7 @@ import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { type TestWorld, testWorld } from '@fairlead/core/testing';
-import { cloneDatabase, dumpTables, freePort, startTestCluster } from '@fairlead/db/testing/cluster';
+import { cloneDatabase, readAllTables, freePort, startTestCluster } from '@fairlead/db/testing/cluster';
 import { createOutbound } from '@fairlead/outbound';
 import { createFakeAgent } from '@fairlead/testkit';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
@@ -149,7 +149,7 @@ async function run(
       ...places,
       ...services.map(({ name, output }) => ({ name: `log of the ${name}`, bytes: Buffer.concat(output()) })),
       { name: 'log of the API', bytes: Buffer.from(logged.map(describe).join('\n')) },
-      ...(await dumpTables(db.url)).map(({ name, rows }) => ({
+      ...(await readAllTables(db.url)).map(({ name, rows }) => ({
         name: `table ${name}`,
         bytes: Buffer.from(rows.join('\n')),
       })),

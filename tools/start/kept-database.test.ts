@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded } from '@fairlead/db/embedded';
-import { dumpTables } from '@fairlead/db/testing/cluster';
+import { readAllTables } from '@fairlead/db/testing/cluster';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { freePort } from '../lib/free-ports.ts';
 import { identityOf } from '../lib/process-identity.ts';
@@ -29,11 +29,11 @@ test('a database that got SIGKILL restarts; one that was stopped stays down', as
   const { pid } = kept;
   process.kill(pid, 'SIGKILL');
   await waitFor(() => kept.pid !== pid, { what: 'another server process', timeoutMs: 30_000 });
-  expect(await dumpTables(kept.url)).toEqual([]);
+  expect(await readAllTables(kept.url)).toEqual([]);
   expect(notes[0]).toContain('starting it again');
 
   const last = kept.pid;
   await kept.stop();
   expect(identityOf(last)).toBeUndefined();
-  await expect(dumpTables(kept.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await expect(readAllTables(kept.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });

@@ -2,13 +2,13 @@
 import pg from 'pg';
 import { systemRole } from './scope.ts';
 
-export interface DumpedTable {
+export interface TableRows {
   readonly name: string;
   /** Each row as PostgreSQL writes it; bytes are hexadecimal. */
   readonly rows: readonly string[];
 }
 
-export async function dumpTables(url: string): Promise<DumpedTable[]> {
+export async function readAllTables(url: string): Promise<TableRows[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -17,7 +17,7 @@ export async function dumpTables(url: string): Promise<DumpedTable[]> {
        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
        WHERE relkind IN ('r', 'p') AND NOT relispartition AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema' ORDER BY 1`,
     );
-    const dumped: DumpedTable[] = [];
+    const found: TableRows[] = [];
     for (const { name, isForced } of tables.rows) {
       await client.query('BEGIN');
       // The owner sees no row under forced row-level security, and the system role has no grants for the queue.
@@ -28,9 +28,9 @@ export async function dumpTables(url: string): Promise<DumpedTable[]> {
       }
       const { rows } = await client.query<{ row: string }>(`SELECT dumped::text AS row FROM ${name} AS dumped`);
       await client.query('COMMIT');
-      dumped.push({ name, rows: rows.map(({ row }) => row) });
+      found.push({ name, rows: rows.map(({ row }) => row) });
     }
-    return dumped;
+    return found;
   } finally {
     await client.end();
   }
