@@ -232,7 +232,7 @@ impl AppState {
                 release,
                 deployment: Some(deployment),
                 slot,
-                stop_timeout: stop_timeout,
+                stop_timeout,
                 stage,
                 hook: Some(kind),
             };
