@@ -152,6 +152,35 @@ test('documents: a missing path, link or script is found', () => {
   ]);
 });
 
+test('documents: a missing anchor, table or foreign key is found', () => {
+  write('package.json', { scripts: {} });
+  write('docs/b.md', '# B\n\n## Two words, `code`\n\n```sh\n# not a heading\n```\n');
+  write('docs/a.md', '# A\n[b](b.md#two-words-code) [here](#a)\n');
+  expect(checkDocuments(root)).toEqual([]);
+  write('docs/a.md', '# A\n[b](b.md#not-a-heading)\n[here](#b)\n');
+  expect(checkDocuments(root)).toEqual([
+    'docs/a.md:2 links to #not-a-heading, which docs/b.md lacks',
+    'docs/a.md:3 links to #b, which docs/a.md lacks',
+  ]);
+  write('docs/a.md', '');
+  write(
+    'prisma/schema/app.prisma',
+    'model App {\n  id String @id\n  @@map("app")\n}\nmodel AppDomain {\n  appId String\n  app   App @relation(fields: [appId], references: [id])\n  @@map("app_domain")\n}\n',
+  );
+  write('prisma/migrations/1/migration.sql', 'CREATE TABLE metric.app_1s (\n');
+  const data = '## Data\n  app ||--o{ app_domain : has\n| app | `app`, `metric.app_1s`, `_1m` | `file` |\n';
+  write('ARCHITECTURE.md', data);
+  expect(checkDocuments(root)).toEqual([]);
+  write(
+    'ARCHITECTURE.md',
+    `${data}  app_domain ||--o{ app : has\n| app | \`application\` |\n## Else\n| app | \`application\` |\n`,
+  );
+  expect(checkDocuments(root)).toEqual([
+    'ARCHITECTURE.md:4 draws a foreign key from app to app_domain, which does not exist',
+    'ARCHITECTURE.md:5 names the table application, which does not exist',
+  ]);
+});
+
 describe('comments', () => {
   test('a question word or a participle at the start of a comment is found, in every form of comment', () => {
     const of = (path: string, source: string) => {
