@@ -19,7 +19,7 @@ test('a release is compared with the live one and rolled back to', async () => {
   await page.goto(`${APP}/releases`);
   await expect(page.getByRole('listitem').filter({ hasText: 'default settings' }).first()).toBeVisible();
   await page.getByRole('button', { name: 'Compare release 2 with the live one' }).click();
-  const compared = page.getByRole('dialog', { name: 'Release 2 beside the live release 1' });
+  const compared = page.getByRole('dialog', { name: 'Release 2 compared with the live release 1' });
   await expect(compared.getByText('The same settings.')).toBeVisible();
   await checkAppearance(page);
   await compared.getByRole('button', { name: 'Roll back to release 2' }).click();

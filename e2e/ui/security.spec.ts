@@ -106,7 +106,7 @@ test('several passkeys are added, renamed and removed, and one signs in', async 
   const laptop = await device.takeOut();
   await addPasskey('Stick');
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
-  const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
+  const rename = page.getByRole('dialog', { name: 'Rename passkey' });
   await rename.getByLabel('Name').fill('Key ring');
   await rename.getByRole('button', { name: 'Save' }).click();
   await expect(card('Passkeys').getByText('Key ring')).toBeVisible();

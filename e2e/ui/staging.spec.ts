@@ -27,7 +27,7 @@ test('the app is added to a new environment with the live release', async () => 
   const dialog = page.getByRole('dialog', { name: 'Add hello to an environment' });
   await dialog.getByLabel('Name').fill('Staging');
   await dialog.getByLabel('Domain').fill(HOST);
-  await expect(dialog.getByLabel('Start with')).toHaveValue('release');
+  await expect(dialog.getByLabel('First release')).toHaveValue('release');
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);

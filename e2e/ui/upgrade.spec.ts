@@ -18,7 +18,7 @@ test('a server whose agent differs from the offered one says so', async () => {
   await expect(page.getByText('Agent upgrade available')).toBeVisible();
   await checkAppearance(page);
   await page.getByRole('link', { name: 'local', exact: true }).click();
-  await expect(page.getByText('Another agent is offered', { exact: false })).toBeVisible();
+  await expect(page.getByText('Agent available', { exact: false })).toBeVisible();
   await checkAppearance(page);
 });
 
@@ -34,5 +34,5 @@ test('the upgrade asks for confirmation, and the page follows it', async () => {
   await checkAppearance(page);
   await expect(digest).not.toHaveAttribute('title', before ?? '', { timeout: 60_000 });
   await expect(page.getByText('Upgrading to', { exact: false })).toHaveCount(0, { timeout: 60_000 });
-  await expect(page.getByText('Another agent is offered', { exact: false })).toHaveCount(0);
+  await expect(page.getByText('Agent available', { exact: false })).toHaveCount(0);
 });

@@ -14,11 +14,11 @@ export function ShortcutHelp({ open, items, onClose }: ShortcutHelpProps) {
   const rows = [
     { keys: ['⌘', 'K'], what: 'Search and commands (Ctrl K elsewhere)' },
     { keys: ['/'], what: 'Search the list or the log of the page' },
-    { keys: ['↑', '↓'], what: 'Walk through the rows of a table' },
+    { keys: ['↑', '↓'], what: 'Move between table rows' },
     { keys: ['←', '→'], what: 'Move the cursor of a focused chart' },
     ...items.map((item) => ({ keys: ['g', item.key], what: `Go to ${item.title}` })),
-    { keys: ['Esc'], what: 'Close what is open' },
-    { keys: ['?'], what: 'This list' },
+    { keys: ['Esc'], what: 'Close dialog or menu' },
+    { keys: ['?'], what: 'Keyboard shortcuts' },
   ];
   return (
     <Dialog open={open} onClose={onClose} title="Keyboard shortcuts">

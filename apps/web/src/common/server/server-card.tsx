@@ -39,7 +39,7 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
       </div>
       <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
       {isDiskShort(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes) ? (
-        <Mark tone="warn">Its disk is nearly full</Mark>
+        <Mark tone="warn">Disk nearly full</Mark>
       ) : null}
       <AgentMark server={server} />
       <div className="mt-4 grid grid-cols-3 gap-4">
@@ -52,9 +52,9 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
 }
 
 function AgentMark({ server: { offeredAgent, upgrade } }: { readonly server: ServerSummary }) {
-  if (upgrade?.state === 'running') return <Mark tone="busy">Its agent is being upgraded</Mark>;
+  if (upgrade?.state === 'running') return <Mark tone="busy">Agent upgrading</Mark>;
   if (offeredAgent === null) return null;
-  if (upgrade?.state === 'failed') return <Mark tone="bad">The upgrade of its agent failed</Mark>;
+  if (upgrade?.state === 'failed') return <Mark tone="bad">Agent upgrade failed</Mark>;
   return <Mark tone="idle">Agent upgrade available</Mark>;
 }
 

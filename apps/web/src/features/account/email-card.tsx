@@ -39,7 +39,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
         {account.isEmailVerified || !account.canMail ? null : (
           <Button
             pending={verify.pending}
-            onClick={() => void verify.run(() => client.account.sendVerification.mutate(), 'Email with a link sent')}
+            onClick={() => void verify.run(() => client.account.sendVerification.mutate(), 'Link sent')}
           >
             Send link
           </Button>

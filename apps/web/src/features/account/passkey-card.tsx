@@ -84,7 +84,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
 const TITLE = {
   add: 'Add passkey',
   codes: 'Your recovery codes',
-  rename: 'Rename the passkey',
+  rename: 'Rename passkey',
   remove: 'Remove passkey',
 };
 
@@ -116,7 +116,7 @@ class PasskeyRefused extends Error {
   readonly data: { readonly errorCode: ErrorCode };
 
   constructor(errorCode: ErrorCode) {
-    super(`Fairlead did not take the new passkey (${errorCode}). Try again; your device may still offer this one.`);
+    super(`Fairlead didn't accept the new passkey (${errorCode}). Try again; your device may still offer this one.`);
     this.data = { errorCode };
   }
 }
@@ -187,7 +187,7 @@ function RemoveForm({ passkey, onDone }: { readonly passkey: Passkey; readonly o
   const call = useAccountCall();
   const remove = async () => {
     const input = { passkeyId: passkey.id };
-    if ((await call.run(() => client.account.deletePasskey.mutate(input), 'The passkey is removed')) !== undefined) {
+    if ((await call.run(() => client.account.deletePasskey.mutate(input), 'Passkey removed')) !== undefined) {
       onDone();
     }
   };

@@ -18,7 +18,7 @@ export function PasswordCard({ email }: { readonly email: string }) {
     const input = { current: String(data.get('current')), next: String(data.get('next')) };
     const done = await call.run(
       () => client.account.updatePassword.mutate(input),
-      'Your password is changed, and other sessions were ended',
+      'Password changed. Other sessions were ended.',
     );
     if (done !== undefined) form.reset();
   };

@@ -14,7 +14,7 @@ export function ProfileCard({ name }: { readonly name: string }) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const typed = String(new FormData(event.currentTarget).get('name'));
-    void call.run(() => client.account.update.mutate({ name: typed }), 'Your name is saved');
+    void call.run(() => client.account.update.mutate({ name: typed }), 'Name saved');
   };
   return (
     <Card>

@@ -26,9 +26,7 @@ export function SessionCard() {
               size="small"
               variant="danger-outline"
               pending={call.pending}
-              onClick={() =>
-                void call.run(() => client.account.revokeOtherSessions.mutate(), 'All other sessions were ended')
-              }
+              onClick={() => void call.run(() => client.account.revokeOtherSessions.mutate(), 'Other sessions ended')}
             >
               Sign out all other sessions
             </Button>
@@ -63,7 +61,7 @@ export function SessionCard() {
                     onClick={() =>
                       void call.run(
                         () => client.account.revokeSession.mutate({ sessionId: session.id }),
-                        'The session was ended',
+                        'Session ended',
                       )
                     }
                   >

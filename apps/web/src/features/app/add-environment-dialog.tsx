@@ -32,7 +32,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
     ({ id, projectId }) => projectId === app.projectId && !app.places.some(({ environmentId }) => environmentId === id),
   );
   // Creating an environment needs the permission in the whole organization.
-  const mayMake = can('environment.write', {});
+  const mayCreate = can('environment.write', {});
   const [chosen, setChosen] = useState('');
   const [serverId, setServerId] = useState<string>(app.serverId);
   const choice = chosen || (open[0]?.id ?? NEW);
@@ -66,7 +66,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
           onClose();
           void queryClient.invalidateQueries(trpc.app.pathFilter());
           if (left !== null) {
-            toast({ tone: 'warn', title: 'The app is there, but not all of it', detail: readFailure(left).message });
+            toast({ tone: 'warn', title: 'App added, but not set up completely', detail: readFailure(left).message });
           }
           router.push(
             deploymentId === null ? `${pathname}?environment=${environmentId}` : paths.deployment(deploymentId),
@@ -107,7 +107,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
                   {isProtected ? ' (protected)' : ''}
                 </option>
               ))}
-              {mayMake || open.length === 0 ? <option value={NEW}>New environment…</option> : null}
+              {mayCreate || open.length === 0 ? <option value={NEW}>New environment…</option> : null}
             </Select>
           )}
         </Field>
@@ -116,7 +116,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
             <Field label="Name" error={failure?.fields.name}>
               {(control) => <Input {...control} name="name" required placeholder="Staging" />}
             </Field>
-            <Checkbox name="protected" label="Protected: deployments and other changes need an approver" />
+            <Checkbox name="protected" label="Protected: changes need approval" />
           </>
         ) : null}
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
@@ -136,7 +136,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
         <Field label="Domain" hint="Can be added later." error={failure?.fields.host}>
           {(control) => <Input {...control} mono name="host" placeholder={`${app.slug}-staging.localhost`} />}
         </Field>
-        <Field label="Start with">
+        <Field label="First release">
           {(control) => (
             <Select {...control} name="first">
               {app.liveRelease === null ? null : (
@@ -145,7 +145,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
                 </option>
               )}
               {app.repositoryUrl === '' && app.image === null ? null : (
-                <option value="branch">{app.image === null ? 'Newest commit of the branch' : 'The image'}</option>
+                <option value="branch">{app.image === null ? 'Newest commit of the branch' : 'Image'}</option>
               )}
               <option value="later">Don't deploy yet</option>
             </Select>

@@ -42,7 +42,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         attach.mutate({ appId: app.id, environmentId: app.environmentId, host, pathPrefix });
       };
       toast({
-        title: `${detached === undefined ? 'The domain' : domainLabel(detached)} no longer leads to ${app.name}`,
+        title: `${detached === undefined ? 'The domain' : domainLabel(detached)} detached from ${app.name}`,
         ...(detaching === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
       });
       setDetaching(null);
@@ -55,7 +55,8 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
       <CardHeader title="Domains" detail={`Hosts of the app in ${app.environmentName}`} />
       {app.domains.length === 0 ? (
         <EmptyState icon={<Globe size={20} />} title="No domains yet">
-          The app runs, but nobody can reach it. Attach a host name below and point its DNS at {app.serverName}.
+          The app runs, but visitors can't reach it. Attach a host name below and point its DNS record at{' '}
+          {app.serverName}.
         </EmptyState>
       ) : (
         <ul>
@@ -100,8 +101,8 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         onClose={() => setDetaching(null)}
       >
         <p>
-          Its policy goes with it: passwords, addresses, limits, headers and pages. Attached again, it would be open to
-          all.
+          Its policy is deleted too: passwords, address rules, limits, headers and pages. If you attach it again, it is
+          open to everyone.
         </p>
       </ConfirmDialog>
     </Card>
@@ -132,7 +133,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Attach domain"
-        hint="For example shop.localhost, or shop.localhost/api for what begins with that path. Other names get no certificate yet, so browsers refuse them over https."
+        hint="For example shop.localhost, or shop.localhost/api for paths below /api. Other names have no certificate yet, so browsers refuse them over HTTPS."
         error={failure === null ? undefined : (failure.fields.host ?? failure.fields.pathPrefix ?? failure.message)}
         className="flex-1"
       >

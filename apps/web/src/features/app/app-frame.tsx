@@ -37,9 +37,9 @@ export interface AppFrameProps {
 /** Messages for secrets that cannot be delivered; running instances keep the values they have. */
 const SECRETS_PROBLEM = {
   undecryptable:
-    'A secret of this app could not be decrypted. What runs goes on, but nothing new of it starts: restore the master key from its backup, or write the values anew on the Secrets page, then deploy.',
+    "A secret of this app can't be decrypted. Running instances continue, but no new ones start. Restore the master key from its backup, or set the values again on the Secrets page, then deploy.",
   no_room:
-    'The secrets of all apps on its server are too large together, so this app was left out. What runs goes on, but nothing new of it starts: make some smaller, then deploy.',
+    'The secrets of all apps on its server are too large in total, so this app was left out. Running instances continue, but no new ones start. Make some secrets smaller, then deploy.',
 } as const;
 
 export function AppFrame({ slug, initial, children }: AppFrameProps) {

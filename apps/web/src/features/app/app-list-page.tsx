@@ -69,7 +69,7 @@ export function AppListPage() {
 function NoApps({ searched }: { readonly searched: string }) {
   const { paths, can } = useMe();
   if (searched !== '')
-    return <EmptyState title={`No app is called “${searched}”`}>Search by name, address or host.</EmptyState>;
+    return <EmptyState title={`No app matches “${searched}”`}>Search by name, address or host.</EmptyState>;
   return (
     <EmptyState
       icon={<SquareStack size={20} />}

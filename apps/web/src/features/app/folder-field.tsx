@@ -34,7 +34,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
           icon={<FileArchive size={15} aria-hidden="true" />}
           onClick={() => archive.current?.click()}
         >
-          or a .tar.gz
+          Choose .tar.gz
         </Button>
         <span className="min-w-0 flex-1 basis-40 truncate text-ink-soft text-sm" aria-live="polite">
           {value === null ? 'No folder chosen' : describePicked(value)}

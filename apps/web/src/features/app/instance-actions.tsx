@@ -75,7 +75,7 @@ function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClo
     put(instances, () => {
       onClose();
       toast({
-        title: `${app.name} goes to ${plural(instances, 'instance')}`,
+        title: `${app.name} scales to ${plural(instances, 'instance')}`,
         action: { label: 'Undo', onSelect: () => put(before, () => undefined) },
       });
     });

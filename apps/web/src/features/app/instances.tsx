@@ -18,13 +18,13 @@ const LOOK: Record<Instance['state'], StateLook> = {
   draining: { tone: 'idle', shape: 'half', label: 'Draining' },
   stopped: { tone: 'idle', shape: 'dash', label: 'Stopped' },
   crashed: { tone: 'bad', shape: 'cross', label: 'Crashed' },
-  given_up: { tone: 'bad', shape: 'cross', label: 'Crash-looping' },
+  crash_looping: { tone: 'bad', shape: 'cross', label: 'Crash-looping' },
   asleep: { tone: 'idle', shape: 'ring', label: 'Asleep' },
 };
 
 /** Explanations of states with a label that does not explain itself. */
 const MEANS: Partial<Record<Instance['state'], string>> = {
-  given_up: 'It crashed repeatedly and is not restarted. Deploy or restart the app to try again.',
+  crash_looping: 'It crashed repeatedly and is not restarted. Deploy or restart the app to try again.',
   asleep: 'Idle. The next request wakes it.',
 };
 
@@ -34,7 +34,7 @@ export function Instances({ app }: { readonly app: AppDetail }) {
     <Card>
       <CardHeader
         title="Instances"
-        detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`}
+        detail={`${plural(app.instancesWanted, 'copy', 'copies')} on each server`}
         action={<InstanceActions app={app} />}
       />
       {instances.length === 0 ? (

@@ -25,7 +25,7 @@ export interface ServerFieldProps extends FieldProps {
 export function ServerField({ servers, value, needsContainers, error, onValue }: ServerFieldProps) {
   const lacksContainers = needsContainers && value !== undefined && !canContain(value);
   return (
-    <Field label="Server" hint={lacksContainers ? 'Its agent runs no containers.' : null} error={error}>
+    <Field label="Server" hint={lacksContainers ? "This server can't run containers." : null} error={error}>
       {(control) => (
         <Select
           {...control}

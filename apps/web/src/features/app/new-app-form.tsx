@@ -171,7 +171,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           )}
           <Field
             label="Domain"
-            hint="For now a name that ends in .localhost: public names get no certificate yet."
+            hint="Only names that end in .localhost have a certificate yet."
             error={failure?.fields.host}
             className={isGit ? 'sm:col-span-2' : ''}
           >

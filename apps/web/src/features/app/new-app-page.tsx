@@ -24,7 +24,7 @@ export function NewAppPage() {
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
         title="New app"
-        detail="Fairlead builds it on the server, starts it, and sends traffic to it once it answers."
+        detail="Fairlead builds it on the server, starts it, and sends traffic to it once its health check passes."
       />
       {key === null ? (
         <QueryView query={servers} skeleton={<Skeleton className="h-[520px]" />}>
@@ -51,7 +51,7 @@ function NoServer() {
           ) : null
         }
       >
-        Add a Linux machine by one command; then come back here.
+        Add a Linux machine with one command, then come back here.
       </EmptyState>
     </Card>
   );

@@ -64,11 +64,10 @@ function RemovalEffects({ app }: { readonly app: AppDetail }) {
   const routes = app.domains.map(({ host, pathPrefix }) => (pathPrefix === '/' ? host : host + pathPrefix));
   return (
     <ul className="list-disc space-y-1 pl-5">
-      <li>It stops at once on {list.format(servers)}.</li>
+      <li>It stops immediately on {list.format(servers)}.</li>
       {routes.length === 0 ? null : (
         <li>
-          <Hosts names={routes} /> {routes.length === 1 ? 'stops leading here and is' : 'stop leading here and are'}{' '}
-          free again.
+          <Hosts names={routes} /> {routes.length === 1 ? 'is detached' : 'are detached'} from this app.
         </li>
       )}
       <li>Waiting deployments and running benchmarks there are cancelled.</li>

@@ -43,7 +43,7 @@ const ACTORS = [
   ['member', 'People'],
   ['token', 'API tokens'],
   ['agent', 'Servers'],
-  ['system', 'The system'],
+  ['system', 'System'],
 ] as const;
 
 export function AuditPage() {
@@ -81,8 +81,8 @@ export function AuditPage() {
           onValueChange={search.setTyped}
           className="max-sm:col-span-2 sm:max-w-64"
         />
-        <FilterSelect label="What" all="Everything" options={FEATURES} filter={action} />
-        <FilterSelect label="Who" all="Everybody" options={ACTORS} filter={actor} />
+        <FilterSelect label="Action" all="All actions" options={FEATURES} filter={action} />
+        <FilterSelect label="Actor" all="All actors" options={ACTORS} filter={actor} />
         <DayInput label="From" filter={from} />
         <DayInput label="To" filter={to} />
       </div>

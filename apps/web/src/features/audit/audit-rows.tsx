@@ -32,10 +32,10 @@ export function AuditRows({ events, onOpen }: AuditRowsProps) {
     <Table>
       <TableHead>
         <HeadCell>Action</HeadCell>
-        <HeadCell className="max-sm:hidden">On</HeadCell>
-        <HeadCell className="max-sm:hidden">By</HeadCell>
-        <HeadCell className="max-lg:hidden">From</HeadCell>
-        <HeadCell numeric>When</HeadCell>
+        <HeadCell className="max-sm:hidden">Target</HeadCell>
+        <HeadCell className="max-sm:hidden">Actor</HeadCell>
+        <HeadCell className="max-lg:hidden">Address</HeadCell>
+        <HeadCell numeric>Time</HeadCell>
       </TableHead>
       <tbody>
         {events.map((event) => (

@@ -16,8 +16,8 @@ export function EventDialog({ event, onClose }: { readonly event: AuditEvent; re
           className="sm:grid-cols-2"
           items={[
             { term: actorKind(event), value: actorName(event) },
-            { term: 'When', value: <RelativeTime at={event.at} /> },
-            { term: 'From', value: <span className="font-mono text-sm">{event.ip ?? 'not known'}</span> },
+            { term: 'Time', value: <RelativeTime at={event.at} /> },
+            { term: 'Address', value: <span className="font-mono text-sm">{event.ip ?? 'Unknown'}</span> },
             { term: event.target.kind, value: <span className="font-mono text-sm break-all">{event.target.id}</span> },
           ]}
         />
@@ -33,7 +33,7 @@ export function EventDialog({ event, onClose }: { readonly event: AuditEvent; re
 function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
   return (
     <div className="rounded-control border border-line">
-      <Table scrollLabel="What changed">
+      <Table scrollLabel="Changes">
         <TableHead>
           <HeadCell>Field</HeadCell>
           <HeadCell>Before</HeadCell>

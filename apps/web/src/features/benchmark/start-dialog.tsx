@@ -38,7 +38,7 @@ export function StartDialog({ app, onClose }: StartDialogProps) {
       <QueryView query={apps} skeleton={<Skeleton className="h-72" />}>
         {({ items }) =>
           items.length === 0 ? (
-            <p>There is no app to benchmark yet.</p>
+            <p>No apps to benchmark yet.</p>
           ) : (
             <StartForm apps={items} chosen={app} onClose={onClose} />
           )
@@ -102,7 +102,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
         <Field
           label="Concurrency"
           hint="Up to eight numbers, each at most 1024."
-          error={levels === null ? 'Write numbers such as 1, 8, 32.' : failure?.fields['plan.concurrency']}
+          error={levels === null ? 'Enter numbers such as 1, 8, 32.' : failure?.fields['plan.concurrency']}
           className="sm:col-span-2"
         >
           {(control) => (

@@ -115,7 +115,7 @@ function ConfigForm({ app, placement, config }: ConfigFormProps) {
       </fieldset>
       {readOnly && isExplained ? null : readOnly ? (
         <p className="text-ink-faint text-sm">
-          You may look at these settings; changing them needs the right to write apps.
+          Read-only. You need the permission “Create and change apps” to change these settings.
         </p>
       ) : (
         <SaveBar
@@ -156,8 +156,8 @@ function Version({ config }: { readonly config: Config }) {
           <StateMark tone="warn" />
           <span className="min-w-0 text-pretty">
             {plural(notDeployed.length, 'setting is', 'settings are')} not live yet:{' '}
-            <span className="wrap-anywhere font-mono text-sm">{notDeployed.join(', ')}</span>. The next deployment takes
-            them.
+            <span className="wrap-anywhere font-mono text-sm">{notDeployed.join(', ')}</span>. The next deployment
+            applies them.
           </span>
         </p>
       )}

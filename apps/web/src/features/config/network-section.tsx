@@ -18,7 +18,7 @@ export function NetworkSection({ draft }: { readonly draft: Draft }) {
   return (
     <Section
       title="Network"
-      detail="Where the server gives apps networks of their own, the app reaches only the internet and the proxy by default"
+      detail="On servers that isolate apps, the app reaches only the internet and the proxy by default"
     >
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-5 sm:col-span-2">
         <PrivateNetwork draft={draft} />
@@ -26,7 +26,7 @@ export function NetworkSection({ draft }: { readonly draft: Draft }) {
       </fieldset>
       {readOnly ? (
         <p className="text-ink-faint text-sm sm:col-span-2">
-          These settings open the app's servers. Changing them needs the right to change servers.
+          These settings give the app access to its servers. You need the permission “Change servers” to change them.
         </p>
       ) : null}
     </Section>

@@ -106,7 +106,7 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
         zero="Off"
         {...part('p99RatioPermilleMax')}
       />
-      <NumberField label="Min requests" hint="With fewer, the step does not fail." {...part('requestsMin')} />
+      <NumberField label="Min requests" hint="A step with fewer requests doesn't fail." {...part('requestsMin')} />
     </>
   );
 }

@@ -65,7 +65,7 @@ function LoadBalancingSection({ draft }: { readonly draft: Draft }) {
         label="Sticky sessions"
         value={sticky?.kind ?? 'none'}
         options={[
-          { value: 'none', label: 'No' },
+          { value: 'none', label: 'Off' },
           { value: 'cookie', label: 'Cookie' },
           { value: 'client_address', label: 'Client address' },
         ]}

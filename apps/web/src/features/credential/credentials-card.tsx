@@ -64,7 +64,7 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
                 <span className="block text-pretty break-words text-ink-faint text-sm">
                   {credential.username === '' ? null : <span className="font-mono">{credential.username} · </span>}
                   {credential.kind === 'ssh' ? null : credential.host === '' ? (
-                    'not sent to any host: enter it again · '
+                    'not bound to a host, enter it again · '
                   ) : (
                     <>
                       only for <span className="font-mono">{credential.host}</span> ·{' '}

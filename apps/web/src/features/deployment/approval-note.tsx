@@ -17,14 +17,22 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
   const toast = useToast();
   const queryClient = useQueryClient();
   const refresh = () => void queryClient.invalidateQueries(trpc.deployment.pathFilter());
-  const approve = useAction(useFreshMutation(trpc.deployment.approve.mutationOptions()), "It wasn't approved", () => {
-    refresh();
-    toast({ title: 'Approved', detail: 'It starts now.' });
-  });
-  const refuse = useAction(useMutation(trpc.deployment.refuse.mutationOptions()), "It wasn't refused", () => {
-    refresh();
-    toast({ tone: 'warn', title: 'Refused', detail: 'Cancelled. The previous release stays live.' });
-  });
+  const approve = useAction(
+    useFreshMutation(trpc.deployment.approve.mutationOptions()),
+    "The deployment wasn't approved",
+    () => {
+      refresh();
+      toast({ title: 'Approved', detail: 'It starts now.' });
+    },
+  );
+  const refuse = useAction(
+    useMutation(trpc.deployment.refuse.mutationOptions()),
+    "The deployment wasn't refused",
+    () => {
+      refresh();
+      toast({ tone: 'warn', title: 'Refused', detail: 'Cancelled. The previous release stays live.' });
+    },
+  );
   const { approval, environmentName, ref } = deployment;
   if (approval?.state !== 'pending') return null;
   const mayDecide = !approval.isOwn && can('deployment.approve', deployment);
@@ -40,10 +48,10 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
         <p className="mt-0.5 text-pretty text-ink">
           {environmentName} is protected.{' '}
           {approval.isOwn
-            ? 'You asked for this deployment, so somebody else with the right to approve has to decide.'
+            ? 'You requested this deployment, so another member who may approve deployments must decide.'
             : mayDecide
-              ? `${deployment.actorName ?? 'The control plane'} asked to deploy ${ref || 'the default branch'}. It starts when you approve it.`
-              : 'Somebody with the right to approve has to decide.'}
+              ? `${deployment.actorName ?? 'The control plane'} requested to deploy ${ref || 'the default branch'}. It starts when you approve it.`
+              : 'A member who may approve deployments must decide.'}
         </p>
       </div>
       {mayDecide ? (

@@ -129,14 +129,26 @@ export function useDeploymentCalls() {
   const trpc = useTRPC();
   const router = useRouter();
   const open = ({ deploymentId }: { readonly deploymentId: string }) => router.push(paths.deployment(deploymentId));
-  const redeploy = useAction(useMutation(trpc.deployment.redeploy.mutationOptions()), "It wasn't deployed again", open);
-  const retry = useAction(useFreshMutation(trpc.deployment.retry.mutationOptions()), "It wasn't tried again", open);
-  const rollBack = useAction(
-    useFreshMutation(trpc.deployment.rollback.mutationOptions()),
-    "It wasn't rolled back",
+  const redeploy = useAction(
+    useMutation(trpc.deployment.redeploy.mutationOptions()),
+    "The deployment wasn't started",
     open,
   );
-  const promote = useAction(useMutation(trpc.deployment.promote.mutationOptions()), "It wasn't promoted", open);
+  const retry = useAction(
+    useFreshMutation(trpc.deployment.retry.mutationOptions()),
+    "The deployment wasn't retried",
+    open,
+  );
+  const rollBack = useAction(
+    useFreshMutation(trpc.deployment.rollback.mutationOptions()),
+    "The rollback wasn't started",
+    open,
+  );
+  const promote = useAction(
+    useMutation(trpc.deployment.promote.mutationOptions()),
+    "The release wasn't promoted",
+    open,
+  );
   return {
     run: { redeploy: redeploy.run, retry: retry.run, rollBack: rollBack.run, promote: promote.run },
     pending: redeploy.pending || retry.pending || rollBack.pending || promote.pending,

@@ -32,7 +32,7 @@ export function DeploymentOutcome({ deployment, onShowLine }: DeploymentOutcomeP
         <div className="min-w-0">
           <h2 className="font-semibold text-bad-text">The deployment failed</h2>
           <p className="wrap-anywhere mt-0.5 text-pretty text-ink">
-            <TextWithCode text={deployment.failureMessage ?? 'Its log says why.'} /> What served before still serves.
+            <TextWithCode text={deployment.failureMessage ?? 'See its log.'} /> Live traffic is unaffected.
           </p>
           <NextStepButton deployment={deployment} onShowLine={onShowLine} />
         </div>

@@ -32,7 +32,7 @@ test('lost lines keep their numbers and are reported once', () => {
     ],
     5,
   );
-  expect(texts(stored)).toEqual(['a', '(2 lines were lost on their way)', '', 'd', '(1 line was lost on its way)']);
+  expect(texts(stored)).toEqual(['a', '(2 lines were lost)', '', 'd', '(1 line was lost)']);
 });
 
 test('system and error lines are distinguished, and terminal codes are removed', () => {

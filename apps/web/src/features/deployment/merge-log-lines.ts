@@ -61,5 +61,5 @@ function toViewLine(line: DeploymentLogLine): LogViewLine {
 }
 
 function lostLinesText(count: number): string {
-  return count === 1 ? '(1 line was lost on its way)' : `(${count} lines were lost on their way)`;
+  return count === 1 ? '(1 line was lost)' : `(${count} lines were lost)`;
 }

@@ -43,7 +43,7 @@ export function ApiReference({ entries }: { readonly entries: readonly CallEntry
       <div className="flex min-w-0 flex-col gap-6">
         {shown.length === 0 ? (
           <Card>
-            <EmptyState title={`No call holds “${search.typed}”`}>Search by path, permission or field.</EmptyState>
+            <EmptyState title={`No call matches “${search.typed}”`}>Search by path, permission or field.</EmptyState>
           </Card>
         ) : (
           shown.map((entry) => <Call key={entry.id} entry={entry} />)

@@ -61,11 +61,11 @@ export function DomainListPage() {
                     </HoverLink>
                   }
                 >
-                  A domain leads people to an app. Attach one on the app's Domains page. Names that end in .localhost
-                  have a certificate. Public names don't get one yet, so browsers refuse them over https.
+                  A domain routes visitors to an app. Attach one on the app's Domains page. Names that end in .localhost
+                  have a certificate. Public names don't get one yet, so browsers refuse them over HTTPS.
                 </EmptyState>
               ) : (
-                <EmptyState title={`No domain holds “${search.value}”`}>Search by host or by app.</EmptyState>
+                <EmptyState title={`No domain matches “${search.value}”`}>Search by host or by app.</EmptyState>
               );
             }}
           </QueryView>

@@ -93,7 +93,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
       { domainId: domain.id, policy: mutable(policy) },
       {
         onSuccess: async () => {
-          toast({ title: 'Saved', detail: `${domainLabel(domain)} follows it as soon as its servers have it.` });
+          toast({ title: 'Saved', detail: `${domainLabel(domain)} applies it as soon as its servers receive it.` });
           await queryClient.invalidateQueries(trpc.domain.pathFilter());
           void queryClient.invalidateQueries(trpc.app.pathFilter());
           onEnd();
@@ -117,7 +117,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
         <p className="text-ink-faint text-sm">
           {domain.isEnvironmentProtected && !can('deployment.approve')
             ? `${domain.environmentName} is protected. Only members who may approve deployments can change this.`
-            : 'You may look at this; changing it needs the right to write domains.'}
+            : 'Read-only. You need the permission “Attach and detach domains” to change this.'}
         </p>
       ) : (
         <SaveBar

@@ -5,17 +5,33 @@ import { ChoiceField, NumberField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
+const NO_LIMIT = 'No limit';
+/** A rate always admits the requests of one second at once; the burst is on top. */
+const BURST = 'Extra requests at once, beyond one second of the rate. Default: 0';
+
 const NUMBERS: readonly {
   readonly name: keyof PolicyDraft['limits'];
   readonly label: string;
   readonly hint: string;
+  /** Placeholder of an empty field. */
+  readonly zero: string;
 }[] = [
-  { name: 'clientRequestsPerSecond', label: 'Rate limit per client', hint: 'Requests per second, by client address.' },
-  { name: 'requestsPerSecond', label: 'Rate limit in total', hint: 'On each server.' },
-  { name: 'clientBurst', label: 'Burst per client', hint: 'Requests above the rate before it applies.' },
-  { name: 'burst', label: 'Burst in total', hint: 'Requests above the rate before it applies.' },
-  { name: 'clientInFlight', label: 'In-flight per client', hint: 'Requests in flight.' },
-  { name: 'inFlight', label: 'In-flight in total', hint: 'On each server.' },
+  {
+    name: 'clientRequestsPerSecond',
+    label: 'Rate limit per client',
+    hint: 'Requests per second, by client address.',
+    zero: NO_LIMIT,
+  },
+  {
+    name: 'requestsPerSecond',
+    label: 'Rate limit in total',
+    hint: 'Requests per second, on each server.',
+    zero: NO_LIMIT,
+  },
+  { name: 'clientBurst', label: 'Burst per client', hint: BURST, zero: '0' },
+  { name: 'burst', label: 'Burst in total', hint: BURST, zero: '0' },
+  { name: 'clientInFlight', label: 'In-flight per client', hint: 'Requests in flight.', zero: NO_LIMIT },
+  { name: 'inFlight', label: 'In-flight in total', hint: 'Requests in flight, on each server.', zero: NO_LIMIT },
 ];
 
 export function LimitsSection({ draft: { policy, set, problem } }: { readonly draft: Draft }) {
@@ -26,7 +42,6 @@ export function LimitsSection({ draft: { policy, set, problem } }: { readonly dr
         <NumberField
           key={name}
           {...field}
-          zero="No limit"
           error={problem(`limits.${name}`)}
           value={limits[name]}
           onValue={(value) => set('limits', { ...limits, [name]: value })}
@@ -36,7 +51,7 @@ export function LimitsSection({ draft: { policy, set, problem } }: { readonly dr
         label="Body size limit"
         hint="Larger requests get 413."
         unit="mebibytes"
-        zero="No limit"
+        zero={NO_LIMIT}
         error={problem('requestBodyBytesMax')}
         value={policy.requestBodyBytesMax}
         onValue={(value) => set('requestBodyBytesMax', value)}

@@ -26,7 +26,7 @@ export function DeleteEnvironment({ environment }: { readonly environment: Envir
         onClose={() => setOpen(false)}
         what="environment"
         name={name}
-        consequences="What apps left in it is deleted: deployments, logs, releases, settings and secrets; so are roles and tokens that are for it alone. Volumes stay on their servers until somebody deletes them. This can't be undone."
+        consequences="Deployments, logs, releases, settings and secrets of apps in it are deleted. Roles and tokens that apply only to it are deleted too. Volumes stay on their servers until you delete them. This can't be undone."
         pending={end.isPending}
         error={end.error}
         onConfirm={(confirmName) =>

@@ -100,7 +100,7 @@ function NewEnvironment({ projectId }: { readonly projectId: string }) {
         onSuccess: () => {
           element.reset();
           void queryClient.invalidateQueries(trpc.environment.pathFilter());
-          toast({ title: `${name} is made`, detail: 'Add an app to it from the menu beside the name of the app.' });
+          toast({ title: `${name} created`, detail: 'Add an app to it from the menu beside the name of the app.' });
         },
       },
     );

@@ -16,7 +16,7 @@ const MESSAGE: Record<Failure, string> = {
   wrong: 'Email or password is wrong.',
   code_wrong: 'The code is wrong or was used already. Enter a new code.',
   expired: 'That took too long. Sign in again from the start.',
-  passkey_refused: 'This passkey opens no account here. Sign in another way, then add it to your account.',
+  passkey_refused: 'This passkey belongs to no account here. Sign in another way, then add it to your account.',
   passkey_closed: 'No passkey was used. Try again, or sign in with your password.',
   too_many:
     'Too many attempts from here. Wait a few minutes, or sign in with a passkey or from a device that you used before.',

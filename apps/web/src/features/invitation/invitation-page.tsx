@@ -30,7 +30,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
   });
   if (token === '') {
     return (
-      <IdentityFrame title="This link is incomplete" lead="Copy all of it, to its very end, and open it again.">
+      <IdentityFrame title="This link is incomplete" lead="Copy the full link and open it again.">
         <span />
       </IdentityFrame>
     );
@@ -48,7 +48,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
   }
   if (token === null || preview.data === undefined) {
     return (
-      <IdentityFrame title="Invitation" lead="Looking it up…">
+      <IdentityFrame title="Invitation" lead="Loading…">
         <Spinner />
       </IdentityFrame>
     );

@@ -142,7 +142,7 @@ export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps)
         <WarnNote>This control plane has a localhost address, so the link works on this machine only.</WarnNote>
       )}
       <p className="text-pretty">
-        Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.
+        Copy it now: it isn't shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.
       </p>
       <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">
         <code data-testid="invitation-link" className="min-w-0 flex-1 break-all font-mono text-xs leading-5">

@@ -126,15 +126,23 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
   const queryClient = useQueryClient();
   const reread = () => void queryClient.invalidateQueries(trpc.invitation.pathFilter());
   const name = invitation.email ?? 'the link';
-  const rotate = useAction(useFreshMutation(trpc.invitation.rotate.mutationOptions()), "It wasn't sent", (minted) => {
-    reread();
-    if (minted.url === null) toast({ title: `Sent to ${name} again` });
-    else onLink({ url: minted.url, expiresAt: minted.expiresAt });
-  });
-  const revoke = useAction(useMutation(trpc.invitation.revoke.mutationOptions()), "It wasn't revoked", () => {
-    reread();
-    toast({ title: 'Invitation revoked' });
-  });
+  const rotate = useAction(
+    useFreshMutation(trpc.invitation.rotate.mutationOptions()),
+    "The invitation wasn't sent",
+    (minted) => {
+      reread();
+      if (minted.url === null) toast({ title: `Sent to ${name} again` });
+      else onLink({ url: minted.url, expiresAt: minted.expiresAt });
+    },
+  );
+  const revoke = useAction(
+    useMutation(trpc.invitation.revoke.mutationOptions()),
+    "The invitation wasn't revoked",
+    () => {
+      reread();
+      toast({ title: 'Invitation revoked' });
+    },
+  );
   return (
     <Menu
       label={`Change the invitation of ${name}`}

@@ -35,14 +35,14 @@ export function RemoveMember({ member, onClose }: { readonly member: Member; rea
       onClose={onClose}
     >
       <p>
-        <span className="font-medium text-ink">{member.email}</span> loses {organization.name} at once:
+        <span className="font-medium text-ink">{member.email}</span> loses access to {organization.name} immediately:
       </p>
       <ul className="list-disc space-y-1 pl-5">
         <li>their role and every role they hold in a project or an environment</li>
-        <li>what they watch here, within 15 seconds</li>
-        <li>the invitations they sent that nobody has accepted yet</li>
+        <li>open live pages, within 15 seconds</li>
+        <li>pending invitations that they sent</li>
       </ul>
-      <p>Their account, and what they made here, stay. An invitation brings them back.</p>
+      <p>Their account and everything they created stay. Invite them again to restore access.</p>
     </ConfirmDialog>
   );
 }

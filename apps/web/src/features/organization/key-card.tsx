@@ -31,7 +31,7 @@ function RotateKeyDialog({ onClose }: { readonly onClose: () => void }) {
   const confirm = () =>
     rotate.mutate(undefined, {
       onSuccess: () => {
-        toast({ title: 'A new key encrypts', detail: 'Older values are re-encrypted in the background.' });
+        toast({ title: 'Data key rotated', detail: 'Older values are re-encrypted in the background.' });
         onClose();
       },
     });

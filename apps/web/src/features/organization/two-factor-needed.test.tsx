@@ -47,5 +47,5 @@ test('an account is offered to confirm a second factor only if it has one', () =
   }
   const without = pageOf({ hasSecondFactor: false, passkeys: [] });
   expect(without).not.toContain('Confirm second factor');
-  expect(without).toContain('Set up in my account');
+  expect(without).toContain('Set up second factor');
 });

@@ -23,7 +23,7 @@ export function TwoFactorNeeded() {
   return (
     <IdentityFrame
       title="Two-factor sign-in needed"
-      lead={`${organization.name} asks its members for a second factor: a passkey, or a code of an authenticator app after the password.`}
+      lead={`${organization.name} requires a second factor: a passkey, or a code from an authenticator app after the password.`}
     >
       <div className="flex flex-col items-start gap-3">
         {isPending ? null : hasFactor ? (
@@ -37,7 +37,7 @@ export function TwoFactorNeeded() {
           </Button>
         ) : (
           <a href={accountPath} className={buttonClass('accent', 'large')}>
-            Set up in my account
+            Set up second factor
           </a>
         )}
         {hasFactor ? (

@@ -33,7 +33,7 @@ export function CompareDialog({ appId, environmentId, from, to, onClose, action 
       open
       wide
       onClose={onClose}
-      title={`Release ${to.number} beside the live release ${from.number}`}
+      title={`Release ${to.number} compared with the live release ${from.number}`}
       detail="A rollback restores all of this: code, settings and secrets."
       footer={
         <>

@@ -143,7 +143,7 @@ function RollBack({ app, environmentId, release, accent = false }: ReleaseProps 
   const router = useRouter();
   const rollBack = useAction(
     useFreshMutation(useTRPC().deployment.rollback.mutationOptions()),
-    "It wasn't rolled back",
+    "The rollback wasn't started",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
   if (!can('deployment.write', { projectId: app.projectId, environmentId })) return null;
@@ -167,7 +167,7 @@ function Promote({ release, targets }: { readonly release: Release; readonly tar
   const router = useRouter();
   const promote = useAction(
     useMutation(useTRPC().deployment.promote.mutationOptions()),
-    "It wasn't promoted",
+    "The release wasn't promoted",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
   return (

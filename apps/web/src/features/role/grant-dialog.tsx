@@ -26,7 +26,7 @@ interface Props {
 
 export function GrantDialog({ open, onClose, roles, members }: Props) {
   return (
-    <Dialog open={open} onClose={onClose} title="Grant a role" detail="In addition to the member's role.">
+    <Dialog open={open} onClose={onClose} title="Grant role" detail="In addition to the member's role.">
       <GrantForm onClose={onClose} roles={roles} members={members} />
     </Dialog>
   );
@@ -86,7 +86,7 @@ function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
           </Select>
         )}
       </Field>
-      <Field label="Where" hint="A grant on a project applies to all its environments.">
+      <Field label="Scope" hint="A grant on a project applies to all its environments.">
         {(control) => (
           <Select {...control} value={scopeIndex} onChange={(event) => setScopeIndex(Number(event.target.value))}>
             {scopes.map(({ name }, index) => (

@@ -34,7 +34,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
         action={
           can('member.write') ? (
             <Button size="small" onClick={() => setGranting(true)}>
-              Grant a role
+              Grant role
             </Button>
           ) : null
         }
@@ -50,7 +50,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
               <TableHead>
                 <HeadCell>Member</HeadCell>
                 <HeadCell>Role</HeadCell>
-                <HeadCell>Where</HeadCell>
+                <HeadCell>Scope</HeadCell>
                 <HeadCell />
               </TableHead>
               <tbody>
@@ -91,7 +91,7 @@ function RevokeGrant({ grant, what }: { readonly grant: Grant; readonly what: st
     "The grant wasn't restored",
     () => void refresh(),
   );
-  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "It wasn't revoked", () => {
+  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "The grant wasn't revoked", () => {
     void refresh();
     const { memberId, role, scope } = grant;
     toast({

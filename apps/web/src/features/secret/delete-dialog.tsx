@@ -19,7 +19,7 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
     void restore
       .mutateAsync({ secretId: secret.id, number: secret.number })
       .then(reread, (error: unknown) =>
-        toast({ tone: 'bad', title: `${secret.name} didn't come back`, detail: readFailure(error).message }),
+        toast({ tone: 'bad', title: `${secret.name} wasn't restored`, detail: readFailure(error).message }),
       );
   const confirm = () =>
     remove.mutate(

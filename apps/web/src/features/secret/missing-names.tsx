@@ -19,14 +19,14 @@ export interface MissingNamesProps {
 export function MissingNames({ owner, view }: MissingNamesProps) {
   const { can } = useMe();
   const [adding, setAdding] = useState<string | null>(null);
-  const { missingNames, expectedNames } = view;
+  const { missingNames, expectedVariables } = view;
   if (missingNames.length === 0) return null;
   const rest = missingNames.length - OFFERED;
   return (
     <section aria-label="Missing variables" className="rounded-card bg-warn-wash px-4 py-3">
       <p className="flex items-center gap-2 font-medium">
         <StateMark tone="warn" />
-        {missingNames.length} of {expectedNames.length} expected {expectedNames.length === 1 ? 'name' : 'names'}{' '}
+        {missingNames.length} of {expectedVariables.length} expected {expectedVariables.length === 1 ? 'name' : 'names'}{' '}
         {missingNames.length === 1 ? 'is' : 'are'} not set
       </p>
       <p className="mt-0.5 text-pretty text-ink-soft text-sm">

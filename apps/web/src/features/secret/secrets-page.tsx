@@ -83,8 +83,8 @@ function Pending({ placement, view }: PartProps) {
                 .slice(0, 6)
                 .map(({ name, kind }) => `${name} (${changeWord[kind]})`)
                 .join(', ')}
-              {changes.length > 6 ? ` and ${changes.length - 6} more` : ''}. They come with the next deployment, or now:
-              a new instance starts beside the old one, and takes over when it is healthy.
+              {changes.length > 6 ? ` and ${changes.length - 6} more` : ''}. The next deployment applies them. Apply
+              them now to start new instances, which take over when they are healthy.
             </p>
           </div>
           {can('deployment.write') ? (
@@ -107,8 +107,8 @@ function Groups({ placement: { appId }, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const reread = useRefetchSecrets();
-  const attach = useAction(useMutation(trpc.secret.attachGroup.mutationOptions()), "It wasn't attached", reread);
-  const detach = useAction(useMutation(trpc.secret.detachGroup.mutationOptions()), "It wasn't detached", reread);
+  const attach = useAction(useMutation(trpc.secret.attachGroup.mutationOptions()), "The group wasn't attached", reread);
+  const detach = useAction(useMutation(trpc.secret.detachGroup.mutationOptions()), "The group wasn't detached", reread);
   return (
     <Card>
       <CardHeader

@@ -28,7 +28,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       onClose={onClose}
       wide
       title="Add server"
-      detail="A Linux machine with a processor for which this control plane has an agent: by default, its own kind. It dials out to this control plane; nothing has to be opened for it."
+      detail="A Linux machine with an architecture that this control plane has an agent for, by default its own. It dials out, so it needs no open port."
     >
       <AddServer onClose={onClose} />
     </Dialog>

@@ -49,7 +49,7 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
       { serverId: server.id, proxy },
       {
         onSuccess: async () => {
-          toast({ title: 'Saved', detail: `${server.name} follows it as soon as it has it.` });
+          toast({ title: 'Saved', detail: `${server.name} applies it as soon as it receives it.` });
           await queryClient.invalidateQueries(trpc.server.pathFilter());
           onEnd();
         },
@@ -70,7 +70,7 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
         </fieldset>
         {readOnly ? (
           <p className="px-4 pb-4 text-ink-faint text-sm">
-            You may look at this; changing it needs the right to change servers.
+            Read-only. You need the permission “Change servers” to change this.
           </p>
         ) : null}
       </Card>

@@ -15,9 +15,9 @@ type Upgrade = NonNullable<ServerDetail['upgrade']>;
 
 const steps: Readonly<Record<Upgrade['step'], string>> = {
   fetch: 'The server fetches it.',
-  check: 'The new agent looks whether it can work on this server.',
+  check: 'The new agent checks that it can run on this server.',
   wait: 'It waits for builds, rollouts and benchmarks of this server to end.',
-  start: 'It has taken over and proves itself; within two minutes it stays or the former one is back.',
+  start: 'The new agent runs on trial. If it fails within two minutes, the previous one takes over again.',
 };
 
 /** Hidden when there is nothing to report: the version is shown beside it. */
@@ -42,13 +42,10 @@ export function ServerAgent({ server }: { readonly server: ServerDetail }) {
             {failed.failureMessage}
           </Line>
         ) : (
-          <Line
-            tone="idle"
-            title={`Another agent is offered: ${programName(offeredAgent ?? { version: '', digest: '' })}`}
-          >
+          <Line tone="idle" title={`Agent available: ${programName(offeredAgent ?? { version: '', digest: '' })}`}>
             {knows
-              ? 'It is what this control plane hands to new servers.'
-              : 'The one that runs is too old to be upgraded from here, or its kernel is older than Linux 5.3. Run the install command of “Add server” on it once; its apps keep running.'}
+              ? 'New servers get this agent.'
+              : 'Its agent is too old to be upgraded from here, or its kernel is older than Linux 5.3. Run the install command of “Add server” on it once. Its apps keep running.'}
           </Line>
         )}
       </div>
@@ -100,7 +97,7 @@ function ConfirmUpgrade({ server, offered, open, onClose }: ConfirmUpgradeProps)
       title={`Upgrade the agent of ${server.name}`}
       footer={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="accent"
             pending={upgrade.isPending}
@@ -114,11 +111,11 @@ function ConfirmUpgrade({ server, offered, open, onClose }: ConfirmUpgradeProps)
       <div className="flex flex-col gap-3 text-pretty text-ink-soft">
         <p>
           The server fetches agent <span className="font-mono text-sm">{programName(offered)}</span>, checks its digest
-          and lets it try whether it can work there. Then it takes over.
+          and tests that it can run there. Then it takes over.
         </p>
         <p>
-          Apps keep running and no request is lost. When the new agent does not reach this control plane within two
-          minutes, the former one comes back by itself.
+          Apps keep running and no request is lost. If the new agent doesn't reach this control plane within two
+          minutes, the previous one takes over again.
         </p>
         {upgrade.error === null ? null : <ErrorNote>{readFailure(upgrade.error).message}</ErrorNote>}
       </div>

@@ -18,7 +18,7 @@ export function ServerDisk({ disk }: { readonly disk: Disk }) {
     { label: 'Volumes', bytes: disk.volumesBytes },
   ];
   const own = kinds.reduce((total, { bytes }) => total + bytes, 0);
-  const rows = [...kinds, { label: 'Everything else', bytes: Math.max(0, totalBytes - freeBytes - own) }];
+  const rows = [...kinds, { label: 'Other', bytes: Math.max(0, totalBytes - freeBytes - own) }];
   return (
     <Card>
       <CardHeader

@@ -40,8 +40,8 @@ export function ServerListPage() {
             items.length === 0 ? (
               <Card>
                 <EmptyState icon={<Server size={20} />} title="Add your first server" action={add}>
-                  Any Linux machine that can reach this address. One command installs the agent; it dials out, so
-                  nothing has to be opened for it.
+                  Any Linux machine that can reach this address. One command installs the agent. It dials out, so it
+                  needs no open port.
                 </EmptyState>
               </Card>
             ) : (
@@ -70,7 +70,7 @@ function ServerGrid({ servers, search }: { readonly servers: readonly ServerSumm
   if (shown.length === 0) {
     return (
       <Card>
-        <EmptyState title={`No server is called “${search}”`}>Search by its name or its host name.</EmptyState>
+        <EmptyState title={`No server matches “${search}”`}>Search by its name or its host name.</EmptyState>
       </Card>
     );
   }

@@ -88,7 +88,7 @@ const CLOCK_WARN_MS = 2000;
 function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | null {
   if (diskUsedBytes === null || !isDiskShort(diskUsedBytes, diskTotalBytes)) return null;
   const left = (diskTotalBytes ?? 0) - diskUsedBytes;
-  return `Its disk has ${formatBytes(left)} left of ${formatBytes(diskTotalBytes)}. Old artifacts, caches and logs go by themselves; make room, or builds here are refused.`;
+  return `Its disk has ${formatBytes(left)} left of ${formatBytes(diskTotalBytes)}. Fairlead deletes old artifacts, caches and logs itself. Free more space, or builds here are refused.`;
 }
 
 function Warnings({ server }: { readonly server: ServerDetail }) {
@@ -98,10 +98,10 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
     disk === null ? [] : [disk],
     server.refusedReason === null
       ? []
-      : [`The agent refuses its newest instructions and keeps the last good ones: ${server.refusedReason}`],
+      : [`The agent rejected the newest desired state and keeps the last valid one: ${server.refusedReason}`],
     Math.abs(server.clockOffsetMs) > CLOCK_WARN_MS
       ? [
-          `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected; set up time synchronisation on the server.`,
+          `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected. Set up time synchronization on the server.`,
         ]
       : [],
     // Complete sentences, each with its reason.
@@ -150,7 +150,7 @@ function ServerMenu({ server }: { readonly server: ServerDetail }) {
         onClose={() => setDeleting(false)}
         what="server"
         name={server.name}
-        consequences="The control plane forgets the server, its key and its charts. The agent there keeps serving until you stop it."
+        consequences="Its key and charts are deleted. Its agent keeps serving until you stop it there."
         pending={remove.isPending}
         error={remove.error}
         onConfirm={(confirmName) =>

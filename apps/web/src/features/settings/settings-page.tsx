@@ -71,7 +71,7 @@ export function SettingsPage() {
               },
             ]}
           />
-          <Setting title="Environments" detail="Who deploys to production, staging and others, and who approves it.">
+          <Setting title="Environments" detail="Stages such as production and staging, and their protection.">
             <HoverLink href={paths.environments} className={buttonClass()}>
               Open environments
             </HoverLink>

@@ -36,7 +36,7 @@ function serverStep({ servers }: Overview): SetupStep {
   const online = servers.find((server) => server.state === 'online');
   if (online !== undefined) return { state: 'done', title: `Server ${online.name} is connected`, detail: null };
   return servers.length > 0
-    ? { state: 'running', title: 'The server connects', detail: 'Its agent is being started.' }
+    ? { state: 'running', title: 'The server connects', detail: 'Its agent starts.' }
     : { state: 'pending', title: 'A server', detail: 'Add one in the dashboard under Servers.' };
 }
 
@@ -58,7 +58,7 @@ function appStep({ apps }: Overview): SetupStep {
     return {
       state: 'failed',
       title: `${first.name} didn't deploy`,
-      detail: 'Its deployment in the dashboard says why.',
+      detail: 'See its deployment in the dashboard.',
     };
   }
   return {

@@ -99,7 +99,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
         </div>
       </fieldset>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-        <Field label="Where">
+        <Field label="Scope">
           {(control) => (
             <Select {...control} value={environmentId} onChange={(event) => setEnvironmentId(event.target.value)}>
               <option value="">Everywhere</option>

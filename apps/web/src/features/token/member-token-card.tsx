@@ -15,7 +15,7 @@ export function MemberTokenCard() {
   const tokens = useQuery(trpc.member.listTokens.queryOptions());
   const revoke = useAction(
     useMutation(trpc.member.revokeToken.mutationOptions()),
-    'The token was not revoked',
+    "The token wasn't revoked",
     () => void tokens.refetch(),
   );
   return (

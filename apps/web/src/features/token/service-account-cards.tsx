@@ -97,12 +97,12 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
   const remove = useMutation(trpc.serviceAccount.delete.mutationOptions());
   const update = useAction(
     useFreshMutation(trpc.serviceAccount.update.mutationOptions()),
-    'The role was not changed',
+    "The role wasn't changed",
     onChange,
   );
   const revoke = useAction(
     useMutation(trpc.serviceAccount.revokeToken.mutationOptions()),
-    'The token was not revoked',
+    "The token wasn't revoked",
     onChange,
   );
   const manages = can('member.write');

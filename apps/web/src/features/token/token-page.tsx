@@ -50,7 +50,7 @@ function OwnTokens() {
   const create = useCreateToken();
   const revoke = useAction(
     useMutation(trpc.token.revoke.mutationOptions()),
-    'The token was not revoked',
+    "The token wasn't revoked",
     () => void tokens.refetch(),
   );
   const close = () => {

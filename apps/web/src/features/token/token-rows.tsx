@@ -81,8 +81,8 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
           onClose={() => setRevoking(null)}
         >
           <p>
-            Whatever uses <span className="font-mono">flt_…{revoking.hint}</span> is refused from now on. This can't be
-            undone; a new token can take its place.
+            Clients that use <span className="font-mono">flt_…{revoking.hint}</span> are refused immediately. This can't
+            be undone. Create a new token to replace it.
           </p>
         </ConfirmDialog>
       )}

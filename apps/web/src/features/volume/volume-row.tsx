@@ -22,7 +22,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
   const [asking, setAsking] = useState(false);
   const reread = () => void queryClient.invalidateQueries(trpc.volume.pathFilter());
   const remove = useMutation(trpc.volume.delete.mutationOptions());
-  const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "It wasn't revoked", () => {
+  const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "The volume wasn't restored", () => {
     reread();
     toast({ title: `${volume.name} stays` });
   });
@@ -41,7 +41,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
             ', not reported yet'
           ) : (
             <>
-              , told <RelativeTime at={volume.reportedAt} />
+              , reported <RelativeTime at={volume.reportedAt} />
             </>
           )}
         </span>
@@ -78,7 +78,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
           onClose={() => setAsking(false)}
           what="volume"
           name={name}
-          consequences={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then it can be taken back here.`}
+          consequences={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then you can restore it here.`}
           pending={remove.isPending}
           error={remove.error}
           onConfirm={(confirmName) =>

@@ -15,11 +15,11 @@ export default function ApiPage() {
       <Page>
         <PageHeader breadcrumb={<Crumbs items={[{ title: 'Dashboard', href: '/' }]} />} title="API reference" />
         <p className="mb-6 max-w-prose text-pretty text-ink-soft">
-          Make a token under Settings, API tokens, and send it as{' '}
-          <code className="font-mono text-sm">Authorization: Bearer flt_…</code>. A failure is a problem document with a{' '}
-          <code className="font-mono text-sm">code</code> that does not change. For generators there is the same as{' '}
+          Create a token under Settings → API tokens and send it as{' '}
+          <code className="font-mono text-sm">Authorization: Bearer flt_…</code>. An error is a problem document with a
+          stable <code className="font-mono text-sm">code</code>. Client generators can use the{' '}
           <a href="/api/v1/openapi.json" className="underline hover:text-ink">
-            OpenAPI 3.1
+            OpenAPI 3.1 document
           </a>
           .
         </p>
