@@ -12,7 +12,7 @@ import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { type TestWorld, testWorld } from '@fairlead/core/testing';
-import { cloneDatabase, readAllTables, freePort, startTestCluster } from '@fairlead/db/testing/cluster';
+import { cloneDatabase, freePort, readAllTables, startTestCluster } from '@fairlead/db/testing/cluster';
 import { createOutbound } from '@fairlead/outbound';
 import { createFakeAgent } from '@fairlead/testkit';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
