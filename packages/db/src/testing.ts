@@ -13,7 +13,7 @@ import { createDatabase, type Database } from './database.ts';
 import { EmbeddedError, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
 
-export { type TableRows, readAllTables } from './testing-read-tables.ts';
+export { readAllTables, type TableRows } from './testing-read-tables.ts';
 
 export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
