@@ -4,7 +4,7 @@
 export const bodyBytesMax = 1024 * 1024;
 
 /** Returns the body; null if it is larger than `bytesMax`, whatever its Content-Length. */
-export async function readBoundedBody(request: Request, bytesMax: number): Promise<Buffer | null> {
+export async function readBoundedBody(request: Request, bytesMax: number): Promise<Buffer<ArrayBuffer> | null> {
   if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return null;
   const parts: Uint8Array[] = [];
   let bytes = 0;
