@@ -1,5 +1,6 @@
 // Composition root of the web process: settings, database, auth, live source, log. Created on the first request,
 // because `next build` loads every route without having any of them.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import 'server-only';
 import { type ApiParts, createOpenStreams } from '@fairlead/api';
@@ -19,7 +20,6 @@ import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
 import { startRateLimit } from './rate-limit.ts';
-import { readSecret } from './read-secret.ts';
 
 export interface WebParts extends ApiParts {
   readonly env: WebEnv;
@@ -113,4 +113,11 @@ function createLog(level: string): Log {
     warn: (fields, message) => log.warn(fields, message),
     error: (fields, message) => log.error(fields, message),
   };
+}
+
+/** Reads a secret from its file. Invariant: no error contains the secret. */
+async function readSecret(path: string): Promise<string> {
+  const secret = (await readFile(path, 'utf8')).trim();
+  if (secret === '') throw new Error(`${path} is empty`);
+  return secret;
 }
