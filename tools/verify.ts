@@ -30,6 +30,7 @@ const NODE_LANE: readonly Check[] = [
   { name: 'licences and sources', ...script('licences') },
   { name: 'generated code', ...script('generated') },
   { name: 'documents', ...script('docs') },
+  { name: 'pictures', ...script('pictures') },
   { name: 'comments', ...script('comments') },
   { name: 'glossary', ...script('glossary') },
   { name: 'types of the packages', command: 'turbo', args: ['run', 'typecheck', '--output-logs=errors-only'] },

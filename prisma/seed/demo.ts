@@ -37,6 +37,8 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+/** Time after the load in which the apps still have requests, so that a look at the demo shows current figures. */
+const liveMs = 3 * minuteMs;
 
 export interface DemoWish {
   readonly home: Home;
@@ -112,21 +114,21 @@ export async function loadDemo(
 
   const week = new Date(now.getTime() - 7 * dayMs);
   const ranges = [
-    { suffix: '1h', stepMs: hourMs, from: week },
-    { suffix: '1m', stepMs: minuteMs, from: week },
-    { suffix: '1s', stepMs: secondMs, from: new Date(now.getTime() - hourMs) },
+    { suffix: '1h', stepMs: hourMs, from: week, until: now },
+    { suffix: '1m', stepMs: minuteMs, from: week, until: now },
+    { suffix: '1s', stepMs: secondMs, from: new Date(now.getTime() - hourMs), until: new Date(now.getTime() + liveMs) },
   ] as const;
   const serverCurves = machines.map(({ machine }) => new ServerCurve(random, organizationId, machine));
   await loadMetrics(
     loader,
-    ranges.flatMap(({ suffix, stepMs, from }) => [
+    ranges.flatMap(({ suffix, stepMs, from, until }) => [
       {
         table: `metric.server_${suffix}` as const,
-        rows: chain(serverCurves.map((it) => it.rows({ from, until: now, stepMs }))),
+        rows: chain(serverCurves.map((it) => it.rows({ from, until, stepMs }))),
       },
       {
         table: `metric.app_${suffix}` as const,
-        rows: chain(made.map(({ curve }) => curve.rows({ from, until: now, stepMs }))),
+        rows: chain(made.map(({ curve }) => curve.rows({ from, until, stepMs }))),
       },
     ]),
     week,

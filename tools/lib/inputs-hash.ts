@@ -5,9 +5,14 @@ import { dirname, join } from 'node:path';
 
 const IGNORED = /(^|\/)(node_modules|\.next|\.turbo|target|generated)(\/|$)|\.test\.tsx?$|next-env\.d\.ts$/;
 
-/** Hashes the names and bytes of all files that match the globs, in a stable order. */
+/** Hashes the version of Node and all files that match the globs. */
 export function hashInputs(root: string, globs: readonly string[]): string {
-  const hash = createHash('sha256').update(process.version);
+  return hashFiles(root, globs, process.version);
+}
+
+/** Hashes a prefix, then the names and bytes of all files that match the globs, in a stable order. Skips tests. */
+export function hashFiles(root: string, globs: readonly string[], prefix = ''): string {
+  const hash = createHash('sha256').update(prefix);
   const files = globSync([...globs], { cwd: root, exclude: (name) => IGNORED.test(name) }).filter(
     (name) => !IGNORED.test(name),
   );

@@ -3,12 +3,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { recordPictures } from '../lib/pictures.ts';
 import { checkComments } from './comments.ts';
 import { checkLayers, readLayers } from './crates.ts';
 import { checkDocuments } from './docs.ts';
 import { checkGlossary } from './glossary.ts';
 import { checkNpm, isAllowed } from './licences.ts';
 import { checkLockfile } from './lockfile.ts';
+import { checkPictures } from './pictures.ts';
 import { checkTypeNames, SHARED_NAMES } from './rust-types.ts';
 
 let root: string;
@@ -179,6 +181,58 @@ test('documents: a missing anchor, table or foreign key is found', () => {
     'ARCHITECTURE.md:4 draws a foreign key from app to app_domain, which does not exist',
     'ARCHITECTURE.md:5 names the table application, which does not exist',
   ]);
+});
+
+describe('pictures', () => {
+  const changelog = (...releases: readonly string[]) =>
+    write('CHANGELOG.md', ['## [Unreleased]', ...releases.map((name) => `## [${name}] - 2027-01-01`), ''].join('\n'));
+  const page = 'apps/web/src/features/overview/page.tsx';
+
+  beforeEach(() => {
+    write('package.json', { version: '0.9.0' });
+    write('README.md', '![Overview](docs/images/overview.png)');
+    write('docs/images/overview.png', '');
+    write(page, 'old');
+    recordPictures(root, new Map([['overview.png', ['apps/web/src/features/overview/**']]]));
+  });
+
+  test('a picture of a changed page is found two releases later, not one', () => {
+    changelog('0.9.0', '0.8.0');
+    write(page, 'new');
+    expect(checkPictures(root)).toEqual([]);
+    changelog('0.10.0', '0.9.0', '0.8.0');
+    expect(checkPictures(root)).toEqual([]);
+    changelog('0.11.0', '0.10.0', '0.9.0', '0.8.0');
+    expect(checkPictures(root)).toEqual([
+      'docs/images/overview.png shows version 0.9.0; its page has changed in 2 releases since: run npm run screenshot',
+    ]);
+    recordPictures(root, new Map([['overview.png', ['apps/web/src/features/overview/**']]]));
+    expect(checkPictures(root)).toEqual([]);
+  });
+
+  test('a picture of an unchanged page is never too old', () => {
+    changelog('0.11.0', '0.10.0', '0.9.0');
+    write('apps/web/src/features/overview/page.test.tsx', 'a test');
+    expect(checkPictures(root)).toEqual([]);
+  });
+
+  test('a picture that is not recorded, not shown or gone is found, and a page that moved', () => {
+    changelog('0.9.0');
+    write('docs/images/app.png', '');
+    expect(checkPictures(root)).toEqual([
+      'docs/images/app.png is not recorded: run npm run screenshot',
+      'docs/images/app.png is in no document: remove it',
+    ]);
+    rmSync(join(root, 'docs/images/app.png'));
+    rmSync(join(root, 'apps'), { recursive: true });
+    expect(checkPictures(root)).toEqual([
+      "docs/images/overview.png shows apps/web/src/features/overview/**, which no longer exists: name the page's new sources",
+    ]);
+    rmSync(join(root, 'docs/images/overview.png'));
+    expect(checkPictures(root)).toEqual([
+      'docs/images/overview.png is recorded but does not exist: run npm run screenshot',
+    ]);
+  });
 });
 
 describe('comments', () => {
