@@ -115,7 +115,7 @@ test('guessed tokens are counted by address, and lock out no other caller', asyn
   expect((await http(token, '203.0.113.9')).status).toBe(200);
 });
 
-test('a network of IPv6 addresses is one asker, however its addresses are written', async () => {
+test('a network of IPv6 addresses is one caller, however its addresses are written', async () => {
   const { http } = await limited({ address: 2 });
   expect((await http('x', '2001:db8::1')).status).toBe(401);
   expect((await http('x', '2001:0db8:0:0:ffff::7')).status).toBe(401);

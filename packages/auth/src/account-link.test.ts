@@ -32,7 +32,7 @@ async function changeAfter(
   for (const browser of [owner, thief]) expect((await browser.signIn(email)).status).toBe(200);
   await before({ owner, thief, userId });
   const wanted = `${name.toLowerCase()}@thief.example.test`;
-  await account.requestEmailChange(await thief.asker(), { email: wanted });
+  await account.requestEmailChange(await thief.caller(), { email: wanted });
   const token = tokenIn(await world.inbox.next(wanted), 'verify-email');
   await act({ owner, thief, userId });
   const outcome = await account.verifyEmail(new Headers(), { token }).then(
@@ -46,8 +46,8 @@ async function changeAfter(
 
 async function turnOnApp(browser: Browser): Promise<void> {
   const { account } = world.auth;
-  const { secret } = await account.beginTwoFactor(await browser.asker());
-  await account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  const { secret } = await account.beginTwoFactor(await browser.caller());
+  await account.confirmTwoFactor(await browser.caller(), { code: totpOf(secret) });
 }
 
 test('a change of address that a stranger began ends with the first factor', async () => {
@@ -66,9 +66,9 @@ test('a change of address that a stranger began ends with the factor that proved
   const bothProven = async ({ owner, thief }: Theft) => {
     await addPasskey(owner, device);
     await signInByPasskey(thief, device);
-    passkeyId = (await world.auth.account.get(await owner.asker())).passkeys[0]?.id ?? '';
+    passkeyId = (await world.auth.account.get(await owner.caller())).passkeys[0]?.id ?? '';
   };
-  const remove = async ({ owner }: Theft) => world.auth.account.removePasskey(await owner.asker(), { passkeyId });
+  const remove = async ({ owner }: Theft) => world.auth.account.removePasskey(await owner.caller(), { passkeyId });
   expect(await changeAfter('Removed', remove, bothProven)).toBe('account.link_invalid');
 
   const otherDevice = createAuthenticator();
@@ -77,20 +77,20 @@ test('a change of address that a stranger began ends with the factor that proved
     await turnOnApp(owner);
     await signInByPasskey(thief, otherDevice);
   };
-  const disable = async ({ owner }: Theft) => world.auth.account.disableTwoFactor(await owner.asker());
+  const disable = async ({ owner }: Theft) => world.auth.account.disableTwoFactor(await owner.caller());
   expect(await changeAfter('Disabled', disable, withApp)).toBe('account.link_invalid');
 });
 
 test('a change of address that a stranger began ends with their session', async () => {
   const { account } = world.auth;
   const one = changeAfter('One', async ({ owner, thief }) =>
-    account.revokeSession(await owner.asker(), { sessionId: (await thief.session()).id }),
+    account.revokeSession(await owner.caller(), { sessionId: (await thief.session()).id }),
   );
   expect(await one).toBe('account.link_invalid');
-  const others = changeAfter('Others', async ({ owner }) => account.revokeOtherSessions(await owner.asker()));
+  const others = changeAfter('Others', async ({ owner }) => account.revokeOtherSessions(await owner.caller()));
   expect(await others).toBe('account.link_invalid');
   const password = changeAfter('Password', async ({ owner }) =>
-    account.updatePassword(await owner.asker(), { current: 'correct horse battery', next: 'another long password' }),
+    account.updatePassword(await owner.caller(), { current: 'correct horse battery', next: 'another long password' }),
   );
   expect(await password).toBe('account.link_invalid');
 });

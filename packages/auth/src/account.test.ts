@@ -52,21 +52,21 @@ test('a session is fresh for a quarter of an hour, and again once its person con
     where: { id: session.id },
     data: { createdAt: new Date(Date.now() - 16 * 60_000) },
   });
-  const asker = await browser.asker();
-  expect(() => requireFresh(asker.session, new Date())).toThrow(/Confirm/);
-  await expect(world.auth.account.beginTwoFactor(asker)).rejects.toMatchObject({ code: 'session.not_fresh' });
+  const caller = await browser.caller();
+  expect(() => requireFresh(caller.session, new Date())).toThrow(/Confirm/);
+  await expect(world.auth.account.beginTwoFactor(caller)).rejects.toMatchObject({ code: 'session.not_fresh' });
   expect((await browser.send('GET', '/passkey/generate-register-options')).status).toBe(403);
-  await expect(world.auth.account.confirm(asker, { password: 'wrong' })).rejects.toMatchObject({
+  await expect(world.auth.account.confirm(caller, { password: 'wrong' })).rejects.toMatchObject({
     code: 'account.password_wrong',
   });
-  await world.auth.account.confirm(asker, { password });
+  await world.auth.account.confirm(caller, { password });
   requireFresh(await browser.session(), new Date());
 });
 
 test('confirming a password allows no unlimited guesses', async () => {
   const { browser } = await signedIn('Guess');
-  const asker = await browser.asker();
-  const tries = Array.from({ length: 30 }, () => world.auth.account.confirm(asker, { password: 'wrong' }));
+  const caller = await browser.caller();
+  const tries = Array.from({ length: 30 }, () => world.auth.account.confirm(caller, { password: 'wrong' }));
   const codes = (await Promise.allSettled(tries)).map((each) => each.status === 'rejected' && each.reason.code);
   expect(codes.filter((code) => code === 'account.password_wrong')).toHaveLength(10);
   expect(codes.filter((code) => code === 'request.too_many')).toHaveLength(20);
@@ -76,22 +76,22 @@ test('sessions are listed, ended one by one and all others together; a strangerâ
   const { browser, email } = await signedIn('Many');
   const others = [world.browser(), world.browser(), world.browser()];
   for (const other of others) await other.signIn(email);
-  const asker = await browser.asker();
-  const list = await world.auth.account.listSessions(asker);
+  const caller = await browser.caller();
+  const list = await world.auth.account.listSessions(caller);
   expect(list).toHaveLength(4);
-  expect(list.filter(({ isThis }) => isThis).map(({ id }) => id)).toEqual([asker.session.id]);
+  expect(list.filter(({ isThis }) => isThis).map(({ id }) => id)).toEqual([caller.session.id]);
   expect(list[0]).toMatchObject({ device: 'Firefox on Linux' });
 
   const first = await (others[0] ?? browser).session();
   const { browser: eve } = await signedIn('Eve');
-  await expect(world.auth.account.revokeSession(await eve.asker(), { sessionId: first.id })).rejects.toMatchObject({
+  await expect(world.auth.account.revokeSession(await eve.caller(), { sessionId: first.id })).rejects.toMatchObject({
     code: 'session.not_found',
   });
-  await world.auth.account.revokeSession(asker, { sessionId: first.id });
+  await world.auth.account.revokeSession(caller, { sessionId: first.id });
   await expect(others[0]?.session()).rejects.toThrow(/not signed in/);
-  expect(await world.auth.account.revokeOtherSessions(asker)).toBe(2);
+  expect(await world.auth.account.revokeOtherSessions(caller)).toBe(2);
   await expect(others[1]?.session()).rejects.toThrow(/not signed in/);
-  expect((await browser.session()).id).toBe(asker.session.id);
+  expect((await browser.session()).id).toBe(caller.session.id);
   await eve.session();
 });
 
@@ -100,11 +100,11 @@ test('a new password ends every other session and notifies the person', async ()
   const other = world.browser();
   await other.signIn(email);
   expect(await world.inbox.next(email)).toContain('Firefox on Linux');
-  const asker = await browser.asker();
-  await expect(world.auth.account.updatePassword(asker, { current: 'wrong', next })).rejects.toMatchObject({
+  const caller = await browser.caller();
+  await expect(world.auth.account.updatePassword(caller, { current: 'wrong', next })).rejects.toMatchObject({
     code: 'account.password_wrong',
   });
-  await world.auth.account.updatePassword(asker, { current: password, next });
+  await world.auth.account.updatePassword(caller, { current: password, next });
   await browser.session();
   await expect(other.session()).rejects.toThrow(/not signed in/);
   expect((await world.browser().signIn(email)).status).toBe(401);
@@ -121,7 +121,7 @@ test('a sign-in from an unknown device sends a mail; one from a known device doe
   await stranger.signIn(email);
   expect(await world.inbox.next(email)).toContain('Subject: New sign-in to your account');
   await stranger.signIn(email);
-  await world.auth.account.sendVerification(await browser.asker());
+  await world.auth.account.sendVerification(await browser.caller());
   expect(await world.inbox.next(email)).toContain('Subject: Confirm your email address');
   expect(world.inbox.to(email)).toHaveLength(2);
 });
@@ -139,7 +139,7 @@ test('a password reset link works once, for half an hour, and ends all sessions'
   expect((await world.browser().signIn(email)).status).toBe(401);
   expect((await browser.signIn(email, next)).status).toBe(200);
   expect(await eventsOf(userId)).toContain('password_reset');
-  expect(await world.auth.account.get(await browser.asker())).toMatchObject({ isEmailVerified: true });
+  expect(await world.auth.account.get(await browser.caller())).toMatchObject({ isEmailVerified: true });
 
   await world.inbox.next(email);
   await world.auth.account.requestReset(new Headers(), { email });
@@ -147,7 +147,7 @@ test('a password reset link works once, for half an hour, and ends all sessions'
   await client().accountLink.updateMany({ where: { userId }, data: { expiresAt: new Date(Date.now() - 1) } });
   await expect(reset(late)).rejects.toMatchObject({ code: 'account.link_invalid' });
   // Nor does a link of one kind open what another one does.
-  await world.auth.account.sendVerification(await browser.asker());
+  await world.auth.account.sendVerification(await browser.caller());
   const verify = tokenIn(await world.inbox.next(email), 'verify-email');
   await expect(reset(verify)).rejects.toMatchObject({ code: 'account.link_invalid' });
 });
@@ -173,9 +173,9 @@ test('a password reset request does not reveal accounts, and floods no mailbox',
 
 test('an address changes once its mail is confirmed, and the old address is notified', async () => {
   const { browser, email, userId } = await signedIn('Mover');
-  const asker = await browser.asker();
+  const caller = await browser.caller();
   const wanted = 'moved@example.test';
-  await world.auth.account.requestEmailChange(asker, { email: 'Moved@Example.test' });
+  await world.auth.account.requestEmailChange(caller, { email: 'Moved@Example.test' });
   expect((await browser.session()).user.email).toBe(email);
   const token = tokenIn(await world.inbox.next(wanted), 'verify-email');
   expect(await world.auth.account.verifyEmail(new Headers(), { token })).toEqual({ email: wanted });
@@ -188,21 +188,21 @@ test('an address changes once its mail is confirmed, and the old address is noti
 
   // Somebody else's address gets the same answer and no mail.
   const { email: taken } = await world.newAccount('Taken');
-  await world.auth.account.requestEmailChange(await browser.asker(), { email: taken });
+  await world.auth.account.requestEmailChange(await browser.caller(), { email: taken });
   expect(world.inbox.to(taken)).toEqual([]);
 });
 
 test('a code of the authenticator app is required once it was confirmed; recovery codes work once', async () => {
   const { browser, email, userId } = await signedIn('Codes');
   const { account } = world.auth;
-  const setup = await account.beginTwoFactor(await browser.asker());
+  const setup = await account.beginTwoFactor(await browser.caller());
   expect(setup.uri).toMatch(/^otpauth:\/\/totp\/Fairlead/);
   // Not confirmed: nothing changes yet.
   expect(await (await world.browser().signIn(email)).json()).toEqual({ needsCode: false });
-  await expect(account.confirmTwoFactor(await browser.asker(), { code: '000000' })).rejects.toMatchObject({
+  await expect(account.confirmTwoFactor(await browser.caller(), { code: '000000' })).rejects.toMatchObject({
     code: 'session.code_wrong',
   });
-  const codes = await account.confirmTwoFactor(await browser.asker(), { code: totpOf(setup.secret) });
+  const codes = await account.confirmTwoFactor(await browser.caller(), { code: totpOf(setup.secret) });
   expect(new Set(codes).size).toBe(10);
   expect((await browser.session()).user.hasSecondFactor).toBe(true);
   const row = await client().twoFactor.findUniqueOrThrow({ where: { userId } });
@@ -226,14 +226,14 @@ test('a code of the authenticator app is required once it was confirmed; recover
   const recovery = (code: string) => third.send('POST', '/two-factor/verify-backup-code', { code });
   expect((await recovery('aaaaa-aaaaa')).status).toBe(401);
   expect((await recovery(codes[0] ?? '')).status).toBe(200);
-  expect((await account.get(await third.asker())).recoveryCodesLeft).toBe(9);
+  expect((await account.get(await third.caller())).recoveryCodesLeft).toBe(9);
   await third.signIn(email);
   expect((await recovery(codes[0] ?? '')).status).toBe(401);
 
-  const renewed = await account.rotateRecoveryCodes(await browser.asker());
+  const renewed = await account.rotateRecoveryCodes(await browser.caller());
   expect((await recovery(codes[1] ?? '')).status).toBe(401);
   expect((await recovery(renewed[0] ?? '')).status).toBe(200);
-  await account.disableTwoFactor(await browser.asker());
+  await account.disableTwoFactor(await browser.caller());
   expect(await (await world.browser().signIn(email)).json()).toEqual({ needsCode: false });
   expect(await eventsOf(userId)).toEqual(
     expect.arrayContaining(['two_factor_on', 'recovery_code_used', 'recovery_codes_made', 'two_factor_off']),
@@ -250,8 +250,8 @@ test('the second step requires the first', async () => {
 
 test('codes cannot be guessed by starting over', async () => {
   const { browser, email } = await signedIn('Brute');
-  const { secret } = await world.auth.account.beginTwoFactor(await browser.asker());
-  await world.auth.account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  const { secret } = await world.auth.account.beginTwoFactor(await browser.caller());
+  await world.auth.account.confirmTwoFactor(await browser.caller(), { code: totpOf(secret) });
   const statuses: number[] = [];
   for (let time = 0; time < 15; time += 1) {
     const thief = world.browser();
@@ -267,8 +267,8 @@ test('codes cannot be guessed by starting over', async () => {
 
 test('the operator of the server can recover a locked-out personâ€™s account', async () => {
   const { browser, email, userId } = await signedIn('Locked');
-  const { secret } = await world.auth.account.beginTwoFactor(await browser.asker());
-  await world.auth.account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  const { secret } = await world.auth.account.beginTwoFactor(await browser.caller());
+  await world.auth.account.confirmTwoFactor(await browser.caller(), { code: totpOf(secret) });
   expect(await world.auth.account.find({ email: 'nobody@example.test' })).toBeNull();
   expect(await world.auth.account.find({ email })).toEqual({ userId });
   const { path } = await world.auth.account.recover({ userId, removeSecondFactors: true });

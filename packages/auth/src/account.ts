@@ -54,7 +54,7 @@ export interface AccountEventView {
 }
 
 /** A signed-in person, with the headers of their request. */
-export interface Asker {
+export interface Caller {
   readonly session: Session;
   readonly headers: Headers;
 }
@@ -72,7 +72,7 @@ export function createAccountActions(internals: Internals) {
     /** True if this control plane can send mail. */
     canMail: options.mail !== null,
 
-    get: async ({ session }: Asker): Promise<AccountView> => {
+    get: async ({ session }: Caller): Promise<AccountView> => {
       const user = await client().user.findUniqueOrThrow({ where: { id: session.user.id } });
       return {
         name: user.name,
@@ -85,31 +85,31 @@ export function createAccountActions(internals: Internals) {
       };
     },
 
-    update: async ({ session }: Asker, { name }: { name: string }): Promise<void> => {
+    update: async ({ session }: Caller, { name }: { name: string }): Promise<void> => {
       await client().user.update({ where: { id: session.user.id }, data: { name } });
     },
 
     /** Proves again who sits there. Throws account.password_wrong, request.too_many. */
-    confirm: async (asker: Asker, { password }: { password: string }): Promise<void> => {
-      await requirePassword(internals, asker, password);
-      await client().session.updateMany({ where: { id: asker.session.id }, data: { confirmedAt: new Date() } });
+    confirm: async (caller: Caller, { password }: { password: string }): Promise<void> => {
+      await requirePassword(internals, caller, password);
+      await client().session.updateMany({ where: { id: caller.session.id }, data: { confirmedAt: new Date() } });
     },
 
     /** Proves a second factor in this session. Throws session.code_wrong, request.too_many. */
-    confirmSecondFactor: (asker: Asker, input: { code: string }) => confirmSecondFactor(internals, asker, input),
+    confirmSecondFactor: (caller: Caller, input: { code: string }) => confirmSecondFactor(internals, caller, input),
 
     /** Ends every other session. Throws session.second_factor_required, account.password_wrong, request.too_many. */
-    updatePassword: async (asker: Asker, { current, next }: { current: string; next: string }): Promise<void> => {
-      const { session, headers } = asker;
+    updatePassword: async (caller: Caller, { current, next }: { current: string; next: string }): Promise<void> => {
+      const { session, headers } = caller;
       await requireProvenFactor(internals, session);
-      await requirePassword(internals, asker, current);
+      await requirePassword(internals, caller, current);
       await setPassword(internals, session.user.id, next);
       await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
       await dropLinks(client(), session.user.id);
       await noteChange(internals, session.user.id, 'password_changed', headers);
     },
 
-    listSessions: async ({ session }: Asker): Promise<SessionView[]> => {
+    listSessions: async ({ session }: Caller): Promise<SessionView[]> => {
       const rows = await client().session.findMany({
         where: { userId: session.user.id, expiresAt: { gt: new Date() } },
         orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
@@ -124,7 +124,7 @@ export function createAccountActions(internals: Internals) {
       }));
     },
 
-    revokeSession: async ({ session, headers }: Asker, { sessionId }: { sessionId: string }): Promise<void> => {
+    revokeSession: async ({ session, headers }: Caller, { sessionId }: { sessionId: string }): Promise<void> => {
       const where = { id: sessionId, userId: session.user.id };
       const { count } = await client().session.deleteMany({ where });
       if (count === 0) throw new AppError('session.not_found');
@@ -132,7 +132,7 @@ export function createAccountActions(internals: Internals) {
       await recordEvent(client(), session.user.id, 'session_ended', originOf(internals, headers));
     },
 
-    revokeOtherSessions: async ({ session, headers }: Asker): Promise<number> => {
+    revokeOtherSessions: async ({ session, headers }: Caller): Promise<number> => {
       const where = { userId: session.user.id, id: { not: session.id } };
       const { count } = await client().session.deleteMany({ where });
       await dropEmailChange(client(), session.user.id);
@@ -140,7 +140,7 @@ export function createAccountActions(internals: Internals) {
       return count;
     },
 
-    listEvents: async ({ session }: Asker): Promise<AccountEventView[]> => {
+    listEvents: async ({ session }: Caller): Promise<AccountEventView[]> => {
       const rows = await client().accountEvent.findMany({
         where: { userId: session.user.id },
         orderBy: [{ at: 'desc' }, { id: 'desc' }],
@@ -151,19 +151,19 @@ export function createAccountActions(internals: Internals) {
       });
     },
 
-    renamePasskey: ({ session }: Asker, input: { passkeyId: string; name: string }) =>
+    renamePasskey: ({ session }: Caller, input: { passkeyId: string; name: string }) =>
       renamePasskey(internals, session, input),
-    removePasskey: ({ session, headers }: Asker, input: { passkeyId: string }) =>
+    removePasskey: ({ session, headers }: Caller, input: { passkeyId: string }) =>
       removePasskey(internals, headers, session, input),
 
-    beginTwoFactor: ({ session }: Asker): Promise<TwoFactorSetup> => beginTwoFactor(internals, session),
-    confirmTwoFactor: ({ session, headers }: Asker, input: { code: string }) =>
+    beginTwoFactor: ({ session }: Caller): Promise<TwoFactorSetup> => beginTwoFactor(internals, session),
+    confirmTwoFactor: ({ session, headers }: Caller, input: { code: string }) =>
       confirmTwoFactor(internals, headers, session, input),
-    rotateRecoveryCodes: ({ session, headers }: Asker) => rotateRecoveryCodes(internals, headers, session),
-    disableTwoFactor: ({ session, headers }: Asker) => disableTwoFactor(internals, headers, session),
+    rotateRecoveryCodes: ({ session, headers }: Caller) => rotateRecoveryCodes(internals, headers, session),
+    disableTwoFactor: ({ session, headers }: Caller) => disableTwoFactor(internals, headers, session),
 
     /** Throws account.mail_not_set_up, account.mail_failed, request.too_many. */
-    sendVerification: async ({ session }: Asker): Promise<void> => {
+    sendVerification: async ({ session }: Caller): Promise<void> => {
       const mail = requireMail(internals);
       const { id: userId, email } = session.user;
       if (!(await limit.spend(`mail ${email}`, mailsMax.toAddress, hourMs))) throw new AppError('request.too_many');
@@ -177,7 +177,7 @@ export function createAccountActions(internals: Internals) {
     /**
      * Changes the address once its mail was confirmed. The answer never reveals if the address already has an account.
      */
-    requestEmailChange: async ({ session }: Asker, { email }: { email: string }): Promise<void> => {
+    requestEmailChange: async ({ session }: Caller, { email }: { email: string }): Promise<void> => {
       await requireFactorChange(internals, session);
       requireMail(internals);
       const wanted = email.toLowerCase();
@@ -282,7 +282,7 @@ function requireMail({ options }: Internals) {
   return options.mail;
 }
 
-async function requirePassword(internals: Internals, { session, headers }: Asker, password: string): Promise<void> {
+async function requirePassword(internals: Internals, { session, headers }: Caller, password: string): Promise<void> {
   const { client, limit } = internals;
   const { id: userId, email } = session.user;
   // Guesses of a session count separately, so that a stranger's guesses never keep it from confirming.

@@ -1,7 +1,7 @@
 // Second-factor proof of the open session, by a code of the authenticator app or a recovery code. Counts guesses as sign-in does.
 import { createOTP } from '@better-auth/utils/otp';
 import { AppError } from '@fairlead/contract/errors';
-import type { Asker } from './account.ts';
+import type { Caller } from './account.ts';
 import { recordEvent } from './account-event.ts';
 import { decrypt } from './encryption.ts';
 import { recordFactorProof } from './factor-proof.ts';
@@ -14,7 +14,7 @@ const appCode = /^\d{6}$/;
 /** Proves the open session by a code of the authenticator app or by a recovery code. */
 export async function confirmSecondFactor(
   internals: Internals,
-  { session, headers }: Asker,
+  { session, headers }: Caller,
   { code }: { readonly code: string },
 ): Promise<void> {
   const { client, limit } = internals;

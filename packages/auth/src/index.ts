@@ -1,4 +1,4 @@
-export type { Account, AccountEventView, AccountView, Asker, SessionView } from './account.ts';
+export type { Account, AccountEventView, AccountView, Caller, SessionView } from './account.ts';
 export { type AccountEventKind, accountEventKinds } from './account-event.ts';
 export { type Auth, createAuth, type NewAccount, openPaths, type Session } from './create-auth.ts';
 export { requireFresh } from './fresh.ts';

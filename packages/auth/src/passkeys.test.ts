@@ -30,7 +30,7 @@ test('a passkey signs in without a password and without a second step', async ()
   const response = await signInByPasskey(other, device);
   expect([response.status, await response.json()]).toEqual([200, { needsCode: false }]);
   expect((await other.session()).user.id).toBe(userId);
-  const { passkeys } = await world.auth.account.get(await browser.asker());
+  const { passkeys } = await world.auth.account.get(await browser.caller());
   expect(passkeys).toMatchObject([{ name: 'Laptop', isSynced: false, lastUsedAt: expect.any(Date) }]);
 });
 
@@ -62,10 +62,10 @@ test('a passkey without user verification, of another site, replayed or with an 
 
 test('adding and removing want a fresh session; another’s passkeys are not there', async () => {
   const { browser, device } = await personWithPasskey('Owner');
-  const [passkey] = (await world.auth.account.get(await browser.asker())).passkeys;
+  const [passkey] = (await world.auth.account.get(await browser.caller())).passkeys;
   const ref = { passkeyId: passkey?.id ?? '' };
   const eve = await personWithPasskey('Eve');
-  const asEve = await eve.browser.asker();
+  const asEve = await eve.browser.caller();
   await expect(world.auth.account.removePasskey(asEve, ref)).rejects.toMatchObject({
     code: 'account.passkey_not_found',
   });
@@ -77,12 +77,12 @@ test('adding and removing want a fresh session; another’s passkeys are not the
   const old = new Date(Date.now() - 60 * 60_000);
   await client().session.updateMany({ where: { id }, data: { createdAt: old } });
   expect((await browser.send('GET', '/passkey/generate-register-options')).status).toBe(403);
-  await expect(world.auth.account.removePasskey(await browser.asker(), ref)).rejects.toMatchObject({
+  await expect(world.auth.account.removePasskey(await browser.caller(), ref)).rejects.toMatchObject({
     code: 'session.not_fresh',
   });
   await signInByPasskey(browser, device);
-  await world.auth.account.removePasskey(await browser.asker(), ref);
-  expect((await world.auth.account.get(await browser.asker())).passkeys).toEqual([]);
+  await world.auth.account.removePasskey(await browser.caller(), ref);
+  expect((await world.auth.account.get(await browser.caller())).passkeys).toEqual([]);
 });
 
 test('a passkey makes the open session fresh; another person’s does not, and leaves no session behind', async () => {
@@ -128,17 +128,17 @@ test('a session by passkey has a second factor, one by password has none', async
   expect((await byPassword.send('POST', '/confirm/passkey', { response })).status).toBe(200);
   expect(await factors(byPassword)).toMatchObject({ hasSecondFactor: true });
   // With the last passkey the proof goes, everywhere.
-  const asker = await browser.asker();
-  const [passkey] = (await world.auth.account.get(asker)).passkeys;
-  await world.auth.account.removePasskey(asker, { passkeyId: passkey?.id ?? '' });
+  const caller = await browser.caller();
+  const [passkey] = (await world.auth.account.get(caller)).passkeys;
+  await world.auth.account.removePasskey(caller, { passkeyId: passkey?.id ?? '' });
   for (const each of [browser, byPassword, byPasskey]) expect((await factors(each)).hasSecondFactor).toBe(false);
 });
 
 test('a link by mail to an unconfirmed address ends every way to sign in that was added before', async () => {
   const { device, email, userId, browser } = await personWithPasskey('Squatter');
   const { account } = world.auth;
-  const setup = await account.beginTwoFactor(await browser.asker());
-  await account.confirmTwoFactor(await browser.asker(), { code: totpOf(setup.secret) });
+  const setup = await account.beginTwoFactor(await browser.caller());
+  await account.confirmTwoFactor(await browser.caller(), { code: totpOf(setup.secret) });
   const reset = async () => {
     const token = await makeLink(client(), 'reset_password', { userId, email });
     await account.resetPassword(new Headers(), { token, password: 'quite another password' });

@@ -48,7 +48,7 @@ async function takeByPasskey(thief: Browser): Promise<Authenticator> {
 }
 
 async function moveTo(browser: Browser, email: string): Promise<void> {
-  await world.auth.account.requestEmailChange(await browser.asker(), { email });
+  await world.auth.account.requestEmailChange(await browser.caller(), { email });
   const token = tokenIn(await mailWith(email, 'Confirm your email address'), 'verify-email');
   await world.auth.account.verifyEmail(new Headers(), { token });
 }
@@ -70,7 +70,7 @@ async function expectOwned({ email, userId, owner, thief }: Victim): Promise<voi
   expect(await (await owner.signIn(email, next)).json()).toEqual({ needsCode: false });
   expect((await owner.session()).user.id).toBe(userId);
   await expect(thief.session()).rejects.toThrow(/not signed in/);
-  const { passkeys, hasSecondFactor, recoveryCodesLeft } = await world.auth.account.get(await owner.asker());
+  const { passkeys, hasSecondFactor, recoveryCodesLeft } = await world.auth.account.get(await owner.caller());
   expect({ passkeys, hasSecondFactor, recoveryCodesLeft }).toEqual({
     passkeys: [],
     hasSecondFactor: false,
@@ -98,8 +98,8 @@ test("a thief's first passkey is undone by the link of the mail that tells of it
 test("a thief's first authenticator app is undone by the link of the mail that tells of it", async () => {
   const theft = await victim('App');
   const { account } = world.auth;
-  const { secret } = await account.beginTwoFactor(await theft.thief.asker());
-  await account.confirmTwoFactor(await theft.thief.asker(), { code: totpOf(secret) });
+  const { secret } = await account.beginTwoFactor(await theft.thief.caller());
+  await account.confirmTwoFactor(await theft.thief.caller(), { code: totpOf(secret) });
   const token = tokenIn(await mailWith(theft.email, 'Two-factor sign-in was turned on'), 'restore-account');
   expect(await outcomeOf(restore(token))).toBe('ok');
   await expectOwned(theft);
@@ -113,9 +113,9 @@ test('no action of the thief withdraws the link', async () => {
   const token = tokenIn(await mailWith(email, 'A passkey was added'), 'restore-account');
   const mine = 'moved@thief.example.test';
   await moveTo(thief, mine);
-  await account.updatePassword(await thief.asker(), { current: password, next: stolen });
-  const [passkey] = (await account.get(await thief.asker())).passkeys;
-  await account.removePasskey(await thief.asker(), { passkeyId: passkey?.id ?? '' });
+  await account.updatePassword(await thief.caller(), { current: password, next: stolen });
+  const [passkey] = (await account.get(await thief.caller())).passkeys;
+  await account.removePasskey(await thief.caller(), { passkeyId: passkey?.id ?? '' });
   // A first factor again, and the address is the thief's by now: no link goes there.
   await takeByPasskey(thief);
   expect(await mailWith(mine, 'A passkey was added')).not.toContain('restore-account');
@@ -158,8 +158,8 @@ test('several links to one address stay valid, so that a thief cannot replace th
   };
   for (let time = 0; time < 10; time += 1) {
     tokens.push(tokenIn(await addAndRead(), 'restore-account'));
-    const [passkey] = (await account.get(await theft.thief.asker())).passkeys;
-    await account.removePasskey(await theft.thief.asker(), { passkeyId: passkey?.id ?? '' });
+    const [passkey] = (await account.get(await theft.thief.caller())).passkeys;
+    await account.removePasskey(await theft.thief.caller(), { passkeyId: passkey?.id ?? '' });
   }
   expect(await addAndRead()).not.toContain('restore-account');
   expect(await outcomeOf(restore(tokens[0] ?? ''))).toBe('ok');
@@ -184,8 +184,8 @@ test('no link goes to an address that was never confirmed, nor with a factor tha
 
   const silent = createAuth({ ...world.options, mail: null });
   const { owner: unmailed, userId } = await victim('Silent');
-  const { secret } = await silent.account.beginTwoFactor(await unmailed.asker());
-  await silent.account.confirmTwoFactor(await unmailed.asker(), { code: totpOf(secret) });
+  const { secret } = await silent.account.beginTwoFactor(await unmailed.caller());
+  await silent.account.confirmTwoFactor(await unmailed.caller(), { code: totpOf(secret) });
   expect(await client().accountLink.count({ where: { userId } })).toBe(0);
 });
 

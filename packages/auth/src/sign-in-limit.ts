@@ -19,7 +19,7 @@ export interface SignInLimit {
   /** The secret was right: what this one got wrong before is forgotten. */
   succeed(guesser: Guesser): Promise<void>;
   /** The attempt ended before its secret was looked at. */
-  takeBack(guesser: Guesser): Promise<void>;
+  withdraw(guesser: Guesser): Promise<void>;
   /** Somebody proved by other means that the account is theirs: strangers' guesses are forgotten. */
   forgive(account: string, address: string | null): Promise<void>;
   /** Counts an action that is limited to `max` times within `windowMs`; false if the limit is reached. */
@@ -79,7 +79,7 @@ export function createSignInLimit(client: () => IdentityClient, now: () => Date)
       // Other strangers' failures stay counted, or an owner's sign-in would give them a new allowance.
       if (all !== undefined) await uncount(all);
     },
-    takeBack: async (guesser) => {
+    withdraw: async (guesser) => {
       for (const bucket of bucketsOf(guesser)) if (bucket !== undefined) await uncount(bucket);
     },
     forgive: async (account, address) => {

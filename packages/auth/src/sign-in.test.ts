@@ -53,8 +53,8 @@ async function overtake<T>(userId: string, begun: () => Promise<T>, withdraw: ()
 test('a concurrent sign-in with the old password opens no session after a change', async () => {
   const { browser, email, userId } = await signedIn('Password');
   const thief = world.browser();
-  const asker = await browser.asker();
-  const change = () => world.auth.account.updatePassword(asker, { current: password, next: 'another long password' });
+  const caller = await browser.caller();
+  const change = () => world.auth.account.updatePassword(caller, { current: password, next: 'another long password' });
   const response = await overtake(userId, () => thief.signIn(email), change);
   expect(response.status).toBe(401);
   await expect(thief.session()).rejects.toThrow(/not signed in/);
@@ -67,9 +67,9 @@ test('a passkey that is removed while it signs in opens no session', async () =>
   const device = createAuthenticator();
   await addPasskey(browser, device);
   const thief = world.browser();
-  const asker = await browser.asker();
-  const passkeyId = (await world.auth.account.get(asker)).passkeys[0]?.id ?? '';
-  const remove = () => world.auth.account.removePasskey(asker, { passkeyId });
+  const caller = await browser.caller();
+  const passkeyId = (await world.auth.account.get(caller)).passkeys[0]?.id ?? '';
+  const remove = () => world.auth.account.removePasskey(caller, { passkeyId });
   const response = await overtake(userId, () => signInByPasskey(thief, device), remove);
   expect(response.status).toBe(401);
   await expect(thief.session()).rejects.toThrow(/not signed in/);

@@ -61,7 +61,7 @@ export async function signInByPassword(internals: Internals, request: Request): 
   const response = await library().handler(withBody(request, path, { ...body.data, email: account }));
   if (response.status === wrong) return refuse('session.credentials_wrong');
   if (!response.ok || known === null) {
-    await limit.takeBack(guesser);
+    await limit.withdraw(guesser);
     return response.ok ? refuse('session.credentials_wrong') : response;
   }
   const result = (await response.json()) as { token?: string; twoFactorRedirect?: boolean };
@@ -97,7 +97,7 @@ export async function signInByCode(internals: Internals, request: Request, path:
   if (!response.ok) {
     const { code } = (await response.json()) as { code?: string };
     if (response.status === wrong && code !== 'INVALID_TWO_FACTOR_COOKIE') return refuse('session.code_wrong');
-    await limit.takeBack(guesser);
+    await limit.withdraw(guesser);
     return refuse('session.step_expired');
   }
   await limit.succeed(guesser);

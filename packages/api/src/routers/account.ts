@@ -25,13 +25,13 @@ import { publicProcedure, router, signedInProcedure } from '../procedures.ts';
 
 const nothing = z.object({});
 
-async function askerOf(ctx: ApiContext) {
+async function callerOf(ctx: ApiContext) {
   return { session: await requireSession(ctx), headers: ctx.headers };
 }
 
 export const accountRouter = router({
   get: signedInProcedure.output(accountSchema).query(async ({ ctx }) => {
-    const account = await ctx.auth.account.get(await askerOf(ctx));
+    const account = await ctx.auth.account.get(await callerOf(ctx));
     return { ...account, passkeys: [...account.passkeys] };
   }),
 
@@ -39,7 +39,7 @@ export const accountRouter = router({
     .input(updateAccountInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.update(await askerOf(ctx), input);
+      await ctx.auth.account.update(await callerOf(ctx), input);
       return {};
     }),
 
@@ -48,7 +48,7 @@ export const accountRouter = router({
     .input(confirmInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.confirm(await askerOf(ctx), input);
+      await ctx.auth.account.confirm(await callerOf(ctx), input);
       return {};
     }),
 
@@ -57,7 +57,7 @@ export const accountRouter = router({
     .input(factorCodeInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.confirmSecondFactor(await askerOf(ctx), input);
+      await ctx.auth.account.confirmSecondFactor(await callerOf(ctx), input);
       return {};
     }),
 
@@ -65,12 +65,12 @@ export const accountRouter = router({
     .input(updatePasswordInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.updatePassword(await askerOf(ctx), input);
+      await ctx.auth.account.updatePassword(await callerOf(ctx), input);
       return {};
     }),
 
   sendVerification: signedInProcedure.output(nothing).mutation(async ({ ctx }) => {
-    await ctx.auth.account.sendVerification(await askerOf(ctx));
+    await ctx.auth.account.sendVerification(await callerOf(ctx));
     return {};
   }),
 
@@ -78,35 +78,35 @@ export const accountRouter = router({
     .input(emailInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.requestEmailChange(await askerOf(ctx), input);
+      await ctx.auth.account.requestEmailChange(await callerOf(ctx), input);
       return {};
     }),
 
   listSessions: signedInProcedure
     .output(z.object({ items: z.array(accountSessionSchema) }))
-    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listSessions(await askerOf(ctx)) })),
+    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listSessions(await callerOf(ctx)) })),
 
   revokeSession: signedInProcedure
     .input(sessionRefSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.revokeSession(await askerOf(ctx), input);
+      await ctx.auth.account.revokeSession(await callerOf(ctx), input);
       return {};
     }),
 
   revokeOtherSessions: signedInProcedure
     .output(z.object({ count: z.number().int() }))
-    .mutation(async ({ ctx }) => ({ count: await ctx.auth.account.revokeOtherSessions(await askerOf(ctx)) })),
+    .mutation(async ({ ctx }) => ({ count: await ctx.auth.account.revokeOtherSessions(await callerOf(ctx)) })),
 
   listEvents: signedInProcedure
     .output(z.object({ items: z.array(accountEventSchema) }))
-    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listEvents(await askerOf(ctx)) })),
+    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listEvents(await callerOf(ctx)) })),
 
   updatePasskey: signedInProcedure
     .input(updatePasskeyInputSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.renamePasskey(await askerOf(ctx), input);
+      await ctx.auth.account.renamePasskey(await callerOf(ctx), input);
       return {};
     }),
 
@@ -114,27 +114,27 @@ export const accountRouter = router({
     .input(passkeyRefSchema)
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
-      await ctx.auth.account.removePasskey(await askerOf(ctx), input);
+      await ctx.auth.account.removePasskey(await callerOf(ctx), input);
       return {};
     }),
 
   beginTwoFactor: signedInProcedure
     .output(twoFactorSetupSchema)
-    .mutation(async ({ ctx }) => ctx.auth.account.beginTwoFactor(await askerOf(ctx))),
+    .mutation(async ({ ctx }) => ctx.auth.account.beginTwoFactor(await callerOf(ctx))),
 
   confirmTwoFactor: signedInProcedure
     .input(codeInputSchema)
     .output(recoveryCodesSchema)
     .mutation(async ({ ctx, input }) => ({
-      codes: await ctx.auth.account.confirmTwoFactor(await askerOf(ctx), input),
+      codes: await ctx.auth.account.confirmTwoFactor(await callerOf(ctx), input),
     })),
 
   rotateRecoveryCodes: signedInProcedure
     .output(recoveryCodesSchema)
-    .mutation(async ({ ctx }) => ({ codes: await ctx.auth.account.rotateRecoveryCodes(await askerOf(ctx)) })),
+    .mutation(async ({ ctx }) => ({ codes: await ctx.auth.account.rotateRecoveryCodes(await callerOf(ctx)) })),
 
   disableTwoFactor: signedInProcedure.output(nothing).mutation(async ({ ctx }) => {
-    await ctx.auth.account.disableTwoFactor(await askerOf(ctx));
+    await ctx.auth.account.disableTwoFactor(await callerOf(ctx));
     return {};
   }),
 

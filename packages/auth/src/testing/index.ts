@@ -34,7 +34,7 @@ export interface Browser {
   send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Response>;
   signIn(email: string, password?: string, headers?: Record<string, string>): Promise<Response>;
   session(): Promise<Session>;
-  asker(): Promise<{ session: Session; headers: Headers }>;
+  caller(): Promise<{ session: Session; headers: Headers }>;
   readonly cookies: Map<string, string>;
 }
 
@@ -104,7 +104,7 @@ function browserOf(auth: Auth): Browser {
     send,
     signIn: (email, typed = password, more = {}) => send('POST', '/sign-in/email', { email, password: typed }, more),
     session,
-    asker: async () => ({ session: await session(), headers: headers() }),
+    caller: async () => ({ session: await session(), headers: headers() }),
   };
 }
 
