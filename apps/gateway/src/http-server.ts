@@ -54,8 +54,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', (error) => log.debug({ err: error }, 'a connection broke before it was one'));
-    if (pathOf(request) !== agentPath) turnAway(socket, '404 Not Found');
-    else if (!options.hasRoom()) turnAway(socket, '503 Service Unavailable');
+    if (pathOf(request) !== agentPath) rejectUpgrade(socket, '404 Not Found');
+    else if (!options.hasRoom()) rejectUpgrade(socket, '503 Service Unavailable');
     else sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket));
   });
 
@@ -89,7 +89,7 @@ function boundBody(request: IncomingMessage, timeoutMs: number): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-function turnAway(socket: Duplex, status: string): void {
+function rejectUpgrade(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 

@@ -116,7 +116,7 @@ function receive(state: SessionState, event: Received, nowMs: number): Step {
   const { envelope } = event;
   const { body } = envelope;
   // Ignores a message kind that is newer than this gateway, as the contract requires.
-  if (body.case === undefined && envelope.$unknown !== undefined) return stay(heard(state, nowMs));
+  if (body.case === undefined && envelope.$unknown !== undefined) return stay(recordContact(state, nowMs));
   if (body.case === undefined) return end('link.malformed');
   if (state.phase === 'open') return receiveOpen(state, event, nowMs);
   if (state.phase === 'waiting' && body.case === 'enrol') {
@@ -156,7 +156,7 @@ function receiveOpen(
   { envelope: { body }, decodedBytes }: Received,
   nowMs: number,
 ): Step {
-  const next = heard(state, nowMs);
+  const next = recordContact(state, nowMs);
   switch (body.case) {
     case 'sync':
       return { state: next, actions: [{ type: 'sync' }] };
@@ -242,7 +242,7 @@ function ping(nowMs: number): SessionAction {
   return { type: 'send', body: { case: 'ping', value: { sentUnixMs: BigInt(nowMs) } } };
 }
 
-function heard<S extends SessionState>(state: S, nowMs: number): S {
+function recordContact<S extends SessionState>(state: S, nowMs: number): S {
   return state.phase === 'open' ? { ...state, lastHeardMs: nowMs } : state;
 }
 

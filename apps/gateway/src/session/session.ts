@@ -158,16 +158,16 @@ export function startAgentSession(options: SessionOptions): AgentSession {
 
   function close(code: LinkErrorCode | null, message?: string): void {
     if (code === null) {
-      hangUp(goodEnd);
+      closeSocket(goodEnd);
       return;
     }
     const entry = errorTable[code];
     send({ case: 'error', value: { code, message: message ?? entry.message, retryable: entry.retryable } });
     log.info({ code, serverId: open?.server.serverId }, 'closing a session');
-    hangUp(entry.link ?? goodEnd, code);
+    closeSocket(entry.link ?? goodEnd, code);
   }
 
-  function hangUp(closeCode: number, reason?: string): void {
+  function closeSocket(closeCode: number, reason?: string): void {
     // A paused socket would never read the other side's close frame, and some agents never send one.
     socket.resume();
     socket.close(closeCode, reason);
