@@ -90,7 +90,7 @@ export class ControlPlane {
     const isReady = async () =>
       existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
     const service = this.#service('worker', 'apps/worker/src/main.ts', isReady);
-    await this.#options.supervisor.start({ ...service, env: { ...service.env, ...passedOn(MAIL_SETTINGS) } });
+    await this.#options.supervisor.start({ ...service, env: { ...service.env, ...userEnvironment(MAIL_SETTINGS) } });
   }
 
   async startWeb(): Promise<void> {
@@ -98,7 +98,7 @@ export class ControlPlane {
     if (webServer === undefined) throw new Error('this control plane has no web app');
     const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
     const service = this.#service('web', webServer, ready);
-    const env = { ...service.env, ...passedOn([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
+    const env = { ...service.env, ...userEnvironment([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
     await supervisor.start({ ...service, env: { ...env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
   }
 
@@ -170,7 +170,7 @@ export class ControlPlane {
 }
 
 /** Returns these settings from the user's own environment. */
-function passedOn(names: readonly string[]): Record<string, string> {
+function userEnvironment(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = process.env[name];

@@ -85,7 +85,7 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
       ...(options.args ?? []),
     ],
     env: {
-      ...wayOut(),
+      ...downloadEnvironment(),
       PATH: options.path,
       HOME: folder,
       TZ: 'UTC',
@@ -115,7 +115,7 @@ export function hasLivingProxy(folder: string): Promise<boolean> {
  * Environment variables of outbound access for builds: proxies, certificate authorities and registries.
  * agents/crates/build passes them on.
  */
-const WAY_OUT = [
+const DOWNLOAD_VARIABLES = [
   'http_proxy',
   'https_proxy',
   'no_proxy',
@@ -133,7 +133,7 @@ const WAY_OUT = [
   'npm_config_registry',
 ];
 
-function wayOut(): Record<string, string> {
-  const given = WAY_OUT.map((name) => [name, process.env[name] ?? ''] as const);
+function downloadEnvironment(): Record<string, string> {
+  const given = DOWNLOAD_VARIABLES.map((name) => [name, process.env[name] ?? ''] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }

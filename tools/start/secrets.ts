@@ -16,13 +16,13 @@ export function openSecrets(folders: Folders): SecretFiles {
   // The operator may store it elsewhere, on a separate disk or as a mounted secret; then none is created here.
   const masterKey = process.env.FAIRLEAD_MASTER_KEY_FILE ?? makeMasterKey(join(folders.secrets, 'master-key'));
   return {
-    authSecret: makeOnce(join(folders.secrets, 'auth-secret')),
-    internalToken: makeOnce(join(folders.secrets, 'internal-token')),
+    authSecret: ensureSecretFile(join(folders.secrets, 'auth-secret')),
+    internalToken: ensureSecretFile(join(folders.secrets, 'internal-token')),
     masterKey,
   };
 }
 
-function makeOnce(file: string): string {
+function ensureSecretFile(file: string): string {
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   chmodSync(file, 0o600);
   return file;
