@@ -29,7 +29,7 @@ interface LiveBus {
 const LiveContext = createContext<LiveBus>({ listen: () => () => undefined });
 
 /** Minimum time between refetches in milliseconds: lists can change many times a second during a rollout. */
-const REREAD_EVERY_MS = 400;
+const REFETCH_INTERVAL_MS = 400;
 
 export interface LivePageProps {
   /** Topics to subscribe to; empty means no stream. */
@@ -42,7 +42,7 @@ export function LivePage({ topics, children }: LivePageProps) {
   const queryClient = useQueryClient();
   const listeners = useRef(new Set<Listener>());
 
-  const reread = useCallback(
+  const refetch = useCallback(
     (kinds: ReadonlySet<string>) => {
       const filters = {
         app: [
@@ -70,7 +70,7 @@ export function LivePage({ topics, children }: LivePageProps) {
     },
     [trpc, queryClient],
   );
-  const collector = useMemo(() => createChangeCollector(REREAD_EVERY_MS, reread), [reread]);
+  const collector = useMemo(() => createChangeCollector(REFETCH_INTERVAL_MS, refetch), [refetch]);
   useEffect(() => () => collector.stop(), [collector]);
 
   const subscription = useSubscription(

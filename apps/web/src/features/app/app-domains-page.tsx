@@ -29,8 +29,8 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
   const queryClient = useQueryClient();
   const toast = useToast();
   const { app } = useAppInEnvironment(slug, initial);
-  const reread = () => queryClient.invalidateQueries(trpc.app.get.queryFilter());
-  const attach = useMutation(trpc.domain.attach.mutationOptions({ onSuccess: reread }));
+  const refetch = () => queryClient.invalidateQueries(trpc.app.get.queryFilter());
+  const attach = useMutation(trpc.domain.attach.mutationOptions({ onSuccess: refetch }));
   const detach = useAction(
     useMutation(trpc.domain.detach.mutationOptions()),
     "The domain wasn't detached",
@@ -46,7 +46,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         ...(detaching === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
       });
       setDetaching(null);
-      void reread();
+      void refetch();
     },
   );
 

@@ -24,17 +24,17 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
   const queryClient = useQueryClient();
   const [chosen, setChosen] = useState('');
   const { environmentId, servers } = placement;
-  const reread = () => void queryClient.invalidateQueries(trpc.app.pathFilter());
+  const refetch = () => void queryClient.invalidateQueries(trpc.app.pathFilter());
   const attach = useAction(useFreshMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
     setChosen('');
-    reread();
+    refetch();
     toast({ title: 'Server added', detail: 'The next deployment starts the app on it.' });
   });
   const detach = useAction(
     useMutation(trpc.app.detachServer.mutationOptions()),
     "The server wasn't removed",
     ({ serverId }) => {
-      reread();
+      refetch();
       toast({
         title: 'Server removed',
         action: { label: 'Undo', onSelect: () => attach.run({ appId: app.id, environmentId, serverId }) },

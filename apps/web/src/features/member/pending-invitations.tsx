@@ -124,13 +124,13 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const reread = () => void queryClient.invalidateQueries(trpc.invitation.pathFilter());
+  const refetch = () => void queryClient.invalidateQueries(trpc.invitation.pathFilter());
   const name = invitation.email ?? 'the link';
   const rotate = useAction(
     useFreshMutation(trpc.invitation.rotate.mutationOptions()),
     "The invitation wasn't sent",
     (minted) => {
-      reread();
+      refetch();
       if (minted.url === null) toast({ title: `Sent to ${name} again` });
       else onLink({ url: minted.url, expiresAt: minted.expiresAt });
     },
@@ -139,7 +139,7 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
     useMutation(trpc.invitation.revoke.mutationOptions()),
     "The invitation wasn't revoked",
     () => {
-      reread();
+      refetch();
       toast({ title: 'Invitation revoked' });
     },
   );

@@ -91,7 +91,7 @@ function RevokeGrant({ grant, what }: { readonly grant: Grant; readonly what: st
     "The grant wasn't restored",
     () => void refresh(),
   );
-  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "The grant wasn't revoked", () => {
+  const revoke = useAction(useMutation(trpc.grant.delete.mutationOptions()), "The grant wasn't revoked", () => {
     void refresh();
     const { memberId, role, scope } = grant;
     toast({
@@ -100,7 +100,7 @@ function RevokeGrant({ grant, what }: { readonly grant: Grant; readonly what: st
     });
   });
   return (
-    <Button size="small" variant="ghost" pending={take.pending} onClick={() => take.run({ grantId: grant.id })}>
+    <Button size="small" variant="ghost" pending={revoke.pending} onClick={() => revoke.run({ grantId: grant.id })}>
       Revoke
       <span className="sr-only"> {what}</span>
     </Button>

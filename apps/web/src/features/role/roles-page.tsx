@@ -18,7 +18,7 @@ export function RolesPage() {
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const roles = useQuery(trpc.role.list.queryOptions());
-  const [making, setMaking] = useState(false);
+  const [creating, setCreating] = useState(false);
   return (
     <Page>
       <PageHeader
@@ -26,7 +26,7 @@ export function RolesPage() {
         title="Roles"
         actions={
           can('role.write') ? (
-            <Button variant="accent" icon={<Plus size={15} aria-hidden="true" />} onClick={() => setMaking(true)}>
+            <Button variant="accent" icon={<Plus size={15} aria-hidden="true" />} onClick={() => setCreating(true)}>
               New role
             </Button>
           ) : null
@@ -37,7 +37,7 @@ export function RolesPage() {
           <div className="flex flex-col gap-6">
             <RoleMatrix roles={list} />
             <GrantList roles={list} />
-            <NewRoleDialog open={making} onClose={() => setMaking(false)} roles={list} />
+            <NewRoleDialog open={creating} onClose={() => setCreating(false)} roles={list} />
           </div>
         )}
       </QueryView>

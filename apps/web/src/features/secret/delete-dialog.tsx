@@ -10,7 +10,7 @@ import { useRefetchSecrets } from './use-secret-calls.ts';
 
 export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
   const toast = useToast();
-  const reread = useRefetchSecrets();
+  const refetch = useRefetchSecrets();
   const trpc = useTRPC();
   const remove = useMutation(trpc.secret.delete.mutationOptions());
   const restore = useMutation(trpc.secret.restore.mutationOptions());
@@ -18,7 +18,7 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
   const undo = () =>
     void restore
       .mutateAsync({ secretId: secret.id, number: secret.number })
-      .then(reread, (error: unknown) =>
+      .then(refetch, (error: unknown) =>
         toast({ tone: 'bad', title: `${secret.name} wasn't restored`, detail: readFailure(error).message }),
       );
   const confirm = () =>
@@ -30,7 +30,7 @@ export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView;
             title: `${secret.name} is deleted`,
             action: { label: 'Undo', onSelect: undo },
           });
-          reread();
+          refetch();
           onClose();
         },
       },

@@ -16,9 +16,9 @@ import { useRefetchSecrets } from './use-secret-calls.ts';
 export function HistoryDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
   const { can } = useMe();
   const trpc = useTRPC();
-  const reread = useRefetchSecrets();
+  const refetch = useRefetchSecrets();
   const history = useQuery(trpc.secret.versions.queryOptions({ secretId: secret.id }));
-  const restore = useAction(useMutation(trpc.secret.restore.mutationOptions()), "The version wasn't restored", reread);
+  const restore = useAction(useMutation(trpc.secret.restore.mutationOptions()), "The version wasn't restored", refetch);
   return (
     <Dialog
       open

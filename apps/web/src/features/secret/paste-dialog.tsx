@@ -33,7 +33,7 @@ function summaryOf(added: number, changed: number, unchanged: number): string {
 
 export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
   const toast = useToast();
-  const reread = useRefetchSecrets();
+  const refetch = useRefetchSecrets();
   const update = useUpdateSecrets();
   const [text, setText] = useState('');
   const [sealed, setSealed] = useState(true);
@@ -44,7 +44,7 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
       {
         onSuccess: ({ added, changed, unchanged }) => {
           toast({ title: summaryOf(added.length, changed.length, unchanged.length) });
-          reread();
+          refetch();
           onClose();
         },
       },

@@ -21,7 +21,7 @@ export interface SecretDialogProps {
 
 export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? '', onClose }: SecretDialogProps) {
   const formId = useId();
-  const reread = useRefetchSecrets();
+  const refetch = useRefetchSecrets();
   const update = useUpdateSecrets();
   const [name, setName] = useState(knownName);
   const [value, setValue] = useState('');
@@ -50,7 +50,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
       },
       {
         onSuccess: () => {
-          reread();
+          refetch();
           onClose();
         },
       },

@@ -106,9 +106,17 @@ function Pending({ placement, view }: PartProps) {
 function Groups({ placement: { appId }, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
-  const reread = useRefetchSecrets();
-  const attach = useAction(useMutation(trpc.secret.attachGroup.mutationOptions()), "The group wasn't attached", reread);
-  const detach = useAction(useMutation(trpc.secret.detachGroup.mutationOptions()), "The group wasn't detached", reread);
+  const refetch = useRefetchSecrets();
+  const attach = useAction(
+    useMutation(trpc.secret.attachGroup.mutationOptions()),
+    "The group wasn't attached",
+    refetch,
+  );
+  const detach = useAction(
+    useMutation(trpc.secret.detachGroup.mutationOptions()),
+    "The group wasn't detached",
+    refetch,
+  );
   return (
     <Card>
       <CardHeader

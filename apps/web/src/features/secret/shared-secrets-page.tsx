@@ -52,8 +52,8 @@ export function SharedSecretsPage() {
 function Group({ group }: { readonly group: SecretGroup }) {
   const { can } = useMe();
   const trpc = useTRPC();
-  const reread = useRefetchSecrets();
-  const remove = useAction(useMutation(trpc.secret.deleteGroup.mutationOptions()), "The group wasn't deleted", reread);
+  const refetch = useRefetchSecrets();
+  const remove = useAction(useMutation(trpc.secret.deleteGroup.mutationOptions()), "The group wasn't deleted", refetch);
   const apps = group.apps.map(({ name }) => name).join(', ');
   return (
     <Card>
@@ -79,11 +79,11 @@ function Group({ group }: { readonly group: SecretGroup }) {
 
 function NewGroup() {
   const trpc = useTRPC();
-  const reread = useRefetchSecrets();
+  const refetch = useRefetchSecrets();
   const [name, setName] = useState('');
   const create = useAction(useMutation(trpc.secret.createGroup.mutationOptions()), "The group wasn't created", () => {
     setName('');
-    reread();
+    refetch();
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

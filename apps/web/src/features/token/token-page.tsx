@@ -45,7 +45,7 @@ export function TokenPage() {
 function OwnTokens() {
   const { can } = useMe();
   const trpc = useTRPC();
-  const [making, setMaking] = useState(false);
+  const [creating, setCreating] = useState(false);
   const tokens = useQuery(trpc.token.list.queryOptions());
   const create = useCreateToken();
   const revoke = useAction(
@@ -54,12 +54,12 @@ function OwnTokens() {
     () => void tokens.refetch(),
   );
   const close = () => {
-    setMaking(false);
+    setCreating(false);
     create.reset();
     void tokens.refetch();
   };
   const button = can('token.write') ? (
-    <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
+    <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setCreating(true)}>
       Create token
     </Button>
   ) : null;
@@ -83,7 +83,7 @@ function OwnTokens() {
           }
         </QueryView>
       </div>
-      {making ? (
+      {creating ? (
         <CreateDialog
           title="Create token"
           pending={create.isPending}

@@ -20,10 +20,10 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
   const toast = useToast();
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const reread = () => void queryClient.invalidateQueries(trpc.volume.pathFilter());
+  const refetch = () => void queryClient.invalidateQueries(trpc.volume.pathFilter());
   const remove = useMutation(trpc.volume.delete.mutationOptions());
   const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "The volume wasn't restored", () => {
-    reread();
+    refetch();
     toast({ title: `${volume.name} stays` });
   });
   const { id: volumeId, name, deleteAt } = volume;
@@ -87,7 +87,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
               {
                 onSuccess: () => {
                   setAsking(false);
-                  reread();
+                  refetch();
                   toast({
                     tone: 'warn',
                     title: `${name} is deleted in seven days`,
