@@ -203,7 +203,7 @@ function rollout(machine: Machine, event: Extract<DeploymentEvent, { kind: 'roll
       : machine;
   switch (outcome.kind) {
     case 'running':
-      return stay(timed(heard(past, roll, machine.limits.rolloutMs, now)));
+      return stay(timed(recordHeartbeat(past, roll, machine.limits.rolloutMs, now)));
     case 'succeeded': {
       const moved = withRoll(past, roll, { state: 'live', heartbeatAt: now, deadlineAt: null });
       if (moved.rolls.some(({ state }) => state === 'rolling_out')) {
@@ -250,7 +250,7 @@ function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'rever
   if (roll?.state !== 'reverting' || machine.ending === null) return stay(machine);
   switch (outcome.kind) {
     case 'running':
-      return stay(timed(heard(machine, roll, machine.limits.rolloutMs, now)));
+      return stay(timed(recordHeartbeat(machine, roll, machine.limits.rolloutMs, now)));
     case 'succeeded':
       return settle(withRoll(machine, roll, { state: 'reverted', heartbeatAt: now, deadlineAt: null }));
     // The rollback failed: the server keeps serving the new release, and its failure message is stored.
@@ -300,7 +300,7 @@ function overdue(machine: Machine, event: Extract<DeploymentEvent, { kind: 'over
   return fail(machine, first, own(away ? 'deployment.server_offline' : 'deployment.rollout_overdue'), now);
 }
 
-function heard(machine: Machine, roll: ServerRoll, limitMs: number, now: Date): Machine {
+function recordHeartbeat(machine: Machine, roll: ServerRoll, limitMs: number, now: Date): Machine {
   const deadlineAt = roll.heartbeatAt === null ? inMs(now, limitMs) : roll.deadlineAt;
   return withRoll(machine, roll, { heartbeatAt: now, deadlineAt });
 }
