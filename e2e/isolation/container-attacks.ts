@@ -1,5 +1,5 @@
 // Attacks by containers, and by the RUN steps of a Dockerfile. Full mode only: in weaker mode all containers share the
-// engine's bridge, as docs/running.md says.
+// engine's bridge, as docs/containers.md says.
 import { type Attack, datagram, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
 import { HOSTS, SERVER } from './namespaces.ts';
 

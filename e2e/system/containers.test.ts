@@ -80,7 +80,7 @@ test('the Dockerfile example runs as a container with few privileges behind the 
 
   const [container] = await engine.containers();
   expect(container?.Labels).toMatchObject({ 'dev.fairlead.app': made.appId, 'dev.fairlead.deployment': made.id });
-  // The container has none of the capabilities that docs/running.md grants to root, not even in its bounding set.
+  // The container has none of the capabilities that docs/containers.md grants to root, not even in its bounding set.
   const status = await engine.status(container?.Id ?? '');
   expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
   expect(status).toMatch(/^CapEff:\t0{16}$/m);

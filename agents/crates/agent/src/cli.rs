@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
     pub(crate) proof_seconds: u64,
 }
 
-/// Mirrors that runtimes are fetched from (docs/running.md).
+/// Mirrors that runtimes are fetched from (docs/servers.md).
 #[derive(Debug, Default, Args)]
 pub(crate) struct MirrorArgs {
     /// npm registry, for Node, Bun, Deno and package managers.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Systemd unit of every process that outlives `run`. The kernel moves no process into a group with controllers for child groups,
 /// and systemd (before 254) starts a unit's process only there. A unit with apps below it can therefore not be restarted, so apps
-/// have a separate unit that is never restarted (docs/running.md).
+/// have a separate unit that is never restarted (docs/servers.md).
 pub const APPS_UNIT: &str = "fairlead-apps.service";
 /// Systemd unit of `run`.
 const AGENT_UNIT: &str = "fairlead-agent.service";
