@@ -14,19 +14,20 @@ const grains: Readonly<Record<string, string>> = {
 export function renderPermissions(): string {
   const procedures = declaredProcedures(apiRouter);
   const roles = roleSchema.options;
-  return `# Who may do what
+  return `# Permissions
 
-This page is rendered from what every procedure declares; \`npm run check:tenancy\` calls each of them as everybody and
-compares. Change the code, then write the page anew: \`npx vitest run src/permissions-document.test.ts -u\` in
-\`packages/api\`.
+This page lists the permissions of each role, and the permission that each procedure of the API needs. It is generated from the
+code, and \`npm run check:tenancy\` compares it with the answers of the API. To update it, run
+\`npx vitest run src/permissions-document.test.ts -u\` in \`packages/api\`.
 
 ## Roles
 
-A member has one role in the organization, and any number of further ones by grants: in the organization, in a project or
-in an environment. What is allowed in the organization is allowed everywhere in it, and what is allowed in a project in its
-environments. An organization can make roles of its own from every permission but those that only an owner holds. Nobody
-gives or takes a role, or a permission of a role, that they do not hold there themselves; only an owner makes owners; the
-last owner stays one.
+A member has one role in the organization. Grants add roles in the organization, in a project or in an environment. A role in
+the organization also applies to its projects, and a role in a project to its environments.
+
+- An organization can define roles of its own. They can have every permission except those that only an owner has.
+- You can't give or take a role, or a permission of a role, that you don't have there yourself.
+- Only owners make owners, and the last owner stays one.
 
 ${table(
   ['Permission', ...roles],
@@ -38,19 +39,21 @@ ${table(
 
 ## Protected environments
 
-A deployment to a protected environment, also a redeploy and a rollback, stays queued until another member with
-\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, nor who
-made the service account's token that asked, nor any token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
-comes. Until it is built nobody changes the app's repository, root folder, start command or health path; its secrets are those
-of the moment at which it is built. A newer deployment supersedes an approved one that still waits only when it is approved itself.
-When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
-what waits for approval goes on waiting.
+A deployment to a protected environment waits in the queue until another member with \`deployment.approve\` there approves it. So
+does a redeploy and a rollback. A refusal cancels the deployment.
 
-Every other change that decides what visitors of a protected environment get, now or with the next deployment, needs
-\`deployment.approve\` there beside its own permission. No token holds \`deployment.approve\`. All paths of a host are protected
-together, because they share its name and its cookies. So no host leads to both a protected and an unprotected environment:
-Fairlead refuses such a domain from everyone, and a change of protection that would split a host. The table shows how each
-mutation treats a protected environment:
+- **Approvers.** These can't approve a deployment: the member who asked for it, the member who created the service account's token
+  that asked for it, and every API token.
+- **Subject of an approval.** An approval is for a branch, a tag or a commit. A branch is built as it is when its turn comes. The
+  secrets are those of that moment.
+- **Until the build**, the app's repository, root folder, start command and health path can't be changed.
+- **Newer deployments** supersede an approved one that still waits only when they are approved themselves.
+- **Turning protection on** also makes the deployments in the queue wait for approval. After protection is turned off, deployments
+  that wait for approval keep waiting.
+
+Other changes that affect what visitors of a protected environment get need \`deployment.approve\` there beside their own
+permission. No token has \`deployment.approve\`. The paths of a host share its name and its cookies. So a host can't lead to both a
+protected and an unprotected environment: Fairlead refuses such a domain, and a change of protection that would split a host.
 
 ${table(
   ['Mutation', 'In a protected environment'],
@@ -61,10 +64,10 @@ ${table(
 
 ## Procedures
 
-"Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
-holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
-like one that does not exist. A "fresh session" is one whose person confirmed their identity within the last fifteen minutes. An
-API token needs only the permission.
+- **Granted on**: the narrowest grant that is enough. With "only rows of the grant", a list shows the rows that the caller's role
+  and grants cover.
+- **Fresh session**: the person confirmed their identity within the last fifteen minutes. An API token needs only the permission.
+- A row of another organization gets the same response as one that does not exist.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
@@ -73,7 +76,7 @@ ${table(
 
 ## Routes
 
-Beside its pages the web app answers to these, and to nothing else.
+The web app serves its pages and these routes, and nothing else.
 
 ${table(
   ['Route', 'Methods', 'For'],
@@ -88,7 +91,7 @@ ${table(
 
 function grantedOn({ grain, lists }: DeclaredProcedure): string {
   const places = grains[grain ?? ''] ?? '';
-  return lists === true ? `${places}: shows what lies there` : places;
+  return lists === true ? `${places}: only rows of the grant` : places;
 }
 
 function needs({ access, alsoNeeds, fresh }: DeclaredProcedure): string {

@@ -56,7 +56,7 @@ function openName(name: string): string {
 export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   'api/auth/[...all]/route.ts': {
     methods: ['GET', 'POST'],
-    who: 'everybody: signing in and out; every session: its passkeys; every other path of the library is closed',
+    who: 'everyone: sign-in and sign-out; sessions: their passkeys; all other paths of the library are closed',
     requests: (_stage, options) => {
       const names = libraryPaths(options).map(({ method, path }) => `${method} ${path}`);
       return [...new Set([...names, ...openPaths.map(openName)])].map((name) => {
@@ -85,7 +85,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   },
   'api/deployment/upload/route.ts': {
     methods: ['POST'],
-    who: 'members who may deploy the app that is named (deployment.write)',
+    who: 'members who may deploy the named app (deployment.write)',
     requests: (stage) => [
       {
         method: 'POST',
@@ -103,7 +103,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   // Tests of their own cover API tokens; a session opens nothing here.
   'api/v1/[...path]/route.ts': {
     methods: ['GET', 'POST'],
-    who: 'API tokens: the procedures above; everybody: the document',
+    who: 'API tokens: the procedures above; everyone: the document',
     requests: (stage) => [
       get('/api/v1/openapi.json', 200),
       get('/api/v1/app/list', 401),
@@ -112,20 +112,20 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
     ],
   },
   // Public: the same script and program for all, because a new server has no session.
-  'install/agent.sh/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/install/agent.sh', 200)] },
+  'install/agent.sh/route.ts': { methods: ['GET'], who: 'everyone', requests: () => [get('/install/agent.sh', 200)] },
   'install/agent/[target]/route.ts': {
     methods: ['GET'],
-    who: 'everybody',
+    who: 'everyone',
     requests: (stage) => [get(`/install/agent/${stage.foreign.get('srv')}`, 404)],
     context: { params: Promise.resolve({ target: 'no-such-kind' }) },
   },
   // The operator configures the contact; here there is none.
   '.well-known/security.txt/route.ts': {
     methods: ['GET'],
-    who: 'everybody',
+    who: 'everyone',
     requests: () => [get('/.well-known/security.txt', 404)],
   },
-  'healthz/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/healthz', 200)] },
+  'healthz/route.ts': { methods: ['GET'], who: 'everyone', requests: () => [get('/healthz', 200)] },
 };
 
 function ofExport(stage: Stage, person: Person): number {
