@@ -124,7 +124,7 @@ test('the app is removed from the environment, which is then deleted; each by it
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
   await page.getByRole('button', { name: 'Remove hello from Staging' }).click();
   const leaving = page.getByRole('dialog', { name: 'Remove hello from Staging' });
-  await expect(leaving).toContainText(`${HOST} stops leading here`);
+  await expect(leaving).toContainText(`${HOST} is detached`);
   await checkAppearance(page);
   await leaving.getByRole('textbox').fill('hello');
   await leaving.getByRole('button', { name: 'Remove' }).click();
