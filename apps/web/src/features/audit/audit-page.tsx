@@ -23,9 +23,12 @@ import { exportHref, isFiltered, toInput } from './filter.ts';
 
 const FEATURES = [
   ['app', 'Apps'],
+  ['config', 'Settings of apps'],
+  ['credential', 'Credentials'],
   ['deployment', 'Deployments'],
   ['domain', 'Domains'],
   ['server', 'Servers'],
+  ['volume', 'Volumes'],
   ['benchmark', 'Benchmarks'],
   ['secret', 'Secrets'],
   ['member', 'Members'],
