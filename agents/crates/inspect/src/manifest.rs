@@ -82,7 +82,7 @@ struct RunTable {
 
 /// Address on which the app waits for requests.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Listen"))]
 #[serde(rename_all = "lowercase")]
 enum ListenKind {
     #[default]
@@ -110,7 +110,7 @@ fn one() -> u32 {
 
 /// List of words, or a line as a terminal takes it.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Command"))]
 #[serde(untagged, expecting = "expected a line or a list of words")]
 enum ManifestCommand {
     Line(String),
