@@ -87,7 +87,7 @@ export function victim({ token, listens }: VictimOptions): Files {
   }[listens];
   return {
     'package.json': manifest({ start: 'node server.js' }),
-    ...(listens === 'socket' ? { 'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n' } : {}),
+    ...(listens === 'socket' ? { 'fairlead.toml': '[run]\nhealth_path = "/"\nlisten = "socket"\n' } : {}),
     'server.js': [
       "import { createServer } from 'node:http';",
       'const server = createServer((request, response) =>',

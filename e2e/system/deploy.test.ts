@@ -37,7 +37,7 @@ test("missing names from the repository's .env.example are reported until they a
   expect(first).toMatchObject({ state: 'live', missingNames: ['API_TOKEN'] });
   const { appId } = first;
   expect(await system.product.verbs.listSecrets({ appId })).toMatchObject({
-    expectedNames: ['API_TOKEN'],
+    expectedVariables: ['API_TOKEN'],
     missingNames: ['API_TOKEN'],
   });
   await system.setSecrets(appId, [{ name: 'API_TOKEN', value: 'a real one' }]);

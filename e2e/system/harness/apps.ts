@@ -46,7 +46,7 @@ export function socketApp(text: string): Files {
   const { 'server.js': server = '', ...files } = respondingApp(text);
   return {
     ...files,
-    'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n',
+    'fairlead.toml': '[run]\nhealth_path = "/"\nlisten = "socket"\n',
     'server.js': server.replace('Number(process.env.PORT)', 'process.env.FAIRLEAD_SOCKET'),
   };
 }

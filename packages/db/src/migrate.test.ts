@@ -255,6 +255,43 @@ test('stored policies keep their limits under the new names', async () => {
   ]);
 });
 
+test('stored states and plans keep their values under the new names', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261125143000_state_names';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  const plans = [{ expectedNames: ['A'], sentences: ['Found a Node app.'] }, {}];
+  const releases = plans.map(
+    (plan, at) =>
+      `('${at}', 'o', 'a', 'e', ${at}, '', '', '', now(), '', 0, 's', '', '{}', '', '${JSON.stringify(plan)}')`,
+  );
+  // Drops the foreign keys, so that the rows need no app, environment, server or release.
+  await query(
+    url,
+    `DO $$ DECLARE key record; BEGIN
+       FOR key IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
+         WHERE contype = 'f' AND conrelid IN ('instance'::regclass, 'release'::regclass)
+       LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', key.owner, key.conname); END LOOP;
+     END $$;
+     SET ROLE fairlead_system;
+     INSERT INTO instance (id, organization_id, app_id, environment_id, server_id, release_id, state, reported_at)
+       VALUES ('1', 'o', 'a', 'e', 's', 'r', 'given_up', now()), ('2', 'o', 'a', 'e', 's', 'r', 'healthy', now());
+     INSERT INTO release (id, organization_id, app_id, environment_id, number, commit_hash, commit_subject, commit_author,
+         committed_at, artifact_digest, artifact_size_bytes, built_on_server_id, runtime, command, health_path, plan)
+       VALUES ${releases.join(', ')}`,
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  await query(url, 'ALTER TABLE instance NO FORCE ROW LEVEL SECURITY; ALTER TABLE release NO FORCE ROW LEVEL SECURITY');
+  expect(await query(url, 'SELECT state FROM instance ORDER BY id')).toEqual([
+    { state: 'crash_looping' },
+    { state: 'healthy' },
+  ]);
+  expect(await query(url, 'SELECT plan FROM release ORDER BY number')).toEqual([
+    { plan: { expectedVariables: ['A'], sentences: ['Found a Node app.'] } },
+    { plan: {} },
+  ]);
+});
+
 /** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
 async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {
   const rows = settings.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify(each)}')`);

@@ -73,7 +73,7 @@ pub(crate) async fn open<'a>(
         move || {
             leftover_processes::end(&deployment, user);
             // The cache counts against the build's bound: a cache that leaves no room would make every later build fail.
-            let half = limits.disk_bytes / 2;
+            let half = limits.disk_bytes_max / 2;
             let kept: Vec<&Path> = [&build_folders.cache, &build_folders.repository]
                 .map(PathBuf::as_path)
                 .into_iter()
@@ -160,16 +160,16 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
 fn limits(asked: BuildLimits, own: BuildLimits) -> BuildLimits {
     let or = |asked: u64, own: u64| if asked == 0 { own } else { asked };
     BuildLimits {
-        memory_bytes: or(asked.memory_bytes, own.memory_bytes),
-        cpu_millis: if asked.cpu_millis == 0 { own.cpu_millis } else { asked.cpu_millis },
-        disk_bytes: or(asked.disk_bytes, own.disk_bytes),
+        memory_bytes_max: or(asked.memory_bytes_max, own.memory_bytes_max),
+        cpu_millis_max: if asked.cpu_millis_max == 0 { own.cpu_millis_max } else { asked.cpu_millis_max },
+        disk_bytes_max: or(asked.disk_bytes_max, own.disk_bytes_max),
     }
 }
 
 fn group_limits(limits: BuildLimits) -> fairlead_base::cgroup::GroupLimits {
     fairlead_base::cgroup::GroupLimits {
-        memory_bytes: limits.memory_bytes,
-        cpu_millis: limits.cpu_millis,
+        memory_bytes: limits.memory_bytes_max,
+        cpu_millis: limits.cpu_millis_max,
         ..Default::default()
     }
 }
@@ -233,7 +233,7 @@ async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildProd
         BuildMethod::Native(mut plan) => {
             // The plan knows nothing of these, which may need what it leaves behind.
             if !spec.run_commands.is_empty() {
-                plan.left_behind.clear();
+                plan.excluded_folders.clear();
             }
             let below = native::make(workshop, &below, &mut plan, &spec.run_commands).await?;
             Ok(BuildProduct::Folder { below, plan })
@@ -351,7 +351,7 @@ pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::Ar
         manifest: fairlead_model::BuildManifest {
             workers: plan.workers,
             toolchains: plan.toolchains,
-            plan: plan.sentences,
+            sentences: plan.sentences,
             expected_variables: plan.expected_variables,
             health_path: plan.health_path,
             release_command: plan.release_command,

@@ -194,7 +194,7 @@ impl Workshop<'_> {
         output.finish(self);
         match ended {
             Ok(status) if !status.success() && self.out_of_memory() => {
-                Err(BuildError::OutOfMemory { limit_bytes: self.limits.memory_bytes, doing: doing() })
+                Err(BuildError::OutOfMemory { limit_bytes: self.limits.memory_bytes_max, doing: doing() })
             }
             Ok(status) => Ok(CommandOutcome { status, captured: output.captured, tail: output.tail }),
             Err(error) => {
@@ -274,7 +274,7 @@ impl Workshop<'_> {
             ],
             deployment: self.deployment.clone(),
             user: self.options.user,
-            limit_bytes: self.limits.disk_bytes,
+            limit_bytes: self.limits.disk_bytes_max,
         }
     }
 

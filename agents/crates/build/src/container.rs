@@ -75,8 +75,8 @@ pub(crate) async fn build(
         context: &context,
         dockerfile: file,
         name: &name,
-        memory_bytes: workshop.limits.memory_bytes,
-        cpu_millis: workshop.limits.cpu_millis,
+        memory_bytes: workshop.limits.memory_bytes_max,
+        cpu_millis: workshop.limits.cpu_millis_max,
         without_cache: spec.without_cache,
         network: network.as_deref(),
         arguments: &arguments,
@@ -109,7 +109,7 @@ pub(crate) async fn build(
         Ok(Err(EngineError::Refused(why)))
             if ["non-zero code: 137", "exit status 137"].iter().any(|end| why.contains(end)) =>
         {
-            Err(BuildError::OutOfMemory { limit_bytes: workshop.limits.memory_bytes, doing: doing() })
+            Err(BuildError::OutOfMemory { limit_bytes: workshop.limits.memory_bytes_max, doing: doing() })
         }
         Ok(built) => {
             built.map(|()| name).map_err(|error| failed(&format!("The image could not be built from {file}"), error))
@@ -201,7 +201,8 @@ pub(crate) async fn pull(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Resul
     let pulled =
         pulled.map_err(|_| BuildError::Timeout { limit: workshop.limit, doing: "pulled the image".to_owned() })?;
     let digest = pulled.map_err(|error| failed(&format!("The image {} could not be pulled", spec.image), error))?;
-    let mut plan = Plan { runtime: "docker".to_owned(), start: spec.overrides.start.clone(), ..Plan::default() };
+    let mut plan =
+        Plan { runtime: "docker".to_owned(), start: spec.overrides.start_command.clone(), ..Plan::default() };
     let sentence = format!("Uses the image {} as it was at {digest}.", spec.image);
     workshop.say(Step::Build, sentence.clone());
     plan.sentences.push(sentence);

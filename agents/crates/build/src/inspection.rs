@@ -12,7 +12,7 @@ use crate::plan_reader::read_plan;
 use crate::{BuildError, BuildOptions, BuildSink};
 
 /// Bounds of one inspection: a few MiB do for most repositories, and several run beside the server's apps.
-const LIMITS: BuildLimits = BuildLimits { memory_bytes: 1 << 30, cpu_millis: 1000, disk_bytes: 1 << 30 };
+const LIMITS: BuildLimits = BuildLimits { memory_bytes_max: 1 << 30, cpu_millis_max: 1000, disk_bytes_max: 1 << 30 };
 
 /// Result of an inspection.
 #[derive(Debug, PartialEq, Eq)]

@@ -147,7 +147,7 @@ pub fn inherited_environment() -> BTreeMap<String, String> {
 /// Bounds of builds that name none: what lets the server's apps live beside them.
 pub fn usual_limits(server_memory_bytes: u64) -> BuildLimits {
     let memory_bytes = (server_memory_bytes / 4 * 3).max(512 << 20);
-    BuildLimits { memory_bytes, cpu_millis: 0, disk_bytes: 20 << 30 }
+    BuildLimits { memory_bytes_max: memory_bytes, cpu_millis_max: 0, disk_bytes_max: 20 << 30 }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn stays_in_source(way: &BuildMethod, root_folder: &Path) -> bool {
     let files = plan.lock_file.iter().map(|name| packed.join(name)).chain(file.map(|name| root_folder.join(name)));
     let server = plan.server.iter().map(|server| &server.file);
     let environment = plan.reuse.iter().filter_map(|reuse| reuse.environment.as_ref()).map(|name| packed.join(name));
-    let folders = plan.output.iter().chain(&plan.left_behind).chain(server).map(|name| app.join(name));
+    let folders = plan.output.iter().chain(&plan.excluded_folders).chain(server).map(|name| app.join(name));
     let caches = plan.caches.iter().flat_map(|cache| {
         let folder = packed.join(&cache.folder);
         [folder.join(&cache.stale), folder]

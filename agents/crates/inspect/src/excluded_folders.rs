@@ -22,7 +22,7 @@ pub(crate) fn add(plan: &mut Plan, files: &Files, shown: &str) -> Result<(), Ins
     let commands: Vec<&Vec<String>> = workers.chain(release).chain([&plan.start]).collect();
     let is_alone = commands.iter().all(|command| is_self_contained(command, &package));
     if is_alone && !sets_imports(files) {
-        plan.left_behind.push("node_modules".to_owned());
+        plan.excluded_folders.push("node_modules".to_owned());
         plan.say("Leaves node_modules out of the artifact: `.output` holds copies of what it imports.");
     }
     Ok(())

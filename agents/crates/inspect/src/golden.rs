@@ -107,7 +107,7 @@ fn written(plan: &Plan) -> String {
     if !plan.output.is_empty() {
         line("fallback", plan.fallback.pages().join(" "));
     }
-    line("leaves behind", plan.left_behind.join(" "));
+    line("excludes", plan.excluded_folders.join(" "));
     line("server", plan.server.as_ref().map(|server| server.file.clone()).unwrap_or_default());
     line("runs with", plan.runs_with.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(" "));
     line("release command", display_command(&plan.release_command));
@@ -128,7 +128,7 @@ fn written(plan: &Plan) -> String {
         line("reuses", format!("{folders}{}", if commands.is_empty() { "" } else { ", then runs " }) + &commands);
     }
     line("cache", plan.lock_file.clone().unwrap_or_default());
-    line("prunes", if plan.prunes { "packages".to_owned() } else { String::new() });
+    line("prunes", if plan.prune_packages { "packages".to_owned() } else { String::new() });
     for sentence in &plan.sentences {
         line("says", sentence.clone());
     }

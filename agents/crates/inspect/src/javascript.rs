@@ -76,7 +76,7 @@ pub(crate) fn plan(app_source: AppSource<'_>) -> Result<Option<Plan>, InspectErr
     keep(&mut plan, &workspace, &top, preset.as_ref());
     let start = start::choose(app_source, &package, &manager, preset.as_ref(), !plan.build.is_empty())?;
     let mut plan = finish(plan, start, &manager);
-    plan.prunes = !is_workspace_root(files, &package)
+    plan.prune_packages = !is_workspace_root(files, &package)
         && preset.as_ref().is_some_and(|preset| starts_framework(&plan.start, &package, preset));
     plan.server = preset.and_then(|preset| built_server(&plan.start, preset));
     Ok(Some(plan))

@@ -84,7 +84,7 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     let expected_variables = env_example::expected(files);
     if let Some(file) = container::chosen(files, &manifest, plan_request)? {
         let mut plan = Plan { expected_variables, runtime: "docker".to_owned(), ..Plan::default() };
-        plan.health_path.clone_from(&manifest.run.health);
+        plan.health_path.clone_from(&manifest.run.health_path);
         if manifest.run.listens_on_socket {
             return Err(manifest::no_socket());
         }
@@ -93,24 +93,26 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
         }
         plan.say(format!("Found `{file}` in {}; the container engine builds it.", plan_request.shown));
         // The image's own start command applies unless the settings have one.
-        plan.start = first_given(&[&manifest.run.start, &plan_request.overrides.start]).unwrap_or_default();
+        plan.start =
+            first_given(&[&manifest.run.start_command, &plan_request.overrides.start_command]).unwrap_or_default();
         finish(&mut plan, &manifest, None);
         return Ok(BuildMethod::Dockerfile { file, plan: Box::new(plan) });
     }
-    let start = first_given(&[&manifest.run.start, &plan_request.overrides.start])
+    let start = first_given(&[&manifest.run.start_command, &plan_request.overrides.start_command])
         .or_else(|| procfile.as_ref().and_then(|procfile| procfile.web.clone()));
-    let output =
-        [&manifest.build.output, &plan_request.overrides.output_folder].into_iter().find(|output| !output.is_empty());
+    let output = [&manifest.build.output_folder, &plan_request.overrides.output_folder]
+        .into_iter()
+        .find(|output| !output.is_empty());
     let asked = PlanOverrides { start: start.as_deref(), output: output.map(String::as_str) };
     let mut plan = detect(AppSource { app: files, asked, shown: plan_request.shown }, plan_request)?;
     plan.expected_variables = expected_variables;
-    plan.health_path.clone_from(&manifest.run.health);
-    if let Some(install) = first_given(&[&manifest.build.install, &plan_request.overrides.install]) {
+    plan.health_path.clone_from(&manifest.run.health_path);
+    if let Some(install) = first_given(&[&manifest.build.install_command, &plan_request.overrides.install_command]) {
         plan.install = replaced(&plan.install, install);
         // Nothing tells what another command reads.
         plan.reuse = None;
     }
-    if let Some(build) = first_given(&[&manifest.build.build, &plan_request.overrides.build]) {
+    if let Some(build) = first_given(&[&manifest.build.build_command, &plan_request.overrides.build_command]) {
         plan.build = replaced(&plan.build, build);
     }
     plan.add_named_tools();
@@ -134,13 +136,13 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     plan.sentences.extend(database::advice(files).filter(|_| plan.output.is_empty()));
     let named = manifest.build.cache.iter().map(|folder| Cache::below(&plan.folder, folder));
     plan.caches.extend(named);
-    plan.prunes = match manifest.build.prune {
+    plan.prune_packages = match manifest.build.prune {
         Some(true) if matches!(plan.runtime.as_str(), "node" | "bun") => {
             let package = javascript::NodePackage::read(files, plan_request.shown)?;
             package.is_some_and(|package| !javascript::is_workspace_root(files, &package))
         }
         Some(_) => false,
-        None => plan.prunes,
+        None => plan.prune_packages,
     } && plan.output.is_empty();
     if manifest.build.prune != Some(false) {
         excluded_folders::add(&mut plan, files, plan_request.shown)?;
@@ -189,7 +191,7 @@ fn detect(app_source: AppSource<'_>, plan_request: PlanRequest<'_>) -> Result<Pl
 }
 
 fn finish(plan: &mut Plan, manifest: &manifest::AppManifest, procfile: Option<procfile::Procfile>) {
-    plan.release_command = first_given(&[&manifest.run.release])
+    plan.release_command = first_given(&[&manifest.run.release_command])
         .or_else(|| procfile.as_ref().and_then(|procfile| procfile.release.clone()))
         .unwrap_or_default();
     if !plan.release_command.is_empty() {

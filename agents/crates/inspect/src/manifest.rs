@@ -1,4 +1,4 @@
-//! Reads a committed fairlead.toml (docs/builds.md). An unknown key is an error, so that a typo never deploys.
+//! Reads a committed fairlead.toml (docs/build-reference.md). An unknown key is an error, so that a typo never deploys.
 
 use std::collections::BTreeMap;
 
@@ -52,11 +52,11 @@ enum FallbackSetting {
 #[serde(deny_unknown_fields, default)]
 struct BuildTable {
     /// Installs dependencies. Default: detected.
-    install: Option<ManifestCommand>,
+    install_command: Option<ManifestCommand>,
     /// Builds the app. Default: detected.
-    build: Option<ManifestCommand>,
+    build_command: Option<ManifestCommand>,
     /// Folder of a static site, below the app's.
-    output: String,
+    output_folder: String,
     /// Dockerfile to build, by a container engine.
     dockerfile: String,
     /// Folders that tools of the build keep for the next one, below the app's. They are not in the artifact.
@@ -71,11 +71,11 @@ struct BuildTable {
 #[serde(deny_unknown_fields, default)]
 struct RunTable {
     /// Starts the app. Default: detected.
-    start: Option<ManifestCommand>,
-    /// Path that must answer 2xx or 3xx, such as `/healthz`.
-    health: String,
+    start_command: Option<ManifestCommand>,
+    /// Health check path, which must return 2xx or 3xx, such as `/healthz`.
+    health_path: String,
     /// Runs once a deployment, before traffic.
-    release: Option<ManifestCommand>,
+    release_command: Option<ManifestCommand>,
     /// `port`: the app listens on `$PORT`; `socket`: on the Unix socket `$FAIRLEAD_SOCKET`.
     listen: ListenKind,
 }
@@ -129,9 +129,9 @@ pub(crate) struct AppManifest {
 
 #[derive(Debug, Default)]
 pub(crate) struct BuildWords {
-    pub(crate) install: Vec<String>,
-    pub(crate) build: Vec<String>,
-    pub(crate) output: String,
+    pub(crate) install_command: Vec<String>,
+    pub(crate) build_command: Vec<String>,
+    pub(crate) output_folder: String,
     pub(crate) dockerfile: String,
     pub(crate) cache: Vec<String>,
     /// `[build] prune`; `None`: only servers of frameworks are pruned.
@@ -140,9 +140,9 @@ pub(crate) struct BuildWords {
 
 #[derive(Debug, Default)]
 pub(crate) struct RunWords {
-    pub(crate) start: Vec<String>,
-    pub(crate) health: String,
-    pub(crate) release: Vec<String>,
+    pub(crate) start_command: Vec<String>,
+    pub(crate) health_path: String,
+    pub(crate) release_command: Vec<String>,
     pub(crate) listens_on_socket: bool,
 }
 
@@ -158,15 +158,15 @@ pub(crate) fn read(files: &Files) -> Result<AppManifest, InspectError> {
     if workers.len() > WORKERS_MAX {
         return Err(wrong(&format!("it has more than {WORKERS_MAX} workers")));
     }
-    for (key, path) in [("build.output", &build.output), ("build.dockerfile", &build.dockerfile)] {
+    for (key, path) in [("build.output_folder", &build.output_folder), ("build.dockerfile", &build.dockerfile)] {
         if !path.is_empty() && !inside(path) {
             return Err(wrong(&format!("`{key}` is not a path inside the app's folder")));
         }
     }
-    if !run.health.is_empty()
-        && (!run.health.starts_with('/') || !run.health.bytes().all(|byte| byte.is_ascii_graphic()))
+    if !run.health_path.is_empty()
+        && (!run.health_path.starts_with('/') || !run.health_path.bytes().all(|byte| byte.is_ascii_graphic()))
     {
-        return Err(wrong("`run.health` is not a path that begins with /"));
+        return Err(wrong("`run.health_path` is not a path that begins with /"));
     }
     let workers = workers.into_iter().map(|(name, table)| {
         let key = format!("workers.{name}");
@@ -191,17 +191,17 @@ pub(crate) fn read(files: &Files) -> Result<AppManifest, InspectError> {
         fallback: site.fallback.map(fallback).transpose()?,
         workers: workers.collect::<Result<_, _>>()?,
         build: BuildWords {
-            install: command("build.install", build.install)?,
-            build: command("build.build", build.build)?,
-            output: build.output,
+            install_command: command("build.install_command", build.install_command)?,
+            build_command: command("build.build_command", build.build_command)?,
+            output_folder: build.output_folder,
             dockerfile: build.dockerfile,
             cache: caches(build.cache)?,
             prune: build.prune,
         },
         run: RunWords {
-            start: command("run.start", run.start)?,
-            health: run.health,
-            release: command("run.release", run.release)?,
+            start_command: command("run.start_command", run.start_command)?,
+            health_path: run.health_path,
+            release_command: command("run.release_command", run.release_command)?,
             listens_on_socket: run.listen == ListenKind::Socket,
         },
     })

@@ -47,9 +47,9 @@ pub struct Plan {
     /// For a static site: page for paths without a file.
     pub fallback: Fallback,
     /// Folders of the app that it does not need once it is built.
-    pub left_behind: Vec<String>,
+    pub excluded_folders: Vec<String>,
     /// True if installed packages that only the build needs are left out of the artifact.
-    pub prunes: bool,
+    pub prune_packages: bool,
     /// Server that the build has to leave in the app's folder.
     pub server: Option<BuiltServer>,
     /// Tools that the commands need.

@@ -42,13 +42,13 @@ const SCRIPTS: &str = r#"{"scripts":{"build":"x","start":"node server.js"},"depe
 
 const COMMITTED: &str = r#"
 [build]
-install = ["npm", "ci", "--ignore-scripts"]
-build = "npm run compile"
+install_command = ["npm", "ci", "--ignore-scripts"]
+build_command = "npm run compile"
 
 [run]
-start = ["node", "a b.js"]
-health = "/healthz"
-release = "node migrate.js"
+start_command = ["node", "a b.js"]
+health_path = "/healthz"
+release_command = "node migrate.js"
 listen = "socket"
 
 [workers.mail]
@@ -83,7 +83,7 @@ fn a_committed_manifest_replaces_what_was_set_and_that_what_is_detected() {
     let awake: Vec<_> = committed.workers.iter().map(|one| one.stays_awake).collect();
     assert_eq!((awake, committed.listens_on_socket), (vec![true, false, false], true));
     assert!(!plan(&files[..2]).listens_on_socket);
-    let overrides = BuildOverrides { start: strings(&["node", "other.js"]), ..BuildOverrides::default() };
+    let overrides = BuildOverrides { start_command: strings(&["node", "other.js"]), ..BuildOverrides::default() };
     let start = |files: &[(&str, &str)]| match way(files, Builder::Native, &overrides, true).unwrap() {
         BuildMethod::Native(plan) => display_command(&plan.start),
         other => panic!("{other:?}"),
@@ -98,14 +98,14 @@ fn a_manifest_with_a_mistake_is_an_error_that_names_it() {
         ("[build]\ninstal = \"x\"", "unknown field `instal`"),
         ("[bulid]", "unknown field `bulid`"),
         ("[tools]\nnodejs = \"22\"", "`tools.nodejs`"),
-        ("[run]\nstart = []", "`run.start` is not a command"),
-        ("[run]\nhealth = \"healthz\"", "`run.health`"),
+        ("[run]\nstart_command = []", "`run.start_command` is not a command"),
+        ("[run]\nhealth_path = \"healthz\"", "`run.health_path`"),
         ("[run]\nlisten = \"pipe\"", "unknown variant `pipe`"),
         ("[build]\ndockerfile = \"D\"\n[run]\nlisten = \"socket\"", "reached by its port"),
         ("[workers.web]\ncommand = \"x\"", "`workers.web`"),
         ("[workers.a]\ncommand = \"x\"\ninstances = 0", "`workers.a.instances`"),
         ("[workers.a]", "missing field `command`"),
-        ("[build]\noutput = \"../x\"", "`build.output`"),
+        ("[build]\noutput_folder = \"../x\"", "`build.output_folder`"),
         ("[build]\ncache = [\"../x\"]", "`build.cache`"),
         ("[build]\ncache = [\"/tmp\"]", "`build.cache`"),
         ("[build]\ncache = [\".\"]", "`build.cache`"),
@@ -117,7 +117,7 @@ fn a_manifest_with_a_mistake_is_an_error_that_names_it() {
         ("[site]\nfallback = \".hidden/index.html\"", "inside the folder that is served"),
         ("[site]\nfallback = \"app.js\"", "inside the folder that is served"),
         ("[site]\nfalback = false", "unknown field `falback`"),
-        ("[site]\nfallback = \"a.html\"\n[run]\nstart = \"x\"", "is for static sites"),
+        ("[site]\nfallback = \"a.html\"\n[run]\nstart_command = \"x\"", "is for static sites"),
         ("[build]\ndockerfile = \"D\"\n[site]\nfallback = false", "is for static sites"),
         ("[build", "line 1"),
     ];
@@ -136,7 +136,7 @@ fn a_committed_fallback_replaces_that_of_the_preset() {
     let fallback =
         |text: &str| plan(&[("package.json", package), ("index.html", ""), ("fairlead.toml", text)]).fallback;
     assert_eq!(fallback(""), Fallback::app());
-    assert_eq!(fallback("[build]\noutput = \"x\""), Fallback::app());
+    assert_eq!(fallback("[build]\noutput_folder = \"x\""), Fallback::app());
     assert_eq!(fallback("[site]\nfallback = \"shell/app.html\""), Fallback::Required("shell/app.html".to_owned()));
     assert_eq!(fallback("[site]\nfallback = false").pages(), &[] as &[String]);
 }
@@ -223,10 +223,11 @@ fn an_app_is_pruned_where_it_asks_for_it_or_starts_its_framework() {
     let next = r#"{"dependencies":{"next":"16"},"scripts":{"start":"next start -p 3000"}}"#;
     let custom = r#"{"dependencies":{"next":"16"},"scripts":{"start":"node server.js"}}"#;
     let root = r#"{"workspaces":["a"],"dependencies":{"next":"16"},"scripts":{"start":"next start"}}"#;
-    let prunes = |package: &str, manifest: &str| plan(&[("package.json", package), ("fairlead.toml", manifest)]).prunes;
+    let prunes =
+        |package: &str, manifest: &str| plan(&[("package.json", package), ("fairlead.toml", manifest)]).prune_packages;
     let (yes, no) = ("[build]\nprune = true", "[build]\nprune = false");
     assert_eq!([next, custom, root].map(|package| prunes(package, "")), [true, false, false]);
     assert_eq!([next, custom, root].map(|package| prunes(package, yes)), [true, true, false]);
     assert_eq!([next, custom, root].map(|package| prunes(package, no)), [false; 3]);
-    assert!(!plan(&[("main.py", ""), ("requirements.txt", "flask"), ("fairlead.toml", yes)]).prunes);
+    assert!(!plan(&[("main.py", ""), ("requirements.txt", "flask"), ("fairlead.toml", yes)]).prune_packages);
 }

@@ -360,11 +360,11 @@ pub enum Builder {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildOverrides {
     /// Command that installs dependencies.
-    pub install: Vec<String>,
+    pub install_command: Vec<String>,
     /// Command that builds the app.
-    pub build: Vec<String>,
+    pub build_command: Vec<String>,
     /// Command that starts the app.
-    pub start: Vec<String>,
+    pub start_command: Vec<String>,
     /// Relative path of the folder to serve; only for a static site.
     pub output_folder: String,
     /// Path of the Dockerfile, relative to the root folder.
@@ -375,11 +375,11 @@ pub struct BuildOverrides {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildLimits {
     /// Maximum memory of all its processes together.
-    pub memory_bytes: u64,
+    pub memory_bytes_max: u64,
     /// CPU limit, 1000 = one core.
-    pub cpu_millis: u32,
+    pub cpu_millis_max: u32,
     /// Maximum size of its folder.
-    pub disk_bytes: u64,
+    pub disk_bytes_max: u64,
 }
 
 /// Reason why the agent rejects a desired state. It rejects the whole state and keeps the current

@@ -21,7 +21,7 @@ pub enum InstanceState {
     /// The process ended by itself.
     Crashed,
     /// Crashed too often: the agent no longer restarts it.
-    GivenUp,
+    CrashLooping,
     /// Does not run because the app gets no requests.
     Asleep,
 }
@@ -187,7 +187,7 @@ pub struct BuildManifest {
     /// Runtimes that the app needs, like `node@24.4.1`.
     pub toolchains: Vec<String>,
     /// Detected facts and decisions, one sentence each.
-    pub plan: Vec<String>,
+    pub sentences: Vec<String>,
     /// Variables that `.env.example` names.
     pub expected_variables: Vec<String>,
     /// Health check path from a committed fairlead.toml; empty if it has none.

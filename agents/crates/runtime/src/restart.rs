@@ -10,19 +10,19 @@ const PAUSES_MS: [u64; 6] = [100, 500, 2_000, 8_000, 30_000, 60_000];
 const ROW_MAX: usize = 10;
 /// Pause before a process that was given up is retried: the cause may have been fixed outside, such as a database that
 /// came back.
-const GIVEN_UP_PAUSE: Duration = Duration::from_secs(30 * 60);
+const CRASH_LOOP_PAUSE: Duration = Duration::from_secs(30 * 60);
 
 /// Returns the wait after the `row`th consecutive end, counted from 0; true if it is given up meanwhile.
 pub(crate) fn pause(row: usize) -> (Duration, bool) {
     if row + 1 >= ROW_MAX {
-        return (GIVEN_UP_PAUSE, true);
+        return (CRASH_LOOP_PAUSE, true);
     }
     let pause = PAUSES_MS.get(row).or(PAUSES_MS.last()).copied().unwrap_or_default();
     (Duration::from_millis(pause), false)
 }
 
 /// Returns the message about a process that is given up; `ended` describes its last exit.
-pub(crate) fn given_up(ended: &str) -> String {
+pub(crate) fn crash_looping(ended: &str) -> String {
     format!(
         "Started {ROW_MAX} times in a row and ended each time, so it is left alone. {ended} Fix what its log names and deploy again; without that it is tried again after 30 minutes."
     )
@@ -36,8 +36,8 @@ mod tests {
     fn the_pauses_grow_until_it_is_given_up_for_long() {
         let pauses: Vec<(Duration, bool)> = (0..12).map(pause).collect();
         assert!(pauses.windows(2).all(|pair| pair[0].0 <= pair[1].0));
-        assert_eq!(pauses.iter().position(|(_, given_up)| *given_up), Some(9));
+        assert_eq!(pauses.iter().position(|(_, crash_looping)| *crash_looping), Some(9));
         assert_eq!(pauses[0].0, Duration::from_millis(100));
-        assert_eq!(pauses[11], (GIVEN_UP_PAUSE, true));
+        assert_eq!(pauses[11], (CRASH_LOOP_PAUSE, true));
     }
 }

@@ -71,7 +71,7 @@ struct WorkerSlot {
     started_unix_ms: u64,
     restarts: u32,
     row: usize,
-    given_up: bool,
+    crash_looping: bool,
     detail: String,
 }
 
@@ -100,7 +100,7 @@ impl Workers {
             started_unix_ms: adopted.started_unix_ms,
             restarts: adopted.restarts,
             row: 0,
-            given_up: false,
+            crash_looping: false,
             detail: String::new(),
         };
         self.slots.insert(adopted.instance, slot);
@@ -125,13 +125,13 @@ impl Workers {
         if matches!(slot.stage, WorkerStage::Running { since } if at.saturating_sub(since) >= restart::STEADY) {
             slot.row = 0;
         }
-        let (pause, given_up) = restart::pause(slot.row);
+        let (pause, crash_looping) = restart::pause(slot.row);
         slot.row += 1;
-        slot.given_up = given_up;
+        slot.crash_looping = crash_looping;
         slot.stage = WorkerStage::Waiting { at: at.saturating_add(pause) };
         slot.pid = 0;
         slot.restarts = slot.restarts.saturating_add(1);
-        slot.detail = if given_up { restart::given_up(&ended(exit)) } else { ended(exit) };
+        slot.detail = if crash_looping { restart::crash_looping(&ended(exit)) } else { ended(exit) };
         Vec::new()
     }
 
@@ -209,7 +209,7 @@ impl Workers {
                     started_unix_ms: 0,
                     restarts: 0,
                     row: 0,
-                    given_up: false,
+                    crash_looping: false,
                     detail: String::new(),
                 };
                 self.slots.insert(new_instance(), slot);
@@ -225,7 +225,7 @@ impl Workers {
                 continue;
             }
             slot.stage = WorkerStage::Starting;
-            slot.given_up = false;
+            slot.crash_looping = false;
             actions.push(WorkerAction::Start {
                 instance: id.clone(),
                 release: Box::new(target.release.clone()),
@@ -263,7 +263,7 @@ impl Workers {
             key: key.clone(),
             release: slot.release.clone(),
             state: match slot.stage {
-                WorkerStage::Waiting { .. } if slot.given_up => InstanceState::GivenUp,
+                WorkerStage::Waiting { .. } if slot.crash_looping => InstanceState::CrashLooping,
                 WorkerStage::Waiting { .. } if slot.restarts > 0 => InstanceState::Crashed,
                 WorkerStage::Waiting { .. } | WorkerStage::Starting => InstanceState::Starting,
                 // A worker has no checks: a running process counts as healthy.

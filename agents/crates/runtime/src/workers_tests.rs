@@ -121,9 +121,9 @@ fn a_worker_that_ends_is_started_again_ever_later_and_given_up_in_the_end() {
     let id = world.start(&actions).remove(0);
     let mut starts = 1;
     let exit = Exit { code: Some(3), ..Exit::default() };
-    while !world.states().contains(&InstanceState::GivenUp) {
+    while !world.states().contains(&InstanceState::CrashLooping) {
         assert_eq!(world.workers.exited(&id, &exit, world.at), []);
-        if world.states() == [InstanceState::GivenUp] {
+        if world.states() == [InstanceState::CrashLooping] {
             break;
         }
         assert_eq!(world.states(), [InstanceState::Crashed]);

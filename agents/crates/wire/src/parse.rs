@@ -444,9 +444,9 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
         environment: environment.map(|found| id(at, "environment_id", &found)).transpose()?,
         builder,
         overrides: BuildOverrides {
-            install: spec.install_command,
-            build: spec.build_command,
-            start: spec.start_command,
+            install_command: spec.install_command,
+            build_command: spec.build_command,
+            start_command: spec.start_command,
             output_folder: spec.output_folder,
             dockerfile: spec.dockerfile,
         },
@@ -454,9 +454,9 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
         upload_digest,
         without_cache: spec.without_cache,
         limits: BuildLimits {
-            memory_bytes: spec.memory_bytes_max,
-            cpu_millis: spec.cpu_millis_max,
-            disk_bytes: spec.disk_bytes_max,
+            memory_bytes_max: spec.memory_bytes_max,
+            cpu_millis_max: spec.cpu_millis_max,
+            disk_bytes_max: spec.disk_bytes_max,
         },
         secrets: spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?,
         credentials: spec.credentials.map(|secrets| sealed(&format!("{at}.credentials"), secrets)).transpose()?,
@@ -492,7 +492,7 @@ fn repository(at: &str, url: &str, git_ref: &str) -> Result<(), StateError> {
     Ok(())
 }
 
-fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, StateError> {
+fn benchmark(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
     host(&format!("{at}.host"), &spec.host)?;
     path(&format!("{at}.path"), &spec.path)?;
     let targets = spec.targets.iter().map(|target| match agent::BenchmarkTarget::try_from(*target) {

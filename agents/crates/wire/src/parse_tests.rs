@@ -64,7 +64,7 @@ fn good() -> agent::DesiredState {
             timeout_ms: 600_000,
             ..Default::default()
         }],
-        benchmarks: vec![agent::BenchmarkSpec {
+        benchmarks: vec![agent::BenchmarkPlan {
             run_id: "run_1".into(),
             app_id: "app_1".into(),
             environment_id: "env_1".into(),

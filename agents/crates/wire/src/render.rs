@@ -98,7 +98,7 @@ fn instance(status: model::InstanceStatus) -> agent::InstanceStatus {
         model::InstanceState::Draining => agent::InstanceState::Draining,
         model::InstanceState::Stopped => agent::InstanceState::Stopped,
         model::InstanceState::Crashed => agent::InstanceState::Crashed,
-        model::InstanceState::GivenUp => agent::InstanceState::GivenUp,
+        model::InstanceState::CrashLooping => agent::InstanceState::CrashLooping,
         model::InstanceState::Asleep => agent::InstanceState::Asleep,
     };
     agent::InstanceStatus {
@@ -166,7 +166,7 @@ fn artifact(artifact: model::Artifact) -> agent::Artifact {
         kind: kind.into(),
         workers: manifest.workers.into_iter().map(process).collect(),
         toolchains: manifest.toolchains,
-        plan: manifest.plan,
+        sentences: manifest.sentences,
         expected_variables: manifest.expected_variables,
         health_path: manifest.health_path,
         release_command: manifest.release_command,

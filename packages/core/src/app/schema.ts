@@ -37,7 +37,7 @@ export const instanceStateSchema = z.enum([
   'draining',
   'stopped',
   'crashed',
-  'given_up',
+  'crash_looping',
   'asleep',
 ]);
 export type InstanceStateName = z.infer<typeof instanceStateSchema>;

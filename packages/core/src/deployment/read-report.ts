@@ -41,7 +41,7 @@ export interface ReportedArtifact {
 }
 
 /** Limit of expected names; agents send no more either. */
-const expectedNamesMax = 200;
+const expectedVariablesMax = 200;
 
 const stepStates: Readonly<Record<WireStepState, StepState | null>> = {
   [WireStepState.UNSPECIFIED]: null,
@@ -104,19 +104,19 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
     kind: artifact.kind === ArtifactKind.IMAGE ? 'image' : 'archive',
     healthPath: healthPathSchema.catch('').parse(artifact.healthPath),
     plan: {
-      sentences: artifact.plan.slice(0, 50).map((sentence) => clipText(sentence, 500)),
+      sentences: artifact.sentences.slice(0, 50).map((sentence) => clipText(sentence, 500)),
       workers: artifact.workers.slice(0, 20).flatMap(readWorker),
       toolchains: artifact.toolchains.filter((each) => /^[a-z][a-z0-9-]{0,30}@[\w.+-]{1,40}$/.test(each)).slice(0, 10),
       releaseCommand: commandSchema.catch([]).parse(artifact.releaseCommand),
       listensOnSocket: artifact.listensOnSocket,
-      expectedNames: readNames(artifact.expectedVariables),
+      expectedVariables: readNames(artifact.expectedVariables),
     },
   };
 }
 
 /** Only what could be set: others are Fairlead's own, or no names. */
 function readNames(names: readonly string[]): string[] {
-  return [...new Set(names.filter((name) => secretNameSchema.safeParse(name).success))].slice(0, expectedNamesMax);
+  return [...new Set(names.filter((name) => secretNameSchema.safeParse(name).success))].slice(0, expectedVariablesMax);
 }
 
 function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {

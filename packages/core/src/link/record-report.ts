@@ -35,7 +35,7 @@ const stateNames: Readonly<Partial<Record<InstanceState, string>>> = {
   [InstanceState.DRAINING]: 'draining',
   [InstanceState.STOPPED]: 'stopped',
   [InstanceState.CRASHED]: 'crashed',
-  [InstanceState.GIVEN_UP]: 'given_up',
+  [InstanceState.CRASH_LOOPING]: 'crash_looping',
   [InstanceState.ASLEEP]: 'asleep',
 };
 

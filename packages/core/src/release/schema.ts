@@ -70,6 +70,6 @@ export const releasePlanSchema = z.object({
   /** It has a Unix socket instead of a port. */
   listensOnSocket: z.boolean().default(false),
   /** Names of secrets and variables in the repository's .env.example. */
-  expectedNames: z.array(z.string()).default([]),
+  expectedVariables: z.array(z.string()).default([]),
 });
 export type ReleasePlan = z.infer<typeof releasePlanSchema>;

@@ -181,13 +181,13 @@ test('names that the repository expects and that are not set are listed, for the
   await connect();
   const missingOf = async (deploymentId: string) => (await get(deploymentId)).missingNames;
   await set([{ name: 'A', value: 'x' }]);
-  expect(await list()).toMatchObject({ expectedNames: [], missingNames: [] });
+  expect(await list()).toMatchObject({ expectedVariables: [], missingNames: [] });
   await world.advance(first);
   // The last four could never be set: two are Fairlead's, one is no name, and one is there already.
   const expectedVariables = ['A', 'B', 'C', 'PORT', 'LD_PRELOAD', 'no name', 'B'];
   await world.report({ builds: [builtStatus(first, { expectedVariables })] });
   await world.report({ rollouts: [rolloutStatus(first, WorkState.SUCCEEDED)] });
-  expect(await list()).toMatchObject({ expectedNames: ['A', 'B', 'C'], missingNames: ['B', 'C'] });
+  expect(await list()).toMatchObject({ expectedVariables: ['A', 'B', 'C'], missingNames: ['B', 'C'] });
   expect(await missingOf(first)).toEqual(['B', 'C']);
 
   // A secret or a variable of the settings will do; the release that is live went without them all the same.
@@ -195,7 +195,7 @@ test('names that the repository expects and that are not set are listed, for the
   await world.tenant((ctx) =>
     updateConfig(ctx, { appId, settings: { variables: { C: { value: 'plain', scope: 'both' } } } }),
   );
-  expect(await list()).toMatchObject({ expectedNames: ['A', 'B', 'C'], missingNames: [] });
+  expect(await list()).toMatchObject({ expectedVariables: ['A', 'B', 'C'], missingNames: [] });
   expect(await missingOf(first)).toEqual(['B', 'C']);
   const { deploymentId } = await world.tenant((ctx) => deploySecrets(ctx, { appId }));
   await rollOut(deploymentId);
@@ -211,7 +211,7 @@ test('a release keeps a bounded number of the names that a server reports', asyn
   await world.advance(first);
   const expectedVariables = Array.from({ length: 5000 }, (_, index) => `NAME_${index}`);
   await world.report({ builds: [builtStatus(first, { expectedVariables })] });
-  expect((await list()).expectedNames).toHaveLength(200);
+  expect((await list()).expectedVariables).toHaveLength(200);
 });
 
 test('the agent gets delivery by file', async () => {

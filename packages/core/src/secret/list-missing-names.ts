@@ -7,7 +7,7 @@ import { loadEntries } from './store.ts';
 
 export interface Expected {
   /** Names expected by the newest built release; empty before there is one. */
-  readonly expectedNames: readonly string[];
+  readonly expectedVariables: readonly string[];
   readonly missingNames: readonly string[];
 }
 
@@ -22,10 +22,10 @@ export async function findExpected(
     select: { plan: true },
     orderBy: { number: 'desc' },
   });
-  const expectedNames = releasePlanSchema.parse(newest?.plan ?? {}).expectedNames;
-  if (expectedNames.length === 0) return { expectedNames, missingNames: [] };
+  const expectedVariables = releasePlanSchema.parse(newest?.plan ?? {}).expectedVariables;
+  if (expectedVariables.length === 0) return { expectedVariables, missingNames: [] };
   const { settings } = await findNewestConfig(ctx, place);
-  return { expectedNames, missingNames: missingOf(expectedNames, exported, settings.variables) };
+  return { expectedVariables, missingNames: missingOf(expectedVariables, exported, settings.variables) };
 }
 
 /** Returns the names that a release lacked when it was made. */
@@ -37,11 +37,11 @@ export async function listMissingNames(
     readonly secretSnapshotId: string | null;
   },
 ): Promise<string[]> {
-  const { expectedNames } = releasePlanSchema.parse(release.plan);
-  if (expectedNames.length === 0) return [];
+  const { expectedVariables } = releasePlanSchema.parse(release.plan);
+  if (expectedVariables.length === 0) return [];
   const entries = release.secretSnapshotId === null ? [] : await loadEntries(ctx, release.secretSnapshotId);
   const exported = new Set(entries.flatMap((entry) => (entry.exported ? [entry.name] : [])));
-  return missingOf(expectedNames, exported, (await loadSettings(ctx, release.configId)).variables);
+  return missingOf(expectedVariables, exported, (await loadSettings(ctx, release.configId)).variables);
 }
 
 function missingOf(

@@ -19,7 +19,7 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
       .sort((a, b) => Number(b.attached) - Number(a.attached)),
     changes: liveReleaseId === null ? null : changesOf(live, resolved.entries),
     problems: [...resolved.problems],
-    expectedNames: [...expected.expectedNames],
+    expectedVariables: [...expected.expectedVariables],
     missingNames: [...expected.missingNames],
     liveSnapshotId,
   };

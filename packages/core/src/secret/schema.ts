@@ -114,7 +114,7 @@ export const appSecretsSchema = z.object({
   /** Why nothing could be deployed now, in sentences. */
   problems: z.array(z.string()),
   /** Names in the repository's .env.example, as the newest build found it. */
-  expectedNames: z.array(z.string()),
+  expectedVariables: z.array(z.string()),
   missingNames: z.array(z.string()),
   liveSnapshotId: secretSnapshotIdSchema.nullable(),
 });

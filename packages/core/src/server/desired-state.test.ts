@@ -21,7 +21,7 @@ const release: ReleaseRow = {
   artifactKind: 'archive',
   settings: defaultSettings,
   systemVariables: {},
-  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], listensOnSocket: false, expectedNames: [] },
+  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], listensOnSocket: false, expectedVariables: [] },
 };
 const placement = {
   environmentId: 'env_1',

@@ -7,7 +7,7 @@ import {
   AppSpecSchema,
   ArtifactKind,
   BenchmarkProtocol,
-  BenchmarkSpecSchema,
+  BenchmarkPlanSchema,
   BenchmarkTarget,
   Builder,
   type BuildSpec,
@@ -196,7 +196,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
-      create(BenchmarkSpecSchema, {
+      create(BenchmarkPlanSchema, {
         ...ids,
         host: plan.host,
         path: plan.path,

@@ -76,7 +76,7 @@ pub(super) async fn discard(workshop: &Workshop<'_>) -> Result<(), BuildError> {
 /// Copies the repository for the next build. A hard link would let this build's commands change what is kept.
 pub(super) async fn keep(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     let (build_folders, user) = (workshop.build_folders.clone(), workshop.options.user);
-    let mut left_bytes = workshop.limits.disk_bytes / DISK_SHARE;
+    let mut left_bytes = workshop.limits.disk_bytes_max / DISK_SHARE;
     blocking("keeping the repository", move || {
         let copy = build_folders.tmp.join("repository");
         let from = build_folders.source.join(".git");

@@ -86,7 +86,7 @@ pub(super) async fn prune(
     plan: &Plan,
     others: &[String],
 ) -> Result<(), BuildError> {
-    if !plan.prunes || !plan.output.is_empty() {
+    if !plan.prune_packages || !plan.output.is_empty() {
         return Ok(());
     }
     workshop.end_leftovers().await;

@@ -138,7 +138,7 @@ pub(super) async fn built(workshop: &mut Workshop<'_>, plan: &Plan) {
     if !plan.output.is_empty() {
         return;
     }
-    for name in &plan.left_behind {
+    for name in &plan.excluded_folders {
         let folder = PathBuf::from(&plan.folder).join(name);
         if let Err(error) = with_kept(workshop, move |kept| kept.leave_behind(&folder)).await {
             workshop.say(Step::Build, format!("The folder {name} could not be left out and is packed: {error}"));

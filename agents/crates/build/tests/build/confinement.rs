@@ -33,7 +33,7 @@ fn outcomes<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String
 
 /// Runs a build of one command, without an engine or a registry.
 fn manifest(command: &str) -> String {
-    format!("[build]\nbuild = '{command}'\n[run]\nstart = 'true'\n")
+    format!("[build]\nbuild_command = '{command}'\n[run]\nstart_command = 'true'\n")
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn what_a_build_writes_counts_wherever_it_lies_and_is_gone_after_it() {
                 &repository,
                 &[("fairlead.toml", &manifest(&command)), ("index.html", ""), ("writer.pl", WRITER)],
             );
-            let limits = BuildLimits { disk_bytes: 16 << 20, ..BuildLimits::default() };
+            let limits = BuildLimits { disk_bytes_max: 16 << 20, ..BuildLimits::default() };
             let spec = BuildSpec { limits, without_cache: true, ..spec(host.url(&repository), "main") };
             let ears = if mebibytes == 1 {
                 let mut ears = Ears::default();
@@ -132,7 +132,7 @@ async fn what_a_build_writes_counts_wherever_it_lies_and_is_gone_after_it() {
 #[tokio::test]
 async fn a_cache_is_kept_until_it_leaves_its_builds_no_room() {
     let (host, server) = (GitHost::start(), Server::new());
-    let limits = BuildLimits { disk_bytes: 16 << 20, ..BuildLimits::default() };
+    let limits = BuildLimits { disk_bytes_max: 16 << 20, ..BuildLimits::default() };
     let mut found = Vec::new();
     for (round, mebibytes) in [1, 12, 1].into_iter().enumerate() {
         let command = format!("perl writer.pl cache kept {mebibytes}");

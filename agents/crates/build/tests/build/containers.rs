@@ -217,7 +217,7 @@ async fn a_dockerfile_runs_with_a_limit_of_processes_and_more_than_two_gibibytes
     server.options.engine = Some(docker.engine.clone());
     let repository = host.repository("limited.git", &[("Dockerfile", LIMITED)]);
     repository.copy("/bin/busybox", "busybox");
-    let limits = BuildLimits { memory_bytes: 3 << 30, ..BuildLimits::default() };
+    let limits = BuildLimits { memory_bytes_max: 3 << 30, ..BuildLimits::default() };
     let spec = BuildSpec { limits, ..spec(host.url("limited.git"), "main") };
     let mut ears = Ears::default();
     let made = server.build(&spec, &mut ears).await;

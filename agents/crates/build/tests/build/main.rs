@@ -367,7 +367,7 @@ async fn what_is_wrong_with_an_app_is_told_by_name() {
         ("python", &[("requirements.txt", "")], "build.not_detected", "main.py"),
         (
             "command",
-            &[("fairlead.toml", "[build]\nbuild = 'no-such-program x'\n"), ("index.html", "")],
+            &[("fairlead.toml", "[build]\nbuild_command = 'no-such-program x'\n"), ("index.html", "")],
             "build.command_failed",
             "`no-such-program`, which is not installed",
         ),
@@ -392,7 +392,7 @@ async fn a_build_that_takes_more_than_it_may_is_ended_and_told_which() {
     let app = |build: &str| format!(r#"{{"scripts":{{"build":"node -e \"{build}\""}},"main":"a.js"}}"#);
     let fill = "const fs = require('fs'); for (let i = 0; i < 400; i++) fs.appendFileSync('big', Buffer.alloc(1 << 20, 1)); setInterval(() => {}, 1000)";
     host.repository("disk", &[("package.json", &app(fill)), ("a.js", "")]);
-    let limits = BuildLimits { disk_bytes: 100 << 20, ..BuildLimits::default() };
+    let limits = BuildLimits { disk_bytes_max: 100 << 20, ..BuildLimits::default() };
     let disk = BuildSpec { limits, ..spec(host.url("disk"), "main") };
     server.fails(&disk, "build.too_large", "more than the 100 MiB").await;
     if server.options.cgroups.off_reason().is_some() {
@@ -400,7 +400,7 @@ async fn a_build_that_takes_more_than_it_may_is_ended_and_told_which() {
     }
     let eat = "const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))";
     host.repository("memory", &[("package.json", &app(eat)), ("a.js", "")]);
-    let limits = BuildLimits { memory_bytes: 160 << 20, ..BuildLimits::default() };
+    let limits = BuildLimits { memory_bytes_max: 160 << 20, ..BuildLimits::default() };
     let memory = BuildSpec { limits, ..spec(host.url("memory"), "main") };
     server.fails(&memory, "build.out_of_memory", "more than its 160 MiB of memory").await;
 }

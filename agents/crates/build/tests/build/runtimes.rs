@@ -249,7 +249,7 @@ async fn rust_is_built_by_the_servers_own_cargo_and_one_that_builds_cant_use_is_
     );
     let made = server.build(&spec(host.url("rust.git"), "main"), &mut Ears::default()).await.unwrap();
     assert_eq!((made.artifact.runtime.as_str(), made.artifact.command), ("rust", vec![".fairlead/bin/hello".into()]));
-    let told = &made.artifact.manifest.plan;
+    let told = &made.artifact.manifest.sentences;
     assert!(told.iter().any(|sentence| sentence == "Uses the server's cargo 1.90.0."), "{told:?}");
 }
 

@@ -54,7 +54,7 @@ async fn a_build_sees_nothing_above_its_source_but_the_system() {
     assert!(control.contains("decoy=present") && control.contains("/tsconfig.json"), "{control}");
     std::fs::remove_file(server.options.builds.join("made")).unwrap();
 
-    let manifest = "[build]\nbuild = 'node look.js'\n[run]\nstart = 'node look.js'\n";
+    let manifest = "[build]\nbuild_command = 'node look.js'\n[run]\nstart_command = 'node look.js'\n";
     let files = [("web/package.json", "{}"), ("web/fairlead.toml", manifest), ("web/look.js", LOOK)];
     host.repository("a.git", &files);
     let mut ears = Ears::default();
@@ -83,8 +83,10 @@ async fn a_build_that_moves_its_folder_away_can_not_lead_the_next_command_out_of
     let closed = server.folder.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o700)).unwrap();
-    let manifest =
-        format!("[build]\ninstall = 'sh swap.sh {}'\nbuild = 'pwd'\n[run]\nstart = 'true'\n", closed.display());
+    let manifest = format!(
+        "[build]\ninstall_command = 'sh swap.sh {}'\nbuild_command = 'pwd'\n[run]\nstart_command = 'true'\n",
+        closed.display()
+    );
     let swap = "mv ../web ../other\nln -s \"$1\" ../web\n";
     host.repository("a.git", &[("web/fairlead.toml", &manifest), ("web/swap.sh", swap), ("web/index.html", "")]);
     let spec = BuildSpec { root_folder: "web".into(), ..spec(host.url("a.git"), "main") };

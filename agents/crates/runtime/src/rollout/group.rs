@@ -56,7 +56,7 @@ pub(super) struct InstanceSlot {
     /// Number of consecutive exits with code 0 of a process that was never seen to listen.
     silent_ends: usize,
     row: usize,
-    given_up: bool,
+    crash_looping: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -235,7 +235,7 @@ impl InstanceSlot {
             crashes: VecDeque::new(),
             silent_ends: 0,
             row: 0,
-            given_up: false,
+            crash_looping: false,
         }
     }
 
@@ -327,13 +327,13 @@ impl InstanceSlot {
         let is_stopped = exit.unresponsive || exit.layer.is_some();
         let is_silent = exit.code == Some(0) && !is_stopped && self.has_never_listened();
         self.silent_ends = if is_silent { self.silent_ends + 1 } else { 0 };
-        let (pause, given_up) = if rollout {
+        let (pause, crash_looping) = if rollout {
             let pause = ROLLOUT_PAUSES_MS.get(self.row).or(ROLLOUT_PAUSES_MS.last()).copied().unwrap_or_default();
             (Duration::from_millis(pause), false)
         } else {
             restart::pause(self.row)
         };
-        (self.row, self.given_up) = (self.row + 1, given_up);
+        (self.row, self.crash_looping) = (self.row + 1, crash_looping);
         self.crashes.push_back(at);
         if self.crashes.len() > 16 {
             self.crashes.pop_front();
@@ -341,7 +341,8 @@ impl InstanceSlot {
         self.process = InstanceProcess::Waiting { at: at.saturating_add(pause) };
         (self.pid, self.address) = (0, None);
         self.restarts = self.restarts.saturating_add(1);
-        self.detail = if given_up { restart::given_up(&messages::ended(exit)) } else { messages::ended(exit) };
+        self.detail =
+            if crash_looping { restart::crash_looping(&messages::ended(exit)) } else { messages::ended(exit) };
         self.last_exit = Some(exit.clone());
     }
 
@@ -380,7 +381,7 @@ impl InstanceSlot {
 
     pub(super) fn state(&self) -> InstanceState {
         match &self.process {
-            InstanceProcess::Waiting { .. } if self.given_up => InstanceState::GivenUp,
+            InstanceProcess::Waiting { .. } if self.crash_looping => InstanceState::CrashLooping,
             InstanceProcess::Asleep => InstanceState::Asleep,
             InstanceProcess::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
             InstanceProcess::Waiting { .. } | InstanceProcess::Starting => InstanceState::Starting,

@@ -255,7 +255,7 @@ pub struct DesiredState {
     #[prost(message, repeated, tag = "6")]
     pub builds: ::prost::alloc::vec::Vec<BuildSpec>,
     #[prost(message, repeated, tag = "7")]
-    pub benchmarks: ::prost::alloc::vec::Vec<BenchmarkSpec>,
+    pub benchmarks: ::prost::alloc::vec::Vec<BenchmarkPlan>,
     /// Announced successors of the signing key, signed by the current one with this state.
     #[prost(message, repeated, tag = "8")]
     pub signing_keys: ::prost::alloc::vec::Vec<SigningKey>,
@@ -621,7 +621,7 @@ pub struct BuildSpec {
     pub run_commands: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct BenchmarkSpec {
+pub struct BenchmarkPlan {
     #[prost(string, tag = "1")]
     pub run_id: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
@@ -846,7 +846,7 @@ pub struct Artifact {
     pub toolchains: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Detected facts and decisions, one sentence each.
     #[prost(string, repeated, tag = "8")]
-    pub plan: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    pub sentences: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Variables that the code names in .env.example.
     #[prost(string, repeated, tag = "9")]
     pub expected_variables: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
@@ -1388,7 +1388,7 @@ pub enum InstanceState {
     Stopped = 5,
     Crashed = 6,
     /// Crashed too often: the agent no longer restarts it.
-    GivenUp = 7,
+    CrashLooping = 7,
     /// Does not run because the app gets no requests.
     Asleep = 8,
 }
@@ -1406,7 +1406,7 @@ impl InstanceState {
             Self::Draining => "INSTANCE_STATE_DRAINING",
             Self::Stopped => "INSTANCE_STATE_STOPPED",
             Self::Crashed => "INSTANCE_STATE_CRASHED",
-            Self::GivenUp => "INSTANCE_STATE_GIVEN_UP",
+            Self::CrashLooping => "INSTANCE_STATE_CRASH_LOOPING",
             Self::Asleep => "INSTANCE_STATE_ASLEEP",
         }
     }
@@ -1420,7 +1420,7 @@ impl InstanceState {
             "INSTANCE_STATE_DRAINING" => Some(Self::Draining),
             "INSTANCE_STATE_STOPPED" => Some(Self::Stopped),
             "INSTANCE_STATE_CRASHED" => Some(Self::Crashed),
-            "INSTANCE_STATE_GIVEN_UP" => Some(Self::GivenUp),
+            "INSTANCE_STATE_CRASH_LOOPING" => Some(Self::CrashLooping),
             "INSTANCE_STATE_ASLEEP" => Some(Self::Asleep),
             _ => None,
         }
