@@ -67,7 +67,7 @@ test('detaching a domain with a policy asks first', async () => {
   await page.goto(`${APP}/domains`);
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toBeVisible();
   await page.getByRole('button', { name: `Detach ${HOST}`, exact: true }).click();
-  await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
+  await expect(page.getByText('Its policy is deleted too', { exact: false })).toBeVisible();
   await checkAppearance(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Detach', exact: true }).click();
   await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toHaveCount(0);

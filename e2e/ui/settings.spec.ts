@@ -63,7 +63,7 @@ test('a member without the permission sees why these settings are read-only, and
   await expect(isPrivate).toBeDisabled();
   await expect(ports(developer)).toHaveCount(2);
   for (const port of await ports(developer).all()) await expect(port).toBeDisabled();
-  await expect(network(developer)).toContainText('Changing them needs the right to change servers.');
+  await expect(network(developer)).toContainText('You need the permission “Change servers”');
   await checkAppearance(developer);
   await developer.getByLabel('Stop timeout').fill('7');
   await save(developer).click();
