@@ -21,7 +21,14 @@ const release: ReleaseRow = {
   artifactKind: 'archive',
   settings: defaultSettings,
   systemVariables: {},
-  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], listensOnSocket: false, expectedVariables: [] },
+  plan: {
+    sentences: [],
+    workers: [],
+    toolchains: [],
+    releaseCommand: [],
+    listensOnSocket: false,
+    expectedVariables: [],
+  },
 };
 const placement = {
   environmentId: 'env_1',
