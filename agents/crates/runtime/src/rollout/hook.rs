@@ -228,14 +228,8 @@ impl AppState {
             let mut slot = InstanceSlot::waiting(now.at);
             slot.process = InstanceProcess::Running { since: now.at, health: Health::Unknown };
             let stage = LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO };
-            let mut leaving = Leaving {
-                release,
-                deployment: Some(deployment),
-                slot,
-                stop_timeout,
-                stage,
-                hook: Some(kind),
-            };
+            let mut leaving =
+                Leaving { release, deployment: Some(deployment), slot, stop_timeout, stage, hook: Some(kind) };
             leaving.stop(&instance, now, actions);
             self.leaving.insert(instance, leaving);
         }
