@@ -17,11 +17,14 @@ const portion = 100;
 export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Rotated> {
   const rewrapped = await rewrapKeys(ctx, keys);
   const reencrypted = (await reencryptValues(ctx, keys)) + (await reencryptCredentials(ctx, keys));
-  // A key in use cannot go: its versions point at it. Retired ones get no new versions.
+  // A key in use cannot go: its versions point at it. Retired ones get no new versions. Skips a key that a writer holds:
+  // waiting for it while it waits for a value of this batch would be a deadlock.
   const keysDeleted = await ctx.tx.$executeRaw`
-    DELETE FROM data_key WHERE retired_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)
-      AND NOT EXISTS (SELECT 1 FROM source_credential WHERE source_credential.data_key_id = data_key.id)`;
+    DELETE FROM data_key WHERE id IN (
+      SELECT id FROM data_key WHERE retired_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)
+        AND NOT EXISTS (SELECT 1 FROM source_credential WHERE source_credential.data_key_id = data_key.id)
+      ORDER BY id FOR UPDATE SKIP LOCKED)`;
   return { rewrapped, reencrypted, keysDeleted };
 }
 
