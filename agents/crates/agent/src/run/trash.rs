@@ -163,7 +163,7 @@ fn sentence(removal: &Removal) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use fairlead_base::Folders;
 
@@ -179,9 +179,12 @@ mod tests {
         trash.set_aside(&folders.builds().join("dep_1")).unwrap();
         let entry = trash.entries().unwrap().remove(0);
         let program = dir.path().join("program");
+        // Another process writes the program: a test that forks meanwhile would hold our handle, and nobody could run it.
         let put = |text: &str| {
-            fs::write(&program, text).unwrap();
-            fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            let source = dir.path().join("source");
+            fs::write(&source, text).unwrap();
+            let installed = std::process::Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
+            assert!(installed.unwrap().success());
         };
         let mut emptier = TrashEmptier::new(trash.clone(), program.clone(), Metrics::default());
         for (text, reason) in [
