@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const IGNORED = /(^|\/)(node_modules|\.next|\.turbo|target|generated)(\/|$)|\.test\.tsx?$|next-env\.d\.ts$|\.tsbuildinfo$/;
+const IGNORED =
+  /(^|\/)(node_modules|\.next|\.turbo|target|generated)(\/|$)|\.test\.tsx?$|next-env\.d\.ts$|\.tsbuildinfo$/;
 
 /** Hashes the version of Node and all files that match the globs. */
 export function hashInputs(root: string, globs: readonly string[]): string {
