@@ -45,14 +45,30 @@ export function Select({ className, children, ...rest }: ComponentProps<'select'
 
 export interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
   readonly label: ReactNode;
+  readonly hint?: string;
 }
 
-export function Checkbox({ label, className, ...rest }: CheckboxProps) {
-  return (
-    <label className={cn('inline-flex items-center gap-2.5', className)}>
-      <input {...rest} type="checkbox" className="size-4 shrink-0 accent-accent" />
+export function Checkbox({ label, hint, className, ...rest }: CheckboxProps) {
+  const hintId = useId();
+  const box = (
+    <label className={cn('inline-flex items-center gap-2.5', hint === undefined && className)}>
+      <input
+        aria-describedby={hint === undefined ? undefined : hintId}
+        {...rest}
+        type="checkbox"
+        className="size-4 shrink-0 accent-accent"
+      />
       <span>{label}</span>
     </label>
+  );
+  if (hint === undefined) return box;
+  return (
+    <div className={cn('flex flex-col items-start gap-1', className)}>
+      {box}
+      <p id={hintId} className="pl-6.5 text-sm text-ink-faint">
+        {hint}
+      </p>
+    </div>
   );
 }
 
