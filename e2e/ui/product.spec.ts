@@ -126,7 +126,7 @@ test('a benchmark is started, followed and charted', async () => {
   await dialog.getByLabel('Seconds per run').selectOption('1');
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
-  await expect(pill()).toContainText('Done', DEPLOYED);
+  await expect(pill()).toContainText('Succeeded', DEPLOYED);
   await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
   await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
   // Two concurrency levels by target and protocol, one row each.

@@ -61,7 +61,7 @@ test('a repository over ssh gets a deploy key with instructions', async () => {
     'https://github.com/ada/private-shop/settings/keys/new',
   );
   await checkAppearance(page);
-  await page.getByRole('link', { name: 'Later, in settings' }).click();
+  await page.getByRole('link', { name: 'Deploy later' }).click();
   // The app exists with its deploy key.
   await expect(page.getByLabel('Git repository')).toHaveValue('ssh://git@github.com/ada/private-shop.git');
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();

@@ -19,7 +19,7 @@ type DeploymentState = DeploymentSummary['state'];
 export const deploymentLook: Record<DeploymentState, StateLook> = {
   queued: { tone: 'idle', shape: 'ring', label: 'Queued' },
   building: { tone: 'busy', shape: 'half', label: 'Building' },
-  releasing: { tone: 'busy', shape: 'half', label: 'Running the release command' },
+  releasing: { tone: 'busy', shape: 'half', label: 'Releasing' },
   rolling_out: { tone: 'busy', shape: 'half', label: 'Rolling out' },
   live: { tone: 'ok', shape: 'tick', label: 'Succeeded' },
   failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
@@ -58,7 +58,7 @@ export const serverLook: Record<ServerSummary['state'], StateLook> = {
 export const benchmarkLook: Record<BenchmarkSummary['state'], StateLook> = {
   queued: { tone: 'idle', shape: 'ring', label: 'Queued' },
   running: { tone: 'busy', shape: 'half', label: 'Running' },
-  succeeded: { tone: 'ok', shape: 'tick', label: 'Done' },
+  succeeded: { tone: 'ok', shape: 'tick', label: 'Succeeded' },
   failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
   cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
 };

@@ -61,7 +61,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
           )}
           {sentTo === null ? null : (
             <p role="status" className="break-words text-ink-soft">
-              If nobody uses {sentTo} yet, a mail is on its way there. Its link works for an hour.
+              If no account uses {sentTo}, an email was sent there. Its link works for an hour.
             </p>
           )}
           <Button type="submit" pending={change.pending} className="self-start">
@@ -70,8 +70,8 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
         </form>
       ) : (
         <p className="border-line border-t px-4 py-4 text-pretty text-sm text-ink-soft">
-          This control plane cannot send mail yet, so an address can neither be confirmed nor changed, and no forgotten
-          password set by mail. Whoever runs it sets FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.
+          Email is not configured, so you can't confirm or change your address. Ask the operator to set
+          FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.
         </p>
       )}
     </Card>

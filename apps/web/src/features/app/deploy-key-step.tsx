@@ -62,10 +62,10 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
       </ol>
       <footer className="mt-5 flex flex-wrap items-center justify-end gap-2">
         <HoverLink href={paths.appSettings(slug)} className={buttonClass('ghost')}>
-          Later, in settings
+          Deploy later
         </HoverLink>
         <Button variant="accent" pending={deploy.pending} onClick={() => deploy.run({ appId })}>
-          Key added: deploy
+          Deploy app
         </Button>
       </footer>
     </Card>

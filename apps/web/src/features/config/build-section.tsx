@@ -27,7 +27,7 @@ export function BuildSection({ draft, placement }: BuildSectionProps) {
           { value: 'auto', label: 'Auto-detect' },
           { value: 'native', label: 'Language buildpack' },
           { value: 'dockerfile', label: 'Dockerfile', disabled: !canContain },
-          { value: 'image', label: 'Registry image', disabled: !canContain },
+          { value: 'image', label: 'Image', disabled: !canContain },
         ]}
         {...setting('builder')}
       />

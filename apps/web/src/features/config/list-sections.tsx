@@ -100,7 +100,8 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
             onValue={(memoryBytesMax) => change(key, { ...item, memoryBytesMax })}
           />
           <Checkbox
-            label="Keep running while the app sleeps"
+            label="Stays awake"
+            hint="Keeps running while the app sleeps."
             checked={item.staysAwake}
             onChange={(event) => change(key, { ...item, staysAwake: event.target.checked })}
           />

@@ -42,7 +42,7 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
         {...setting('memoryBytesMax')}
       />
       <NumberField label="CPU" hint="Per instance." unit="cores" zero="No limit" {...setting('cpuMillisMax')} />
-      <NumberField label="Processes and threads" zero="No limit" {...setting('processesMax')} />
+      <NumberField label="Processes and threads" zero="4,096" {...setting('processesMax')} />
       <NumberField
         label="Drain timeout"
         hint="For requests in flight after the switch, before SIGTERM."

@@ -136,7 +136,8 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
       />
       <Checkbox
         className="sm:col-span-2"
-        label="Load shedding (low priority first)"
+        label="Load shedding"
+        hint="Rejects requests of low priority first when the queue stays long."
         checked={loadShedding}
         onChange={(event) => setLoadShedding(event.target.checked)}
       />

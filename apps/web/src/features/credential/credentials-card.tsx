@@ -105,10 +105,10 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
             {hasKey ? 'Create new deploy key' : 'Create deploy key'}
           </Button>
           <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('https')}>
-            Repository password
+            Set repository password
           </Button>
           <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('registry')}>
-            Registry password
+            Set registry password
           </Button>
         </div>
       ) : null}

@@ -14,7 +14,7 @@ type Rollout = DeploymentDetail['servers'][number];
 const LOOK: Record<Rollout['state'], StateLook> = {
   waiting: { tone: 'idle', shape: 'ring', label: 'Waiting' },
   rolling_out: { tone: 'busy', shape: 'half', label: 'Rolling out' },
-  live: { tone: 'ok', shape: 'tick', label: 'Done' },
+  live: { tone: 'ok', shape: 'tick', label: 'Succeeded' },
   failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
   cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
   reverting: { tone: 'busy', shape: 'half', label: 'Rolling back' },

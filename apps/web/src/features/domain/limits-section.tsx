@@ -68,7 +68,8 @@ export function LimitsSection({ draft: { policy, set, problem } }: { readonly dr
       />
       <Checkbox
         className="sm:col-span-2"
-        label="Compress text responses (zstd, brotli, gzip)"
+        label="Compress responses"
+        hint="Text only, with zstd, brotli or gzip."
         checked={policy.compress}
         onChange={(event) => set('compress', event.target.checked)}
       />

@@ -94,7 +94,8 @@ export function ErrorPagesSection({ draft: { policy, set, problem } }: { readonl
           />
           <Checkbox
             className="sm:col-span-2"
-            label="Also replace the app's own error responses"
+            label="Replace app errors"
+            hint="Shows the page for the app's own error responses too."
             checked={item.replaceApp}
             onChange={(event) => change(key, { ...item, replaceApp: event.target.checked })}
           />

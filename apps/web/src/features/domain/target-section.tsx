@@ -70,7 +70,8 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
       )}
       <Checkbox
         className="sm:col-span-2"
-        label="Serve plain HTTP (no redirect to HTTPS)"
+        label="Serve plain HTTP"
+        hint="Does not redirect HTTP to HTTPS."
         checked={policy.servePlainHttp}
         onChange={(event) => set('servePlainHttp', event.target.checked)}
       />

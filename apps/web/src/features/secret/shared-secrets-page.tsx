@@ -23,10 +23,7 @@ export function SharedSecretsPage() {
   const groups = useQuery(useTRPC().secret.listGroups.queryOptions());
   return (
     <Page>
-      <PageHeader
-        breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
-        title="Shared secrets"
-      />
+      <PageHeader breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />} title="Shared groups" />
       <QueryView query={groups} skeleton={<Skeleton className="h-72" />}>
         {(list) => (
           <div className="flex flex-col gap-6">

@@ -28,7 +28,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       onClose={onClose}
       wide
       title="Add server"
-      detail="A Linux machine with an architecture that this control plane has an agent for, by default its own. It dials out, so it needs no open port."
+      detail="A Linux machine, by default of this control plane's architecture. Its agent connects to the control plane, so it needs no open port for it."
     >
       <AddServer onClose={onClose} />
     </Dialog>

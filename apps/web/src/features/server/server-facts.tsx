@@ -54,7 +54,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
               ),
             },
             {
-              term: 'Configuration',
+              term: 'Desired state',
               value: (
                 <StateText tone={server.inSync ? 'ok' : 'busy'}>
                   {server.inSync ? 'Up to date' : `${server.appliedVersion} of ${server.desiredVersion}`}

@@ -40,8 +40,8 @@ export function ServerListPage() {
             items.length === 0 ? (
               <Card>
                 <EmptyState icon={<Server size={20} />} title="Add your first server" action={add}>
-                  Any Linux machine that can reach this address. One command installs the agent. It dials out, so it
-                  needs no open port.
+                  Any Linux machine that can reach this address. One command installs the agent. The agent connects to
+                  the control plane, so the server needs no open port for it.
                 </EmptyState>
               </Card>
             ) : (

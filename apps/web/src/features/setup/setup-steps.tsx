@@ -27,7 +27,7 @@ export function SetupSteps({ account, server, app }: SetupStepsProps) {
     {
       state: account,
       title: account === 'done' ? 'Owner account created' : 'Your account',
-      detail: account === 'done' ? null : 'The one-time link proves that you started this control plane.',
+      detail: account === 'done' ? null : 'The setup token proves that you started this control plane.',
     },
     server ?? SERVER,
     app ?? APP,

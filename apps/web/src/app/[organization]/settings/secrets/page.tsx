@@ -2,7 +2,7 @@ import type { Metadata } from 'next';
 import { SharedSecretsPage } from '../../../../features/secret/shared-secrets-page.tsx';
 import { organizationPage } from '../../../../server/organization-page.tsx';
 
-export const metadata: Metadata = { title: 'Shared secrets' };
+export const metadata: Metadata = { title: 'Shared groups' };
 
 export default organizationPage(async ({ api }) => {
   await api.load(api.queryClient.prefetchQuery(api.trpc.secret.listGroups.queryOptions()));
