@@ -73,7 +73,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   });
   const stopIntervals = startIntervals((name) =>
     runJob(handlers, parts, name, {}).catch((error: unknown) => {
-      log.error({ err: error, job: name }, 'a job failed; it comes round again');
+      log.error({ err: error, job: name }, 'a job failed; it runs again at its next interval');
     }),
   );
   let stopped: Promise<void> | null = null;

@@ -8,7 +8,7 @@ export function verifyMail(to: string, url: string): Mail {
   return {
     to,
     subject: 'Confirm your email address',
-    paragraphs: ['Somebody uses this address for an account on this Fairlead. Confirm that it is you.', ignore],
+    paragraphs: ['A Fairlead account uses this address. Confirm that the account is yours.', ignore],
     action: { label: 'Confirm the address', url },
   };
 }
@@ -49,7 +49,7 @@ export function newDeviceMail(to: string, device: string, ip: string | null, url
     to,
     subject: 'New sign-in to your account',
     paragraphs: [
-      `Your account was opened from a device that it didn't know: ${device}${ip === null ? '' : `, at ${ip}`}.`,
+      `A new device signed in to your account: ${device}${ip === null ? '' : `, at ${ip}`}.`,
       "If that wasn't you, end that session and change your password.",
     ],
     action: { label: 'Look at your sessions', url },
@@ -58,7 +58,7 @@ export function newDeviceMail(to: string, device: string, ip: string | null, url
 
 const changes = {
   password_changed: 'Your password was changed. All other sessions were ended.',
-  password_reset: 'Your password was set anew by a link. All sessions were ended.',
+  password_reset: 'Your password was reset by a link. All sessions were ended.',
   passkey_added:
     'A passkey was added to your account. It signs in without a password. Sessions that had proven no second factor were ended.',
   passkey_removed: 'A passkey was removed from your account.',

@@ -18,7 +18,7 @@ export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (pa
 export const sweepDeploymentsHandler: Handler<'deployment.sweep'> = async ({ database, clock, log }) => {
   await database.system('volume.sweep', (tx) => releaseDueVolumes({ tx, clock, log }));
   const lost = await database.system('server.sweep', (tx) => endLostUpgrades({ tx, clock, log }));
-  if (lost > 0) log.info({ lost }, 'upgrades of agents had no end');
+  if (lost > 0) log.info({ lost }, 'agent upgrades timed out');
   const { failed, resumed } = await database.system('deployment.sweep', (tx) =>
     failOverdueDeployments({ tx, clock, log }),
   );

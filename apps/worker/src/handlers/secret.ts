@@ -17,7 +17,7 @@ export const rotateSecretsHandler: Handler<'secret.rotate'> = async ({ database,
     sum.keysDeleted += done.keysDeleted;
     if (done.rewrapped + done.reencrypted === 0) break;
   }
-  if (sum.rewrapped + sum.reencrypted + sum.keysDeleted > 0) log.info(sum, 'secrets were carried over to newer keys');
+  if (sum.rewrapped + sum.reencrypted + sum.keysDeleted > 0) log.info(sum, 'secrets were re-encrypted with newer keys');
 };
 
 export const remindSecretsHandler: Handler<'secret.remind'> = async (parts) => {

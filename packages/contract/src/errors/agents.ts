@@ -12,7 +12,7 @@ export const agentErrors = {
     'The repository has no such root folder. Check the root folder in the settings of the app.',
   ),
   'build.not_detected': failed(
-    'The builder found nothing it knows how to build. Add a package.json with a start script, or set the root folder.',
+    'No file says how to build or start the app. Add one, or set the root folder or the commands.',
   ),
   'build.command_failed': failed('A command of the build failed. The last lines of the log say why.'),
   'build.install_failed': failed('The dependencies could not be installed. The last lines of the log say why.'),
@@ -39,7 +39,7 @@ export const agentErrors = {
     'A package has to be compiled, and the server lacks a compiler or a header file. Install it there, then deploy again.',
   ),
   'build.variable_missing': failed(
-    'The build needs a variable that is not set. Add it with the scope build, then deploy again.',
+    'The build needs a variable that is not set. Add it with the scope “Build only”, then deploy again.',
   ),
   'build.script_missing': failed(
     'The script that the build runs does not exist. Add it, or set another command in the settings.',
@@ -63,7 +63,9 @@ export const agentErrors = {
   'build.manifest_invalid': failed(
     'The fairlead.toml or Procfile of the app has a mistake. Correct it, then deploy again.',
   ),
-  'build.output_missing': failed('The build made no folder with an index.html. Set the output folder of the app.'),
+  'build.output_missing': failed(
+    'The build produced no index.html, server or fallback page. Set the output folder or the start command.',
+  ),
   'build.toolchain_missing': failed(
     'The runtime that the app asks for can not be had on this server. Choose a version that is published.',
   ),
@@ -87,9 +89,7 @@ export const agentErrors = {
     'The release is an image, and the server has no container engine that answers. Install or start Docker on it.',
     { retryable: true },
   ),
-  'rollout.image_unusable': failed(
-    'The container engine of the server could not take the image. The log has its words.',
-  ),
+  'rollout.image_unusable': failed('The container engine refused the image. The log quotes its error.'),
   'rollout.toolchain_missing': failed(
     'A runtime that the release needs could not be had on this server. Let it reach the package registry.',
     { retryable: true },
@@ -131,10 +131,10 @@ export const agentErrors = {
     'The app wrote more temporary files than an instance may have. Write what must last to a volume, and remove the rest in time.',
   ),
   'rollout.command_failed': failed(
-    'A command of the rollout failed. Its output is in the log; what served before goes on serving.',
+    'A command of the rollout failed. Its output is in the log. Live traffic is unaffected.',
   ),
   'rollout.canary_failed': failed(
-    'The new release did worse on its share of the requests than the old one, which has all of them again. The log has the figures.',
+    'The canary failed, so the previous release gets all requests again. The log has the figures.',
   ),
   'rollout.disk_full': failed("The server's disk has no room for the release. Free some space, then deploy again.", {
     retryable: true,
@@ -145,7 +145,7 @@ export const agentErrors = {
   }),
   'upgrade.check_failed': failed('The new agent can not work on this server. The former one runs on.'),
   'upgrade.crashed': failed(
-    'The new agent ended again and again before the control plane knew it. The former one runs again; the log of the server says more.',
+    'The new agent crashed repeatedly before it connected. The previous agent runs again. See the log of the server.',
   ),
   'upgrade.silent': failed(
     'The new agent did not reach the control plane in time, so the former one runs again. The log of the server says more.',

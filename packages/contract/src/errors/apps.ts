@@ -21,7 +21,7 @@ export const appErrors = {
     retryable: true,
   }),
   'source.address_refused': forbidden(
-    'This address is not on the internet. Whoever runs this control plane can open it with FAIRLEAD_OUTBOUND_ALLOW.',
+    'This address is private. The operator of this control plane can allow it with FAIRLEAD_OUTBOUND_ALLOW.',
   ),
   'source.closed': missing('There is no repository at this address, or it is not public.'),
   'source.not_a_repository': invalid('What answers at this address is not a git repository.'),
@@ -53,15 +53,15 @@ export const appErrors = {
     'This app has no repository and no image. Upload a folder, or name a repository in its settings, then deploy.',
   ),
   'deployment.server_lost': failed(
-    'A server did not finish its part in time, so the deployment was taken back. Check that it is connected, then deploy again.',
+    'A server did not finish its part in time, so the deployment was rolled back. Check that it is connected, then deploy again.',
     { retryable: true },
   ),
-  'deployment.server_failed': failed('A server could not run the new release, so the deployment was taken back.'),
+  'deployment.server_failed': failed('A server could not run the new release, so the deployment was rolled back.'),
   'deployment.capability_missing': conflict(
     'The agent of a server lacks something that the settings of this app need. Upgrade it, then deploy again.',
   ),
   'deployment.socket_in_container': conflict(
-    'The app is set to listen on a Unix socket, and a container is reached by its port. Let it listen on a port, or choose the native builder.',
+    'A container can’t listen on a Unix socket. Let the app listen on a port, or choose the builder “Language buildpack”.',
   ),
   'deployment.network_closed': conflict(
     'Private network access or server ports of the app were closed while this deployment waited, and its release opens more than the settings do now. Deploy again.',
@@ -78,13 +78,13 @@ export const appErrors = {
     'A container is reached by its port. Let the app listen on a port, or choose another builder.',
   ),
   'config.network_closed': forbidden(
-    'Private network access and server ports open the servers of the app, so changing them needs the permission server.write. Leave them as they are, or ask an owner or admin to change them.',
+    'You need the permission “Change servers” to change private network access or server ports. Ask an owner or admin.',
   ),
   'release.network_closed': forbidden(
-    'This release opens more of the server’s network than the settings of the app do now, so rolling it out needs the permission server.write. Ask an owner or admin, or deploy its commit again.',
+    'This release allows more network access than the settings. You need the permission “Change servers” to roll it out. Ask an owner or admin, or deploy its commit again.',
   ),
   'placement.network_closed': forbidden(
-    'The app has private network access or server ports, so adding a server needs the permission server.write. Ask an owner or admin.',
+    'The app has private network access or server ports, so you need the permission “Change servers” to add a server. Ask an owner or admin.',
   ),
   'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),

@@ -39,14 +39,14 @@ export const peopleErrors = {
   'setup.token_invalid': entry(
     403,
     'FORBIDDEN',
-    'This setup link is used or outdated. The next start prints a new one.',
+    'This setup token was already used or replaced. The next start prints a new one.',
   ),
   'account.email_taken': conflict('There is already an account with this email address.'),
 
   'account.password_wrong': forbidden('This is not your password.'),
   'account.link_invalid': invalid('This link is used or outdated. Ask for a new one.'),
   'account.mail_not_set_up': conflict(
-    'This control plane cannot send mail yet. Whoever runs it sets FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+    'This control plane cannot send mail yet. Ask the operator to set FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
   ),
   'account.mail_failed': failed('The mail could not be sent. Try again later; the log of the control plane says why.', {
     retryable: true,
@@ -88,10 +88,8 @@ export const peopleErrors = {
 
   'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
 
-  'invitation.not_found': missing('There is no such invitation. It may have been accepted or taken back.'),
-  'invitation.token_invalid': forbidden(
-    'This invitation was used, has expired or was taken back. Ask whoever invited you for a new one.',
-  ),
+  'invitation.not_found': missing('There is no such invitation. It may have been accepted or revoked.'),
+  'invitation.token_invalid': forbidden('This invitation was used, expired or revoked. Ask for a new one.'),
   'invitation.other_address': forbidden(
     'This invitation is for another email address. Sign in with the address it was sent to.',
   ),
@@ -118,7 +116,7 @@ export const peopleErrors = {
   'role.in_use': conflict('Somebody still holds this role. Give them another one first.'),
   'role.beyond_own': forbidden('You can only give and take permissions that you hold yourself. Ask an owner.'),
   'role.owner_only': forbidden('Only an owner can make an owner or end the role of one.'),
-  'grant.not_found': missing('There is no such grant. It may have been taken back.'),
+  'grant.not_found': missing('There is no such grant. It may have been revoked.'),
   'grant.exists': conflict('This member holds this role there already.'),
   'member.not_found': missing('There is no such member. They may have left.'),
   'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),

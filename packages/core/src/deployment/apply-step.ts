@@ -244,16 +244,14 @@ async function failureColumns(ctx: OrganizationCtx, row: DeploymentRow, machine:
     const names = stuck.map(({ serverId }) => nameOf(serverId)).join(', ');
     return {
       failureMessage: clipText(
-        `${row.failureMessage ?? ''} The new release still serves on ${names}: going back failed there. Roll back to make them all the same.`.trim(),
+        `${row.failureMessage ?? ''} The new release still serves on ${names}: the rollback failed there. Roll back again.`.trim(),
         2000,
       ),
     };
   }
   const told = sentence(failure);
   const message =
-    failure.serverId === undefined
-      ? told
-      : `On ${nameOf(failure.serverId)}: ${told} The other servers serve what they served before.`;
+    failure.serverId === undefined ? told : `On ${nameOf(failure.serverId)}: ${told} The other servers are unchanged.`;
   return { failureCode: failure.code, failureMessage: clipText(message, 2000) };
 }
 

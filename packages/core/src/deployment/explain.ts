@@ -34,7 +34,7 @@ export function explain(facts: WaitFacts): Wait | null {
       return (
         offline(facts) ?? {
           reason: 'release_command',
-          sentence: 'The release command is running; the new instances start when it has ended well.',
+          sentence: 'The release command is running. The new instances start when it succeeds.',
         }
       );
     case 'rolling_out':
@@ -49,14 +49,14 @@ function explainQueued(facts: WaitFacts): Wait {
     return { reason: 'approval', sentence: 'It waits until another member approves it.' };
   }
   if (facts.behindNumber !== null) {
-    return { reason: 'behind', sentence: `It waits for deployment #${facts.behindNumber}, which is under way.` };
+    return { reason: 'behind', sentence: `It waits for deployment #${facts.behindNumber}, which is running.` };
   }
   if (facts.slot !== null) {
     const { builds, of } = facts.slot;
     const where = of === 'server' ? 'on its server' : 'in this organization';
     return {
       reason: 'build_slot',
-      sentence: `It waits for a build to end: ${count(builds, 'build is', 'builds are')} under way ${where}, as many as may be at once.`,
+      sentence: `All build slots are in use: ${count(builds, 'build is', 'builds are')} running ${where}.`,
     };
   }
   return offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'It is about to begin.' };
@@ -77,7 +77,7 @@ function explainRollout(facts: WaitFacts): Wait {
   if (facts.goingBack.length > 0) {
     return {
       reason: 'going_back',
-      sentence: `It failed and is being taken back: ${list(facts.goingBack)} ${facts.goingBack.length === 1 ? 'goes' : 'go'} back to the former release.`,
+      sentence: `It failed. Rolling back ${list(facts.goingBack)} to the previous release.`,
     };
   }
   const away = offline(facts);
@@ -89,7 +89,7 @@ function explainRollout(facts: WaitFacts): Wait {
     };
   }
   if (facts.step === 'canary') {
-    return { reason: 'instances', sentence: 'A share of the requests tries the new release before all of them do.' };
+    return { reason: 'instances', sentence: 'Canary: the new release gets a percentage of the requests first.' };
   }
   const { healthy, wanted } = facts.instances ?? { healthy: 0, wanted: 0 };
   if (wanted > 0 && healthy < wanted) {

@@ -184,7 +184,7 @@ test('after a failed rollback on one server a restart would change the live rele
   await say(second, [rolloutStatus(deploymentId, WorkState.FAILED)]);
   const way = (await specOf(world.serverId))?.candidate?.deploymentId ?? '';
   await say(world.serverId, [rolloutStatus(way, WorkState.FAILED)]);
-  expect((await get(deploymentId)).failureMessage).toContain('going back failed there');
+  expect((await get(deploymentId)).failureMessage).toContain('the rollback failed there');
   await expect(world.tenant((ctx) => restartApp(ctx, { appId }))).rejects.toMatchObject({
     code: 'app.releases_differ',
   });

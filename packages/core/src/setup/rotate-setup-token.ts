@@ -23,7 +23,7 @@ export async function rotateSetupToken(
   await ctx.tx.setupToken.create({ data: { id, organizationId, tokenHash: hash, createdAt: ctx.clock.now() } });
   await recordAudit(
     { ...forOrganization(ctx, organizationId), actor: { kind: 'system', reason: 'start before set-up' } },
-    { action: 'setup.rotate', target: { kind: 'setup token', id, label: 'Set-up link' } },
+    { action: 'setup.rotate', target: { kind: 'setup token', id, label: 'Setup token' } },
   );
   return token;
 }

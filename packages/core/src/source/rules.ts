@@ -24,7 +24,7 @@ export function repositoryProblem(url: string): string | null {
   if (/^https?:\/+[^/?#]*@/i.test(url))
     return 'Leave user name and password out of the repository address; it is stored and shown.';
   if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname))
-    return 'Enter the https:// address of the repository: over http, anybody on the way could change what is deployed.';
+    return 'Enter the https:// address of the repository. Over http, an attacker on the network could change the code.';
   if (parsed.search !== '' || parsed.hash !== '') return 'The repository address ends before any ? or #.';
   if (parsed.pathname === '/' || parsed.pathname === '')
     return 'The repository address lacks the path of the repository.';

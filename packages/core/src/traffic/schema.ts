@@ -107,11 +107,7 @@ function authSchema<User extends z.ZodType<{ readonly name: string }>>(user: Use
       .max(128)
       .regex(/^(?:[ !#-[\]-~])*$/, 'Use plain letters, without quotes.')
       .default(''),
-    users: z
-      .array(user)
-      .min(1, 'Name at least one person, or nobody could come in.')
-      .max(20)
-      .refine(uniqueNames, 'Two have the same name.'),
+    users: z.array(user).min(1, 'Add at least one user.').max(20).refine(uniqueNames, 'Two have the same name.'),
   });
 }
 
@@ -305,7 +301,7 @@ export const proxySettingsSchema = z
     ({ proxyProtocol, trustedProxies, cloudflare }) => !proxyProtocol || trustedProxies.length > 0 || cloudflare,
     {
       path: ['proxyProtocol'],
-      message: 'Name the proxies that speak it: nobody else may connect then.',
+      message: 'Add trusted proxies first: the proxy closes all other connections.',
     },
   );
 export type ProxySettings = z.infer<typeof proxySettingsSchema>;
