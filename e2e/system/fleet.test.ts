@@ -161,7 +161,7 @@ test('a deployment that fails on the second server is rolled back on the first, 
       loadedFor('both 4', { failsAt }),
     );
     expect([state, servers]).toEqual(['failed', ['reverted', 'failed']]);
-    expect(failureMessage).toMatch(/^On west: .+ The other servers serve what they served before\.$/);
+    expect(failureMessage).toMatch(/^On west: .+ The other servers are unchanged\.$/);
     expect(await serving()).toEqual(['both 2', 'both 2']);
   });
   expect(failures).toEqual([]);

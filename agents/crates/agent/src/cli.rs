@@ -16,15 +16,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Keep this server as the control plane wants it.
+    /// Run the apps and the proxy of this server.
     Run(RunArgs),
-    /// Serve requests by a file, without a control plane.
+    /// Run the proxy standalone, from a configuration file.
     Proxy(ProxyArgs),
-    /// Make this machine a server of a control plane.
+    /// Enrol this machine as a server.
     Enrol(EnrolArgs),
-    /// Measure servers side by side over HTTP.
+    /// Benchmark HTTP servers.
     Bench(BenchArgs),
-    /// Say what works and what does not on this machine.
+    /// Diagnose this machine.
     Check(CheckArgs),
     /// Print the build plan of a folder as JSON, without running anything.
     Inspect(InspectArgs),
@@ -198,7 +198,7 @@ pub(crate) struct GuardArgs {
     /// The program on trial, by its digest.
     #[arg(long, value_name = "HEX")]
     pub(crate) agent: String,
-    /// Be the one that watches, not the one that starts it.
+    /// Watch the trial instead of starting it.
     #[arg(long)]
     pub(crate) watch: bool,
 }

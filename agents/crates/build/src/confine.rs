@@ -165,8 +165,8 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
     Ok(())
 }
 
-/// Own mounts, messages and processes. What goes on after this is the first process of its namespace: with it all others
-/// end, by the kernel's hand. Whoever began waits for it and ends as it does.
+/// Unshares mounts, IPC and PIDs, then forks. The child is the first process of the PID namespace: when it exits, the kernel
+/// kills the others. The parent waits for the child and exits as it did.
 #[allow(unsafe_code)]
 unsafe fn unshare(binds: &[(CString, CString)], view: Option<&RootView>) -> io::Result<()> {
     let none = std::ptr::null();

@@ -79,7 +79,7 @@ fn is_warning(line: &str) -> bool {
 
 fn variable(name: &str) -> String {
     format!(
-        "The build needs the variable `{name}`. Add it as a variable with the scope build, or as a secret marked “Also at build time”, then deploy again."
+        "The build needs the variable `{name}`. Add it as a variable with the scope “Build only”, or as a secret marked “Also at build time”, then deploy again."
     )
 }
 

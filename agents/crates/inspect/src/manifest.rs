@@ -259,7 +259,7 @@ pub(crate) fn no_site() -> InspectError {
 /// Refuses a socket for a container, which has no folder of its server to listen in.
 pub(crate) fn no_socket() -> InspectError {
     InspectError::Manifest(
-        "The file `fairlead.toml` says `listen = \"socket\"`, and a container can't: it is reached by its port. Take the line out, or choose the native builder in the settings of the app; then deploy again."
+        "The file `fairlead.toml` says `listen = \"socket\"`, but a container can't listen on a Unix socket. Remove the line, or choose the builder “Language buildpack”. Then deploy again."
             .to_owned(),
     )
 }

@@ -187,7 +187,7 @@ pub struct ReleaseSpec {
     pub stop_timeout: Duration,
     /// Memory limit in bytes; zero for no limit.
     pub memory_bytes_max: u64,
-    /// Sealed secrets, delivered besides `environment`.
+    /// Sealed secrets, delivered besides `variables`.
     #[serde(default)]
     pub secrets: Option<SealedSecrets>,
     #[serde(default)]

@@ -24,7 +24,7 @@ pub(crate) fn pause(row: usize) -> (Duration, bool) {
 /// Returns the message about a process that is given up; `ended` describes its last exit.
 pub(crate) fn crash_looping(ended: &str) -> String {
     format!(
-        "Started {ROW_MAX} times in a row and ended each time, so it is left alone. {ended} Fix what its log names and deploy again; without that it is tried again after 30 minutes."
+        "Crash-looping: it exited {ROW_MAX} times in a row. {ended} Fix the cause that its log names, then deploy again. Otherwise the agent restarts it after 30 minutes."
     )
 }
 

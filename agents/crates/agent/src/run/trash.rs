@@ -183,7 +183,8 @@ mod tests {
         let put = |text: &str| {
             let source = dir.path().join("source");
             fs::write(&source, text).unwrap();
-            let installed = std::process::Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
+            let installed =
+                std::process::Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
             assert!(installed.unwrap().success());
         };
         let mut emptier = TrashEmptier::new(trash.clone(), program.clone(), Metrics::default());

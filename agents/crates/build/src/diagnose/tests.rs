@@ -511,7 +511,7 @@ fn errors_of_the_code_name_their_first_line() {
             "npm run build",
             "Error: Environment variable not found: DATABASE_URL.",
             "build.variable_missing",
-            &["needs the variable `DATABASE_URL`", "scope build"],
+            &["needs the variable `DATABASE_URL`", "scope “Build only”"],
         ),
         (
             "npm run build",

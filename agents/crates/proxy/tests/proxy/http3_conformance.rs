@@ -282,7 +282,7 @@ async fn malformed_requests_are_errors_of_their_stream() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_is_passed_over() {
+async fn unknown_frames_streams_and_settings_are_ignored() {
     let proxy = proxy().await;
     let (_endpoint, connection) = connect(&proxy).await;
     // Reserved settings and frames, MAX_PUSH_ID, GOAWAY, and an unknown frame longer than a packet.

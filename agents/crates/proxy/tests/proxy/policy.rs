@@ -281,7 +281,7 @@ async fn a_password_lets_in_and_is_not_sent_on() {
 }
 
 #[tokio::test]
-async fn addresses_are_judged_by_the_client_that_a_trusted_proxy_names_and_by_nobody_else_s_word() {
+async fn address_rules_accept_a_client_address_only_from_trusted_proxies() {
     let app = App::echo().await;
     let deny = |text: &str| RoutePolicy { deny: vec![text.parse().unwrap()], ..RoutePolicy::default() };
     let forged = [("x-forwarded-for", "192.0.2.1"), ("x-forwarded-proto", "http"), ("cf-connecting-ip", "192.0.2.1")];
@@ -387,7 +387,7 @@ async fn an_error_whose_body_came_with_it_leaves_the_app_s_connection_in_use() {
 }
 
 #[tokio::test]
-async fn who_asks_too_often_is_told_to_wait_and_nobody_else_is() {
+async fn a_client_above_its_rate_limit_gets_429_and_others_do_not() {
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     // A second's worth is one, and two more; no test runs so slow that it would earn ten others.
     let limits = RouteLimits { client_requests_per_second: 1, client_burst: 2, ..RouteLimits::default() };

@@ -10,7 +10,7 @@ use super::group::{Group, InstanceProcess, InstanceSlot};
 use crate::crash::{Crash, CrashReason};
 use crate::layer_bound::{LayerBound, LayerExcess};
 
-pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
+pub(super) const CANCELLED: &str = "The deployment was cancelled. Live traffic is unaffected.";
 /// Message for an artifact that was built on another server.
 pub(super) const FETCHING: &str = "Fetching the artifact, which another server built.";
 pub(super) const LIVE: &str = "The old instances have stopped. The release is live.";
@@ -78,7 +78,7 @@ pub(crate) fn ended(exit: &Exit) -> String {
             format!("The app ended by itself with exit code {code}: {}.", quote(&crash.line))
         }
         Exit { code: Some(code), .. } => format!("The app ended by itself with exit code {code}."),
-        _ => "The app ended while nobody watched it.".to_owned(),
+        _ => "The app ended while its parent process was not running.".to_owned(),
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn no_server(exit: &Exit, release: &ReleaseSpec) -> Failure {
     failure(
         "rollout.ended",
         format!(
-            "The program exited with exit code 0 and never listened on a port. If it is a worker or a job, add it as a worker (Settings → Workers) or as a release command. If it is a server, check {command}: it must stay in the foreground."
+            "The program exited with exit code 0 and never listened on a port. If it is a worker or a job, add it as a worker (Configuration → Workers) or as a release command. If it is a server, check {command}: it must stay in the foreground."
         ),
     )
 }
@@ -332,14 +332,14 @@ pub(super) fn routes_unconfirmed(limit: Duration) -> Failure {
 fn named(kind: HookKind) -> &'static str {
     match kind {
         HookKind::Release => "release command",
-        HookKind::After => "command after the release",
+        HookKind::After => "post-release command",
     }
 }
 
 /// Describes the state after a failed command.
 fn left(kind: HookKind) -> &'static str {
     match kind {
-        HookKind::Release => "Nothing was changed: what served before goes on serving. Its output is in the log.",
+        HookKind::Release => "Live traffic is unaffected. Its output is in the log.",
         HookKind::After => "The release is live all the same. Its output is in the log.",
     }
 }
@@ -349,7 +349,7 @@ pub(super) fn hook_begins(kind: HookKind, hook: &Hook) -> String {
 }
 
 pub(super) fn hook_done(kind: HookKind) -> String {
-    format!("The {} has ended well.", named(kind))
+    format!("The {} succeeded.", named(kind))
 }
 
 pub(super) fn hook_failed(kind: HookKind, exit: &Exit) -> Failure {
@@ -359,7 +359,7 @@ pub(super) fn hook_failed(kind: HookKind, exit: &Exit) -> Failure {
         Exit { out_of_memory: true, .. } => "It used more memory than the app's limit.".to_owned(),
         Exit { signal: Some(signal), .. } => format!("It was ended by signal {signal}."),
         Exit { code: Some(code), .. } => format!("It ended with exit code {code}."),
-        _ => "It ended while nobody watched it.".to_owned(),
+        _ => "It ended while its parent process was not running.".to_owned(),
     };
     failure("rollout.command_failed", format!("The {} failed. {how} {}", named(kind), left(kind)))
 }
@@ -371,7 +371,7 @@ pub(super) fn hook_late(kind: HookKind, limit: Duration) -> Failure {
 
 pub(super) fn hook_lost(kind: HookKind) -> Failure {
     let message = format!(
-        "The {} was cut off with the agent, and nobody can tell how far it came; it is not run twice. {} Check what it did, then deploy again.",
+        "The {} was interrupted when the agent stopped. It does not run again. {} Check what it did, then deploy again.",
         named(kind),
         left(kind)
     );
@@ -397,7 +397,7 @@ pub(super) fn canary_bad(percent: u32, figures: &str) -> Failure {
 }
 
 pub(super) fn admitting(count: usize, total: usize) -> String {
-    format!("{count} of {total} new instances are healthy; leading requests to them in place of as many old ones.")
+    format!("{count} of {total} new instances are healthy. They now replace as many old ones.")
 }
 
 pub(super) fn sick_when_admitted(detail: &str) -> Failure {
@@ -410,7 +410,7 @@ pub(super) fn sick_when_admitted(detail: &str) -> Failure {
 }
 
 pub(super) fn asleep(idle: Duration) -> String {
-    format!("Asleep: nobody asked for {}. The next request wakes it.", seconds(idle))
+    format!("Asleep: no request for {}. The next request wakes it.", seconds(idle))
 }
 
 pub(super) fn woken(took: Duration) -> String {

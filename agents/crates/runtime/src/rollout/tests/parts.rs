@@ -470,7 +470,7 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
     let asleep = |world: &World| {
         let all = world.state().instances();
         assert!(matches!(&all[..], [one] if one.state == InstanceState::Asleep && one.pid == 0), "{all:?}");
-        assert!(all[0].detail.contains("nobody asked for 300 s"));
+        assert!(all[0].detail.contains("no request for 300 s"));
     };
     asleep(&world);
     assert_eq!(world.state().next_deadline(), None, "a sleeping app costs no tick");
