@@ -10,7 +10,7 @@ const HELP = `Usage: npm run recover -- --email you@example.com [options]
 
 Prints a link that sets a new password, once, within 30 minutes. Run it on the control plane's machine while it runs.
 
-  --email ADDRESS          whose account
+  --email ADDRESS          email address of the account
   --remove-second-factor   also remove passkeys, authenticator app and recovery codes, when all of them are lost
   --data DIR               the folder that npm start was given (default: as npm start chooses it)
   --url URL                the dashboard's address (default: FAIRLEAD_PUBLIC_URL, else http://localhost:4400)

@@ -15,7 +15,7 @@ const HELP = `Usage: npm run backup -- --to DIR [--data DIR] [--recovery-key FIL
 backup writes two files into DIR, while Fairlead runs or not: the data (database and logs) and the keys. Keep them apart.
 Both open only with the recovery key, which the first backup writes to --recovery-key FILE: keep it away from this machine.
 
-restore fills an empty data folder; npm start then goes on where the backup was made, and every server takes its word.
+restore fills an empty data folder; npm start then resumes from the backup, and every server accepts the restored control plane.
 
 Environment: DATABASE_URL names an outside PostgreSQL, as for npm start.
 `;

@@ -6,10 +6,10 @@ import { parseArgs } from 'node:util';
 /** @type {import('./options.d.mts').PortOption[]} */
 export const PORTS = [
   { name: 'web', option: 'web-port', default: 4400, what: 'dashboard (plain http on localhost)' },
-  { name: 'gateway', option: 'gateway-port', default: 4401, what: 'the door for agents' },
+  { name: 'gateway', option: 'gateway-port', default: 4401, what: 'gateway for agents' },
   { name: 'source', option: 'source-port', default: 4402, what: 'git repository that serves this clone' },
   { name: 'https', option: 'https-port', default: 4443, what: 'apps over https' },
-  { name: 'http', option: 'http-port', default: 4480, what: 'apps over http (leads to https)' },
+  { name: 'http', option: 'http-port', default: 4480, what: 'apps over http (redirects to https)' },
   { name: 'database', option: 'database-port', default: 24432, what: 'embedded PostgreSQL' },
 ];
 
