@@ -72,11 +72,11 @@ async function accepts(address: string): Promise<boolean> {
 /** Returns a free TCP port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'startListening');
+  await once(server, 'listening');
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a startListening socket has no port');
+  if (address === null || typeof address === 'string') throw new Error('a listening socket has no port');
   return address.port;
 }
 
