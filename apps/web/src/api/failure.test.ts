@@ -14,7 +14,7 @@ test('the API’s sentence, its fields and its id are kept', () => {
   });
 });
 
-test('the hosts that a failure matchesTopics are named', () => {
+test('the hosts that a failure concerns are named', () => {
   const failure = (hosts: unknown) =>
     readFailure({ message: 'They are shared.', data: { errorCode: 'environment.hosts_shared', details: { hosts } } });
   expect(failure(['a.test', 'b.test']).message).toBe('They are shared. Host names: a.test, b.test');

@@ -71,11 +71,11 @@ export function MeScope({ scope: { projectId, environmentId }, isProtected = fal
       ...(projectId === undefined ? {} : { projectId }),
       ...(environmentId === undefined ? {} : { environmentId }),
     };
-    const isTrustedChange = !isProtected || me.can('deployment.approve', here);
+    const mayChange = !isProtected || me.can('deployment.approve', here);
     return {
       ...me,
       can: (permission, scope = here) =>
-        (isTrustedChange || !changesBesideDeployments.has(permission)) && me.can(permission, scope),
+        (mayChange || !changesBesideDeployments.has(permission)) && me.can(permission, scope),
     };
   }, [me, projectId, environmentId, isProtected]);
   return <MeContext value={view}>{children}</MeContext>;

@@ -25,7 +25,7 @@ const OWNERS_ONLY: ReadonlySet<Permission> = new Set(['organization.delete', 'or
 
 export function RoleMatrix({ roles }: { readonly roles: Roles }) {
   const { can } = useMe();
-  const isTrustedChange = can('role.write');
+  const mayChange = can('role.write');
   const [drafts, setDrafts] = useState<ReadonlyMap<string, ReadonlySet<Permission>>>(new Map());
   const ticked = (role: CustomRole) => drafts.get(role.id) ?? new Set(role.permissions);
   const toggle = (role: CustomRole, permission: Permission) => {
@@ -52,7 +52,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
               <HeadCell key={role.id} className="py-2 text-center text-ink">
                 <span className="inline-flex items-center gap-1">
                   {role.name}
-                  {isTrustedChange ? <DeleteRole role={role} /> : null}
+                  {mayChange ? <DeleteRole role={role} /> : null}
                 </span>
                 <HolderCount count={role.holders} />
               </HeadCell>
@@ -92,7 +92,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
                             title={can(permission) ? undefined : "You don't have this permission"}
                             className="size-4 align-middle accent-accent disabled:opacity-50"
                             checked={ticked(role).has(permission)}
-                            disabled={!isTrustedChange || !can(permission)}
+                            disabled={!mayChange || !can(permission)}
                             onChange={() => toggle(role, permission)}
                           />
                         )}
