@@ -216,7 +216,8 @@ export async function checkMatrix(
       if (allowed) requireReached(procedure, person, answer, ids);
       else expectOutcome(procedure, person, answer, 'permission.denied');
     }
-    for (const { value, ids } of byReferences(samples)) {
+    // Who is denied is denied for any input; who is allowed must learn nothing from any branch of it.
+    for (const { value, ids } of allowed ? samples : byReferences(samples)) {
       for (const place of ids) await checkForeignId(procedure, person, allowed, value, place);
     }
   }
