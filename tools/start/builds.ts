@@ -33,7 +33,15 @@ export async function generateClient(detail: Detail): Promise<void> {
   markCurrent(mark, hash);
 }
 
-export async function buildWeb(detail: Detail): Promise<void> {
+/** Builds the web app; a second call in one process waits for the first. */
+export function buildWeb(detail: Detail): Promise<void> {
+  web ??= buildWebOnce(detail);
+  return web;
+}
+
+let web: Promise<void> | undefined;
+
+async function buildWebOnce(detail: Detail): Promise<void> {
   const hash = hashInputs(ROOT, WEB_INPUTS);
   const mark = join(WEB, '.next/fairlead-inputs');
   if (isCurrent(mark, hash) && existsSync(WEB_SERVER)) return detail('current');
