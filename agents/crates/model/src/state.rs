@@ -178,12 +178,15 @@ pub struct ReleaseSpec {
     /// Program and its arguments; the program is looked up in the app's PATH.
     pub command: Vec<String>,
     /// Environment variables besides those that the agent sets (`PORT`, `HOME`, `PATH`).
+    #[serde(alias = "environment")]
     pub variables: BTreeMap<String, String>,
     /// Check that an instance must pass before it gets requests.
+    #[serde(alias = "health")]
     pub readiness_check: HealthCheck,
     /// Maximum time that in-flight requests may take after the switch.
     pub drain_timeout: Duration,
     /// Time between SIGTERM and SIGKILL.
+    #[serde(alias = "stop_grace")]
     pub stop_timeout: Duration,
     /// Memory limit in bytes; zero for no limit.
     pub memory_bytes_max: u64,
@@ -197,6 +200,7 @@ pub struct ReleaseSpec {
     pub workers: Vec<ProcessSpec>,
     /// Health check that repeats while an instance runs.
     #[serde(default)]
+    #[serde(alias = "liveness")]
     pub liveness_check: Option<HealthCheck>,
     /// CPU limit, 1000 = one core; zero for no limit.
     #[serde(default)]

@@ -21,6 +21,7 @@ pub enum InstanceState {
     /// The process ended by itself.
     Crashed,
     /// Crashed too often: the agent no longer restarts it.
+    #[serde(alias = "GivenUp")]
     CrashLooping,
     /// Does not run because the app gets no requests.
     Asleep,
@@ -187,6 +188,7 @@ pub struct BuildManifest {
     /// Runtimes that the app needs, like `node@24.4.1`.
     pub toolchains: Vec<String>,
     /// Detected facts and decisions, one sentence each.
+    #[serde(alias = "plan")]
     pub sentences: Vec<String>,
     /// Variables that `.env.example` names.
     pub expected_variables: Vec<String>,

@@ -73,13 +73,16 @@ pub struct InstanceSpec {
     #[serde(default)]
     pub hook: Option<HookKind>,
     /// Health check of its release.
+    #[serde(alias = "health")]
     pub readiness_check: HealthCheck,
     /// Liveness check of its release.
     #[serde(default)]
+    #[serde(alias = "liveness")]
     pub liveness_check: Option<HealthCheck>,
     /// Drain timeout of its release.
     pub drain_timeout: Duration,
     /// Grace of its release between SIGTERM and SIGKILL.
+    #[serde(alias = "stop_grace")]
     pub stop_timeout: Duration,
 }
 

@@ -475,6 +475,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_instance_that_an_older_agent_started_is_read() {
+        let mut saved = serde_json::to_value(spec()).unwrap();
+        let fields = saved.as_object_mut().unwrap();
+        for (old, new) in
+            [("health", "readiness_check"), ("stop_grace", "stop_timeout"), ("liveness", "liveness_check")]
+        {
+            let value = fields.remove(new).unwrap();
+            fields.insert(old.to_owned(), value);
+        }
+        assert_eq!(serde_json::from_value::<InstanceSpec>(saved).unwrap(), spec());
+    }
+
     /// Starts a shim that reports ready, has started its app in a session of its own, and never answers.
     #[tokio::test]
     async fn a_start_that_fails_leaves_neither_its_shim_nor_its_app() {

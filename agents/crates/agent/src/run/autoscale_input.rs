@@ -28,7 +28,7 @@ pub(crate) fn loads(state: &DesiredState, stats: &ProxyStats, frame: &agent::Fra
             .find(|sample| sample.app_id == key.app.as_str() && sample.environment_id == key.environment.as_str());
         let load = Load {
             requests: app.requests,
-            // The proxy counts queue_length requests as in flight.
+            // The proxy counts queued requests as in flight.
             in_flight: app.in_flight.saturating_sub(queue_length),
             queue_length,
             cpu_millis: used.map_or(0, |sample| sample.cpu_millis),

@@ -479,3 +479,19 @@ fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
         assert_eq!(running, 0, "seed {seed}: {:#?}", world.state());
     }
 }
+
+#[test]
+fn a_release_that_an_older_agent_saved_is_read() {
+    let mut saved = serde_json::to_value(release(1)).unwrap();
+    let fields = saved.as_object_mut().unwrap();
+    for (old, new) in [
+        ("environment", "variables"),
+        ("health", "readiness_check"),
+        ("stop_grace", "stop_timeout"),
+        ("liveness", "liveness_check"),
+    ] {
+        let value = fields.remove(new).unwrap();
+        fields.insert(old.to_owned(), value);
+    }
+    assert_eq!(serde_json::from_value::<ReleaseSpec>(saved).unwrap(), release(1));
+}
