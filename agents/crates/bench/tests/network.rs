@@ -84,7 +84,9 @@ impl Instance {
 
 /// Gives every request the same response, with one thread for each connection.
 fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<S>, answer: &'static [u8]) {
-    while let Ok(mut stream) = accept() {
+    loop {
+        // A connection that its client has given up, or no descriptor for now: the app listens on.
+        let Ok(mut stream) = accept() else { continue };
         std::thread::spawn(move || {
             let mut request = [0; 4096];
             while stream.read(&mut request).is_ok_and(|length| length > 0) {

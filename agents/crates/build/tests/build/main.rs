@@ -458,7 +458,7 @@ async fn a_build_over_its_time_is_ended_and_names_the_command() {
     let (host, server) = (GitHost::start(), Server::new());
     let package = r#"{"scripts":{"build":"node endless.js","start":"node a.js"}}"#;
     host.repository("app.git", &[("package.json", package), ("endless.js", ENDLESS)]);
-    let spec = BuildSpec { timeout: Duration::from_secs(6), ..spec(host.url("app.git"), "main") };
+    let spec = BuildSpec { timeout: Duration::from_secs(15), ..spec(host.url("app.git"), "main") };
     let ears = server.fails(&spec, "build.timeout", "npm run build").await;
     assert!(!runs(&child(&ears)));
 }
