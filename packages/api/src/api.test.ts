@@ -265,7 +265,7 @@ test('the token makes the first account once, and no other', async () => {
 test('branches of a user-supplied address are only read from the internet', async () => {
   const caller = api.caller(owner.cookie);
   await expect(caller.source.branches({ repositoryUrl: 'http://127.0.0.1:4402/shop.git' })).rejects.toThrow(
-    'not on the internet',
+    'This address is private',
   );
   const viewer = await api.signUp('Onlooker', 'viewer');
   await expect(api.caller(viewer.cookie).source.branches({ repositoryUrl })).rejects.toMatchObject({

@@ -216,7 +216,7 @@ export async function checkMatrix(
       if (allowed) requireReached(procedure, person, answer, ids);
       else expectOutcome(procedure, person, answer, 'permission.denied');
     }
-    // Who is denied is denied for any input; who is allowed must learn nothing from any branch of it.
+    // A denial holds for any input; a permitted role must learn nothing from any branch of it.
     for (const { value, ids } of allowed ? samples : byReferences(samples)) {
       for (const place of ids) await checkForeignId(procedure, person, allowed, value, place);
     }
