@@ -101,7 +101,7 @@ fn a_manifest_with_a_mistake_is_an_error_that_names_it() {
         ("[run]\nstart_command = []", "`run.start_command` is not a command"),
         ("[run]\nhealth_path = \"healthz\"", "`run.health_path`"),
         ("[run]\nlisten = \"pipe\"", "unknown variant `pipe`"),
-        ("[build]\ndockerfile = \"D\"\n[run]\nlisten = \"socket\"", "reached by its port"),
+        ("[build]\ndockerfile = \"D\"\n[run]\nlisten = \"socket\"", "a container can't listen"),
         ("[workers.web]\ncommand = \"x\"", "`workers.web`"),
         ("[workers.a]\ncommand = \"x\"\ninstances = 0", "`workers.a.instances`"),
         ("[workers.a]", "missing field `command`"),

@@ -165,7 +165,10 @@ fn a_release_command_that_fails_or_is_late_changes_nothing_and_says_so() {
         let failure = world.rollout(2).failure.unwrap();
         assert_eq!(failure.code, "rollout.command_failed");
         let words = if late { "did not end within 60 s" } else { "exit code 3" };
-        assert!(failure.message.contains(words) && failure.message.contains("Nothing was changed"), "{failure:?}");
+        assert!(
+            failure.message.contains(words) && failure.message.contains("Live traffic is unaffected"),
+            "{failure:?}"
+        );
         assert_eq!((world.active(), world.starting().count()), (vec![("rel_1".into(), 1, 100)], 0));
         assert!(world.actions.contains(&RolloutAction::Forget { instance: command }));
         world.pass(MINUTE);
