@@ -94,7 +94,7 @@ test("a server's proxy is configured on its page", async () => {
   const form = page.getByRole('form', { name: 'Proxy' });
   await form.getByRole('checkbox', { name: 'PROXY protocol' }).check();
   await form.getByRole('button', { name: 'Save' }).click();
-  await expect(form.getByText('Name the proxies that speak it', { exact: false })).toBeVisible();
+  await expect(form.getByText('Add trusted proxies first', { exact: false })).toBeVisible();
   await checkAppearance(page);
   await form.getByRole('checkbox', { name: 'PROXY protocol' }).uncheck();
   await form.getByRole('textbox', { name: 'Trusted proxies' }).fill('192.0.2.0/24');
