@@ -84,9 +84,7 @@ impl Instance {
 
 /// Gives every request the same response, with one thread for each connection.
 fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<S>, answer: &'static [u8]) {
-    loop {
-        // A connection that its client has given up, or no descriptor for now: the app listens on.
-        let Ok(mut stream) = accept() else { continue };
+    while let Ok(mut stream) = accept() {
         std::thread::spawn(move || {
             let mut request = [0; 4096];
             while stream.read(&mut request).is_ok_and(|length| length > 0) {
@@ -100,7 +98,10 @@ fn serve<S: Read + Write + Send + 'static>(accept: impl Fn() -> std::io::Result<
 
 fn hand_over(client: &mut UnixStream, app: &Path, counts: &HandoverCounts) {
     let mut bytes = [0; REQUEST_BYTES];
-    client.read_exact(&mut bytes).unwrap();
+    // A client whose time is up closes its connection before it asks; the next one is served.
+    if client.read_exact(&mut bytes).is_err_and(|error| error.kind() == ErrorKind::UnexpectedEof) {
+        return;
+    }
     counts.requests.fetch_add(1, Ordering::Relaxed);
     let sockets: Vec<OwnedFd> = match HandoverRequest::read(bytes) {
         Some(HandoverRequest::Ipv4(count)) => {
