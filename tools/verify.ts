@@ -52,7 +52,7 @@ const RUST_LANE: readonly Check[] = [
   },
 ];
 
-/** Left out of `npm test`, whose stage `protocols` compiles and runs these targets. */
+/** Check that `npm test` doesn't need: its stage `protocols` compiles and runs these targets. */
 const FUZZ_TARGETS: Check = {
   name: 'fuzz targets compile',
   command: 'cargo',
