@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test';
+import { CHROMIUM } from '../../tools/test/debian.ts';
 
 // One product serves the whole run (global-setup.ts), so tests run one after another.
 export default defineConfig({
@@ -14,10 +15,11 @@ export default defineConfig({
   outputDir: '../../test-results',
   use: {
     viewport: { width: 1440, height: 900 },
-    trace: 'retain-on-failure',
+    // Recording every test takes half of the browser's time. One spec alone: --trace retain-on-failure.
+    trace: 'off',
     screenshot: 'only-on-failure',
     launchOptions: {
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      executablePath: process.env.CHROMIUM_PATH ?? CHROMIUM.file,
       args: [
         '--no-sandbox',
         '--disable-gpu',

@@ -8,6 +8,7 @@ import { ADA, claimSetup } from '../../tools/lib/dashboard-client.ts';
 import { PICTURES, recordPictures } from '../../tools/lib/pictures.ts';
 import { startProduct } from '../../tools/lib/running-product.ts';
 import { startTraffic } from '../../tools/lib/traffic.ts';
+import { CHROMIUM } from '../../tools/test/debian.ts';
 
 const IMAGES = join(ROOT, PICTURES);
 const FRAME = ['apps/web/src/shell/**', 'packages/ui/src/**'];
@@ -23,7 +24,7 @@ const PAGES = {
 };
 const WIDTH = 1440;
 /** Enough visits for a visible line in the live charts. */
-const VISITS = 30_000;
+const VISITS = 10_000;
 
 /** Space below the last section of a picture; less than the gap between two sections. */
 const MARGIN = 20;
@@ -40,7 +41,7 @@ try {
   const { ports, caFile } = product;
   const visitors = startTraffic({ host: 'hello.localhost', port: ports.https, caFile, path: '/', connections: 3 });
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM_PATH ?? CHROMIUM.file,
     args: ['--no-sandbox'],
   });
   try {
