@@ -274,7 +274,7 @@ export class System {
         const deployment = await this.product.verbs.getDeployment({ deploymentId });
         return FINISHED.has(deployment.state) ? deployment : undefined;
       },
-      { what: `the end of the deployment ${deploymentId}`, timeoutMs },
+      { what: `the end of the deployment ${deploymentId}`, timeoutMs, everyMs: 250 },
     );
   }
 
