@@ -1,4 +1,4 @@
-// `npm run verify`: all checks that need no running system, in two lanes (Node, Rust), which are two stages of `npm
+// `npm run verify`: all checks that need no running system, in two lanes (Node, Rust); the first is a stage of `npm
 // test`. There are no warnings: a check passes or fails, and a failed one prints its output.
 import { ROOT, run } from './lib/command.ts';
 import { add, type Outcome } from './test/outcome.ts';
@@ -23,6 +23,7 @@ const PREPARE: Check = {
   args: ['turbo', 'run', 'generate', '--output-logs=errors-only'],
 };
 
+const CARGO = ['--manifest-path', 'agents/Cargo.toml'];
 const NODE_LANE: readonly Check[] = [
   { name: 'format and lint', command: 'biome', args: ['check', '--error-on-warnings', '--max-diagnostics=50'] },
   { name: 'imports', ...script('imports') },
@@ -35,47 +36,40 @@ const NODE_LANE: readonly Check[] = [
   { name: 'glossary', ...script('glossary') },
   { name: 'types of the packages', command: 'turbo', args: ['run', 'typecheck', '--output-logs=errors-only'] },
   { name: 'types of tools and seeds', command: 'tsc', args: ['--noEmit', '-p', '.'] },
+  { name: 'crate layers', ...script('crates') },
+  { name: 'names of Rust types', ...script('rust-types') },
+  { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--', '--check', '-l'] },
   { name: 'dead code', command: 'knip', args: ['--no-progress'] },
   { name: 'tests of the tools', command: 'vitest', args: ['run'], cwd: 'tools' },
 ];
 
 const OUTPUT_LINES_MAX = 120;
-const CARGO = ['--manifest-path', 'agents/Cargo.toml'];
+/** Checks that `npm test` doesn't need: it compiles the crates through clippy, and runs the fuzz targets. */
 const RUST_LANE: readonly Check[] = [
-  { name: 'crate layers', ...script('crates') },
-  { name: 'names of Rust types', ...script('rust-types') },
-  { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--', '--check', '-l'] },
   {
     name: 'clippy',
     command: 'cargo',
     args: ['clippy', ...CARGO, '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'],
   },
+  {
+    name: 'fuzz targets compile',
+    command: 'cargo',
+    args: [
+      'check',
+      '--manifest-path',
+      'agents/fuzz/Cargo.toml',
+      '--locked',
+      '--quiet',
+      '--target-dir',
+      'agents/target/fuzz',
+    ],
+  },
 ];
 
-/** Check that `npm test` doesn't need: its stage `protocols` compiles and runs these targets. */
-const FUZZ_TARGETS: Check = {
-  name: 'fuzz targets compile',
-  command: 'cargo',
-  args: [
-    'check',
-    '--manifest-path',
-    'agents/fuzz/Cargo.toml',
-    '--locked',
-    '--quiet',
-    '--target-dir',
-    'agents/target/fuzz',
-  ],
-};
-
-/** Runs all checks except those of the Rust crates. */
+/** Runs all checks that compile no crate. */
 export async function verify(say: Say): Promise<Outcome> {
   if (!(await runCheck(PREPARE, say))) return { passed: 0, failed: 1 };
   return count([true, ...(await runLane(NODE_LANE, say))]);
-}
-
-/** Runs the checks of the Rust crates. */
-export async function verifyCrates(say: Say): Promise<Outcome> {
-  return count(await runLane(RUST_LANE, say));
 }
 
 function count(results: readonly boolean[]): Outcome {
@@ -105,7 +99,7 @@ function indent(output: string): string {
 
 if (import.meta.main) {
   const say = (text: string) => process.stdout.write(text);
-  const [node, rust] = await Promise.all([verify(say), runLane([...RUST_LANE, FUZZ_TARGETS], say)]);
+  const [node, rust] = await Promise.all([verify(say), runLane(RUST_LANE, say)]);
   const { passed, failed } = add(node, count(rust));
   console.log(`${passed} passed, ${failed} failed`);
   if (failed > 0) process.exit(1);

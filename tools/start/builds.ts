@@ -61,8 +61,8 @@ async function buildWebOnce(detail: Detail): Promise<void> {
 }
 
 /**
- * Builds the agent with the flags of the tests, so that `npm start` and `npm test` share every crate. Returns the
- * binary.
+ * Builds the agent with the flags of the tests, so that `npm start` and `npm test` share every foreign crate. Returns
+ * the binary.
  */
 export async function buildAgent(detail: Detail): Promise<string> {
   const manifest = join(ROOT, 'agents/Cargo.toml');
