@@ -25,7 +25,7 @@ impl Site {
         let log = BufReader::new(child.stderr.take().unwrap());
         while TcpStream::connect(address).is_err() {
             assert_eq!(child.try_wait().unwrap(), None, "the server ended");
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
         Self { child, address, log }
     }

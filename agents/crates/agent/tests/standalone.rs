@@ -147,7 +147,7 @@ fn a_file_is_served_followed_and_checked() {
     // The metrics update once a second.
     let counted = "fairlead_requests_total{app=\"web\",class=\"ok\"} 3";
     while !get(metrics, "localhost", "/metrics").unwrap().contains(counted) {
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
     proxy.signal(rustix::process::Signal::TERM);
     assert!(proxy.child.wait().unwrap().success());
@@ -176,7 +176,7 @@ fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
     let log = || std::fs::read_to_string(folder.path().join("access.log")).unwrap().lines().count();
     let logged = |count| {
         while log() < count {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(5));
         }
     };
     let mut first = StandaloneProxy::start(&file.path);

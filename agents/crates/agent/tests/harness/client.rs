@@ -17,6 +17,8 @@ use serde::Deserialize;
 use crate::agent::{HOST, Server};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// Pause of a client after each request of a flow: without it, one test takes a whole core from the others.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Response of the app under test.
 #[derive(Debug, Deserialize)]
@@ -165,15 +167,18 @@ fn flow(client: &Client, shared: &Shared) {
             None => client.connect(),
         }
         .and_then(|mut connection| ask(&mut connection, "/").map(|answer| (connection, answer)));
-        let mut tally = shared.tally.lock().unwrap();
-        match ended {
-            Ok((connection, answer)) => {
-                tally.pids.insert(answer.pid);
-                kept = Some(connection);
+        {
+            let mut tally = shared.tally.lock().unwrap();
+            match ended {
+                Ok((connection, answer)) => {
+                    tally.pids.insert(answer.pid);
+                    kept = Some(connection);
+                }
+                Err(error) => tally.failures.push(error.to_string()),
             }
-            Err(error) => tally.failures.push(error.to_string()),
+            shared.done.fetch_add(1, Ordering::SeqCst);
+            shared.progress.notify_all();
         }
-        shared.done.fetch_add(1, Ordering::SeqCst);
-        shared.progress.notify_all();
+        std::thread::sleep(PAUSE);
     }
 }

@@ -28,7 +28,7 @@ impl World {
         let own = std::fs::read_link("/proc/thread-self/ns/net").unwrap();
         // Its namespace is another one once `unshare` has made it.
         while std::fs::read_link(format!("/proc/{inside}/ns/net")).is_ok_and(|its| its == own) {
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let enter = ["nsenter", "-t", &inside, "-n"];
         world.serve(&enter, 53);
