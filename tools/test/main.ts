@@ -32,7 +32,7 @@ interface Stage {
   readonly needs?: readonly DebianProgram[];
   /** Stages that must end first, because this one uses what they build. */
   readonly after?: readonly string[];
-  /** Whether no other stage runs beside this one. */
+  /** Runs with no other stage beside it. */
   readonly alone?: true;
   readonly run: (say: Say) => Promise<Outcome>;
 }
