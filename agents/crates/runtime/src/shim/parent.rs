@@ -134,7 +134,6 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     parent.status.exit_signal = record.signal.unwrap_or_default();
     parent.status.finished_unix_ms = record.finished_unix_ms;
     parent.server.broadcast(&parent.status);
-    parent.server.close(socket);
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, shim_command, shim_event};
@@ -28,6 +28,7 @@ pub(super) enum ShimRequest {
 }
 
 pub(super) struct ShimServer {
+    path: PathBuf,
     listener: UnixListener,
     clients: Vec<ShimClient>,
     next: u64,
@@ -48,7 +49,7 @@ impl ShimServer {
         }
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, clients: Vec::new(), next: 0 })
+        Ok(Self { path: path.to_owned(), listener, clients: Vec::new(), next: 0 })
     }
 
     /// Lists what to poll: the listener, then the clients in the order that `serve` expects.
@@ -92,10 +93,12 @@ impl ShimServer {
         let event = ShimEvent { body: Some(shim_event::Body::Status(status.clone())) };
         self.clients.retain_mut(|one| !one.greeted || one.send(&event).is_ok());
     }
+}
 
-    /// Removes the socket when it is not needed any more; the exit record has the rest.
-    pub(super) fn close(self, path: &Path) {
-        std::fs::remove_file(path).ok();
+/// Removes the socket when it is not needed any more, also after a failed start; the exit record has the rest.
+impl Drop for ShimServer {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).ok();
     }
 }
 
