@@ -10,7 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 async function main() {
   await checkPrograms({ rust: true });
   // Lints while it compiles: a clippy of its own would read every foreign crate a second time.
-  process.env.RUSTC_WORKSPACE_WRAPPER ??= 'clippy-driver';
+  process.env.RUSTC_WORKSPACE_WRAPPER = 'clippy-driver';
   // A single stage may need no agent.
   if (process.argv.length === 2) startCargo(root, ['test', '--workspace', '--no-run']);
   await installDependencies(root, { report: () => console.log('installing npm dependencies from the lock file') });

@@ -64,7 +64,7 @@ export function layOut(data: string): Folders {
     bin: join(data, 'bin'),
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),
-    compileCache: process.env.NODE_COMPILE_CACHE ?? join(data, 'cache/node'),
+    compileCache: process.env.NODE_COMPILE_CACHE || join(data, 'cache/node'),
     record: join(data, 'run/processes.json'),
   };
 }
