@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub(super) enum ShimRequest {
 
 pub(super) struct ShimServer {
     path: PathBuf,
+    inode: u64,
     listener: UnixListener,
     clients: Vec<ShimClient>,
     next: u64,
@@ -48,8 +50,9 @@ impl ShimServer {
             _ => {}
         }
         let listener = UnixListener::bind(path)?;
+        let inode = std::fs::metadata(path)?.ino();
         listener.set_nonblocking(true)?;
-        Ok(Self { path: path.to_owned(), listener, clients: Vec::new(), next: 0 })
+        Ok(Self { path: path.to_owned(), inode, listener, clients: Vec::new(), next: 0 })
     }
 
     /// Lists what to poll: the listener, then the clients in the order that `serve` expects.
@@ -95,10 +98,13 @@ impl ShimServer {
     }
 }
 
-/// Removes the socket when it is not needed any more, also after a failed start; the exit record has the rest.
+/// Removes the socket when it is not needed any more, also after a failed start; the exit record has the rest. A later
+/// shim of the same instance may have replaced it: that one stays.
 impl Drop for ShimServer {
     fn drop(&mut self) {
-        std::fs::remove_file(&self.path).ok();
+        if std::fs::metadata(&self.path).is_ok_and(|socket| socket.ino() == self.inode) {
+            std::fs::remove_file(&self.path).ok();
+        }
     }
 }
 
@@ -165,5 +171,22 @@ impl ShimClient {
         let mut bytes = length.to_be_bytes().to_vec();
         event.encode(&mut bytes).map_err(io::Error::other)?;
         self.stream.write_all(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shim_takes_its_socket_with_it_and_leaves_that_of_a_later_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ins_a.sock");
+        let first = ShimServer::open(&path).unwrap();
+        let second = ShimServer::open(&path).unwrap();
+        drop(first);
+        assert!(path.exists(), "the later shim can be reached");
+        drop(second);
+        assert!(!path.exists(), "nothing stays");
     }
 }
