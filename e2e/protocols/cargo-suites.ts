@@ -56,7 +56,7 @@ export async function listOwnCases(program: string): Promise<string[]> {
 
 /** Runs the proxy's integration tests, a suite for each module; `npm test` runs them in its stage `rust`. */
 export async function runProxyTests(): Promise<SuiteResult[]> {
-  const args = ['test', ...MANIFEST, '-p', 'fairlead-proxy', '--test', 'proxy'];
+  const args = ['test', ...MANIFEST, '--workspace', '--test', 'proxy'];
   const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0' } });
   const whole = withExit(
     'proxy',

@@ -14,7 +14,7 @@ mod proxy_endpoint;
 mod reference;
 mod smuggling;
 mod status;
-#[path = "../../proxy/tests/support/mod.rs"]
+#[path = "../../proxy-tests/tests/support/mod.rs"]
 mod support;
 mod test_server;
 mod tls;
