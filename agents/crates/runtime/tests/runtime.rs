@@ -190,7 +190,7 @@ impl Server {
         // A shim removes its socket after it has told the agent of its end.
         let began = Instant::now();
         while std::fs::read_dir(self.folders.run()).unwrap().count() > 0 {
-            assert!(began.elapsed() < PATIENCE, "a shim stays");
+            assert!(began.elapsed() < PATIENCE, "a shim's socket remains");
             sleep(Duration::from_millis(10)).await;
         }
         self.folder.take().unwrap().close().unwrap();

@@ -98,8 +98,7 @@ impl ShimServer {
     }
 }
 
-/// Removes the socket when it is not needed any more, also after a failed start; the exit record has the rest. A later
-/// shim of the same instance may have replaced it: that one stays.
+/// Removes the socket when the shim ends, also after a failed start. Keeps the socket of a later shim of the same instance.
 impl Drop for ShimServer {
     fn drop(&mut self) {
         if std::fs::metadata(&self.path).is_ok_and(|socket| socket.ino() == self.inode) {

@@ -106,6 +106,8 @@ fn damaged(folders: &Folders) -> Vec<StateFileError> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{FlockOperation, flock};
+
     use super::*;
 
     #[test]
@@ -128,7 +130,8 @@ mod tests {
         }
         let running = lock(&folders).unwrap();
         assert!(repair(&folders).err().unwrap().to_string().contains("stop it"));
-        drop(running);
+        // Unlocks explicitly: a child of a parallel test inherits the file until its exec, so a drop may not unlock.
+        flock(&running, FlockOperation::Unlock).unwrap();
         let repaired = repair(&folders).unwrap();
         assert_eq!(repaired.len(), 9, "{repaired:?}");
         assert!(repaired.iter().all(|finding| finding.verdict == CheckStatus::Reduced), "{repaired:?}");
