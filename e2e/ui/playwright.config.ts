@@ -15,7 +15,7 @@ export default defineConfig({
   outputDir: '../../test-results',
   use: {
     viewport: { width: 1440, height: 900 },
-    // Recording every test takes a third of the browser's time. One spec alone: --trace retain-on-failure.
+    // Recording every test takes a third of the browser's time. Record one spec with `--trace retain-on-failure`.
     trace: 'off',
     screenshot: 'only-on-failure',
     launchOptions: {

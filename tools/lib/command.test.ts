@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import { expect, test } from 'vitest';
 import { run, SILENT_CODE } from './command.ts';
 import { identityOf } from './process-identity.ts';
@@ -10,4 +11,10 @@ test('a silent program is ended with all that it started, and a program with out
   expect(hangs.code).toBe(SILENT_CODE);
   expect(hangs.output).toContain('silent');
   await expect.poll(() => identityOf(Number(hangs.stdout))).toBeUndefined();
+});
+
+test('niceness is added to that of the program and of what it starts', async () => {
+  const { stdout } = await run('sh', ['-c', 'nice; (nice)'], { niceness: 7 });
+  const niceness = Math.min(getPriority() + 7, 19);
+  expect(stdout).toBe(`${niceness}\n${niceness}\n`);
 });

@@ -25,6 +25,8 @@ export interface CommandOptions {
   readonly signal?: AbortSignal;
   /** Maximum silence in milliseconds before the program and its descendants are ended with `SILENT_CODE`. */
   readonly silenceMs?: number;
+  /** Increase of the niceness of the program and its descendants, which then yield to others. */
+  readonly niceness?: number;
 }
 
 /** Puts the lock file's Node 24 first on PATH, and turns off telemetry. */
@@ -48,7 +50,9 @@ export function run(command: string, args: readonly string[], options: CommandOp
   return new Promise((resolve) => {
     let output = '';
     let stdout = '';
-    const child = spawn(command, args, {
+    const [program, words] =
+      options.niceness === undefined ? [command, args] : ['nice', ['-n', `${options.niceness}`, command, ...args]];
+    const child = spawn(program, words, {
       cwd: options.cwd ?? ROOT,
       env: toolEnvironment(options.env),
       stdio: ['ignore', 'pipe', 'pipe'],

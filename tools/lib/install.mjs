@@ -5,6 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const NODE_MIN = [20, 20];
+/** Niceness of cargo, so that it yields to npm and Next.js. */
+const CARGO_NICENESS = '5';
 
 /** Error with one line for the user: what is wrong and what to do. */
 export class SetupError extends Error {}
@@ -37,13 +39,10 @@ export function likeTests(kind, name) {
  * build again: it waits for this one and finds it done.
  */
 export function startCargo(root, args) {
-  // Incremental data pays at the second build only.
-  if (!existsSync(join(root, 'agents/target/debug'))) process.env.CARGO_INCREMENTAL ??= '0';
   const target = ['--locked', '--quiet', '--target-dir', join(root, 'agents/target')];
   const [command, ...rest] = args;
-  const cargo = spawn('cargo', [command, '--manifest-path', join(root, 'agents/Cargo.toml'), ...target, ...rest], {
-    stdio: 'ignore',
-  });
+  const build = ['cargo', command, '--manifest-path', join(root, 'agents/Cargo.toml'), ...target, ...rest];
+  const cargo = spawn('nice', ['-n', CARGO_NICENESS, ...build], { stdio: 'ignore' });
   // A failure shows in the second half.
   cargo.once('error', () => undefined);
   process.once('exit', () => cargo.kill());

@@ -17,7 +17,7 @@ export interface Folders {
   readonly bin: string;
   readonly runtime: string;
   readonly source: string;
-  /** Code that Node compiled; elsewhere if NODE_COMPILE_CACHE says so. */
+  /** Node's compile cache. */
   readonly compileCache: string;
   readonly record: string;
 }
@@ -64,7 +64,7 @@ export function layOut(data: string): Folders {
     bin: join(data, 'bin'),
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),
-    compileCache: process.env.NODE_COMPILE_CACHE || join(data, 'cache/node'),
+    compileCache: join(data, 'cache/node'),
     record: join(data, 'run/processes.json'),
   };
 }

@@ -26,6 +26,9 @@ interface VitestReport {
 /** Twice the silence of the longest compile on a busy machine: a longer silence means that the program hangs. */
 const SILENCE_MS = 30 * 60_000;
 
+/** Niceness of unit tests, so that they yield to tests of the whole product, which often wait. */
+const UNIT_NICENESS = 5;
+
 /** Runs the test files of one folder with a vitest.config.ts, or those with paths that contain one of `files`. */
 export async function runVitest(folder: string, say: Say, files: readonly string[] = []): Promise<Outcome> {
   return withReport(async (file) => {
@@ -34,6 +37,7 @@ export async function runVitest(folder: string, say: Say, files: readonly string
       cwd: join(ROOT, folder),
       onOutput: say,
       silenceMs: SILENCE_MS,
+      ...(folder === 'e2e' ? {} : { niceness: UNIT_NICENESS }),
       env: { CI: '1' },
     });
     const report = readJson<VitestReport>(file);

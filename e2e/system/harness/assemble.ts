@@ -49,7 +49,9 @@ export interface Parts {
 }
 
 export async function assemble(folder: string, options: SystemOptions, undo: Undo[]): Promise<Parts> {
-  const folders = layOut(join(folder, 'data'));
+  const own = layOut(join(folder, 'data'));
+  // The cache of all tests, so that none compiles gateway and worker again.
+  const folders = { ...own, compileCache: process.env.NODE_COMPILE_CACHE || own.compileCache };
   // PostgreSQL and the apps run as users of their own and need to pass through.
   chmodSync(folder, 0o711);
   openData(folders);
