@@ -49,7 +49,13 @@ const STAGES: readonly Stage[] = [
     run: compileAgent,
   },
   { name: 'web', what: 'the web app builds', run: () => built(buildWeb(silent)) },
-  { name: 'verify', what: 'format, lint, types, imports, dead code, licences, layers', run: verify },
+  {
+    name: 'verify',
+    what: 'format, lint, types, imports, dead code, licences, layers',
+    // Both write the types of the web app's routes.
+    after: ['web'],
+    run: verify,
+  },
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
@@ -185,7 +191,7 @@ function nameAndMinutes(name: string, startedAt: number): string {
   return `${name.padEnd(10)} ${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(5)} min`;
 }
 
-// Cache that the products of all tests share: each would compile gateway and worker anew.
+// Compile cache of vitest and the system tests, so that their products do not compile gateway and worker again.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/node');
 const startedAt = performance.now();
 await generateClient(silent);
