@@ -1,4 +1,5 @@
 // Static parts of a scenario: people, servers, apps and their placements. Makes rows; loads none.
+import type { Capability } from '@fairlead/contract/capabilities';
 import { newId } from '@fairlead/contract/ids';
 import type { CopyRow } from '@fairlead/db/copy';
 import type { Random } from './random.ts';
@@ -111,7 +112,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
 const noSeccomp = 'Apps can make every system call, because this kernel has no seccomp filters.';
 
 /** Capabilities of an agent of this version. */
-const capabilities = [
+const capabilities: readonly Capability[] = [
   'app',
   'autoscaling',
   'benchmark',

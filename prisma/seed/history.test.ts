@@ -45,6 +45,18 @@ test('what is live is the release of the newest deployment that went live', () =
   for (const { row, outcome } of deployments) if (outcome === 'live') expect(row.release_id).not.toBeNull();
 });
 
+test('a pipeline deploys for the maker of its token, and without members the system does', () => {
+  for (const { row } of history(100).deployments) {
+    expect(row.requested_by_user_id).toBe(people[0]?.userId);
+    expect(row.actor_user_id).toBe(row.trigger === 'api' ? null : people[0]?.userId);
+  }
+  const { deployments } = makeHistory(createRandom(1), { app, count: 100, from, until, people, actors: [] });
+  for (const { row } of deployments) {
+    expect(row.requested_by_user_id).toBeNull();
+    expect(['system', 'rollback']).toContain(row.trigger);
+  }
+});
+
 test('states and triggers are words of the product, and a failure says what to do', () => {
   for (const { row, steps, outcome } of history(400).deployments) {
     deploymentStateSchema.parse(row.state);

@@ -28,7 +28,7 @@ export interface HistoryWish {
   readonly until: Date;
   /** Authors of commits. */
   readonly people: readonly Person[];
-  /** Members who may have requested a deployment; none: the system did. */
+  /** Members who may have requested a deployment, in person or by a pipeline's token; none: the system did. */
   readonly actors: readonly Person[];
 }
 
@@ -108,6 +108,8 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
     }
 
     const deploymentId = newId('dep');
+    const requester = actors.length > 0 ? random.pick(actors).userId : null;
+    const trigger = pickTrigger(random, { rollsBack: earlier !== undefined, bySystem: requester === null });
     const knowsCommit = outcome !== 'superseded' && stopsAt !== 'clone';
     deployments.push({
       deploymentId,
@@ -126,14 +128,15 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
         app_id: app.appId,
         environment_id: app.environmentId,
         number: index + 1,
-        trigger: earlier !== undefined ? 'rollback' : random.pick(['push', 'push', 'push', 'manual', 'redeploy']),
+        trigger,
         state: outcome,
         ref: app.branch,
         commit_hash: knowsCommit ? commit.hash : null,
         commit_subject: knowsCommit ? commit.subject : null,
         commit_author: knowsCommit ? commit.author : null,
         release_id: releaseId,
-        actor_user_id: actors.length > 0 && random.chance(0.8) ? random.pick(actors).userId : null,
+        actor_user_id: trigger === 'api' ? null : requester,
+        requested_by_user_id: requester,
         failure_code: failure?.code ?? null,
         failure_message: failure === null ? null : shown(failure.code),
         queued_at: queuedAt,
@@ -157,6 +160,12 @@ function queueTimes(random: Random, { count, from, until }: HistoryWish): readon
     // A night's deployment moves into the day before it, as far as its own slot allows.
     return isNight && gapMs > 24 * 3_600_000 ? new Date(atMs - ((hour + 12) % 24) * 1_800_000) : at;
   });
+}
+
+/** Most new deployments come from a pipeline, by the token of a service account. */
+function pickTrigger(random: Random, of: { readonly rollsBack: boolean; readonly bySystem: boolean }) {
+  if (of.rollsBack) return 'rollback';
+  return of.bySystem ? 'system' : random.pick(['api', 'api', 'api', 'manual', 'redeploy']);
 }
 
 function pickOutcome(random: Random, mustBeLive: boolean): Outcome {

@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import { organizationIdSchema, serverIdSchema } from './ids.ts';
 
-/** Capability of an agent that inspects. */
-export const inspectCapability = 'inspect';
 /** Timeout from the query to its answer, as an agent measures it. */
 export const inspectTimeoutMs = 60_000;
 

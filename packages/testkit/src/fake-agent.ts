@@ -3,11 +3,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Enrolled, EnrolSchema, HelloSchema, type Welcome } from '@fairlead/contract/agent';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { enrolMessage, helloMessage, publicKeyBytes, sealingMessage, signMessage } from '@fairlead/contract/signing';
 import { type FakeLink, type FakeLinkOptions, openFakeLink } from './fake-link.ts';
 
 export interface FakeAgentOptions extends FakeLinkOptions {
-  readonly capabilities?: readonly string[];
+  readonly capabilities?: readonly Capability[];
   /** Age recipient that it reports; without one it gets no secrets. */
   readonly recipient?: string;
 }

@@ -1,6 +1,7 @@
 // Build plans of sources, as the web process requests them and an agent returns them.
 import { create } from '@bufbuild/protobuf';
 import { Builder, InspectionSchema } from '@fairlead/contract/agent';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { type Inspection, inspection } from '@fairlead/contract/inspection';
 import { insertOrganizationRows } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -37,7 +38,7 @@ function ask(changes: object = {}, token = gateway.token, signal?: AbortSignal):
 }
 const answerOf = async (response: Promise<Response>): Promise<Inspection> =>
   inspection.parse(await (await response).json());
-const connect = async (capabilities: string[]) =>
+const connect = async (capabilities: Capability[]) =>
   (await gateway.knownAgent()).connect(gateway.rows.serverId, { capabilities });
 
 test('a query goes to the server, and its plan comes back, truncated if it is too long', async () => {

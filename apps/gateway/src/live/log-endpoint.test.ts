@@ -4,6 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { LogLinesSchema, LogStream } from '@fairlead/contract/agent';
 import { type AppLogBatch, appLogBatch } from '@fairlead/contract/app-log';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { insertOrganizationRows } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../testing.ts';
@@ -29,7 +30,7 @@ async function batchesOf(response: Response): Promise<AppLogBatch[]> {
     .filter((block) => block.startsWith('data: '))
     .map((block) => appLogBatch.parse(JSON.parse(block.slice('data: '.length))));
 }
-const connect = async (capabilities: string[]) =>
+const connect = async (capabilities: Capability[]) =>
   (await gateway.knownAgent()).connect(gateway.rows.serverId, { capabilities });
 
 test('a query reaches the server, and its lines stream back until it is done', async () => {

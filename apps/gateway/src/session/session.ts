@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { GatewayEnvelopeSchema, type Inspection, type LogLines } from '@fairlead/contract/agent';
+import { supports } from '@fairlead/contract/capabilities';
 import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
-import { inspectCapability } from '@fairlead/contract/inspection';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RawData, WebSocket } from 'ws';
 import type { LiveHub } from '../live/hub.ts';
@@ -86,8 +86,8 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       case 'open':
         // Register before the session is stored, so that a version created meanwhile reaches this session.
         options.onOpen(session, action.server.serverId);
-        answersLogs = action.hello.capabilities.includes('logs');
-        inspects = action.hello.capabilities.includes(inspectCapability);
+        answersLogs = supports(action.hello.capabilities, 'logs');
+        inspects = supports(action.hello.capabilities, 'inspect');
         attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
         break;
       case 'sync':

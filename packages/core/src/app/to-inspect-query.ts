@@ -1,5 +1,6 @@
 // Checks the server that is to read the source of a new app. Never queries a server that can't answer.
-import { type InspectQuery, inspectCapability } from '@fairlead/contract/inspection';
+import { supports } from '@fairlead/contract/capabilities';
+import type { InspectQuery } from '@fairlead/contract/inspection';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import type { InspectSourceInput } from '../source/index.ts';
@@ -14,6 +15,6 @@ export async function toInspectQuery(ctx: OrganizationCtx, input: InspectSourceI
   });
   if (server === null) throw new AppError('server.not_found', { serverId });
   if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId });
-  if (!server.capabilities.includes(inspectCapability)) throw new AppError('inspect.unsupported', { serverId });
+  if (!supports(server.capabilities, 'inspect')) throw new AppError('inspect.unsupported', { serverId });
   return { ...source, organizationId, serverId, ref: branch };
 }

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type TestWorld, testWorld } from '../testing/index.ts';
@@ -12,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-const write = (label: string, action = 'app.update') =>
+const write = (label: string, action: AuditAction = 'app.update') =>
   world.tenant((ctx) =>
     recordAudit(ctx, {
       action,

@@ -1,5 +1,6 @@
 // Records an audit event: the actor and the change.
 // Invariant: it never gets the value of a secret, because events are permanent.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { newId } from '@fairlead/contract/ids';
 import { type Actor, actorUserId, type OrganizationCtx } from '../kernel/index.ts';
 
@@ -7,8 +8,7 @@ import { type Actor, actorUserId, type OrganizationCtx } from '../kernel/index.t
 export type AuditFields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 export interface AuditEntry {
-  /** `<feature>.<action>`, for example app.delete. */
-  readonly action: string;
+  readonly action: AuditAction;
   readonly target: { readonly kind: string; readonly id: string; readonly label: string };
   /** Fields before the change; absent if the row was created. */
   readonly before?: AuditFields;

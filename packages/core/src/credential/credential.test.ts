@@ -25,7 +25,7 @@ let appId: AppId;
 let other: string;
 let count = 0;
 const identities = new Map<string, string>();
-const capabilities = ['build.plan', 'build.ssh', 'build.private', 'secret', 'transfer', 'container'];
+const capabilities = ['build.plan', 'secret', 'transfer', 'container'];
 
 beforeAll(async () => {
   db = await testDatabase();

@@ -7,7 +7,7 @@ import { updateEnvironment } from '../environment/index.ts';
 import type { Actor, Ctx } from '../kernel/index.ts';
 import { listReleases } from '../release/index.ts';
 import { ownerRights } from '../role/index.ts';
-import { createServiceAccount, createServiceToken } from '../service-account/index.ts';
+import { createServiceAccount, createServiceToken, deleteServiceAccount } from '../service-account/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import {
   approveDeployment,
@@ -127,6 +127,33 @@ test('the maker of a machine’s token cannot approve its request, and another m
   await protect(true);
   await expect(approveByMaker(before.deploymentId)).rejects.toMatchObject({ code: 'approval.own' });
   await approve(before.deploymentId);
+});
+
+test('the maker of a machine’s token cannot approve its request after the machine is deleted', async () => {
+  await protect(false);
+  const name = `Pipeline ${count}`;
+  const { account, tokenId } = await world.tenant(async (ctx) => {
+    const account = await createServiceAccount(ctx, { name, role: 'deployer' }, ownerRights);
+    const input = {
+      ...account,
+      name: 'Main',
+      permissions: ['deployment.write' as const],
+      ipRanges: [],
+      lifetimeDays: 1,
+    };
+    return { account, tokenId: (await createServiceToken(ctx, input, ownerRights)).id };
+  });
+  const machine: Actor = { kind: 'token', tokenId, userId: null };
+  const { deploymentId } = await world.tenant((ctx) =>
+    createDeployment({ ...ctx, actor: machine }, { appId: parseId('app', appId) }),
+  );
+  expect(await get(deploymentId)).toMatchObject({ trigger: 'api', actorName: null, requestedByName: 'Owner of acme' });
+  await world.tenant((ctx) => deleteServiceAccount(ctx, { ...account, confirmName: name }, ownerRights));
+  await protect(true);
+  const byMaker = world.tenant((ctx) => approveDeployment(ctx, ref(deploymentId)));
+  await expect(byMaker).rejects.toMatchObject({ code: 'approval.own' });
+  await approve(deploymentId);
+  expect((await get(deploymentId)).approval?.state).toBe('approved');
 });
 
 test('refusing cancels it, for good', async () => {

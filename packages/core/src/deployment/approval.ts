@@ -6,7 +6,6 @@ import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { step } from './machine.ts';
-import { requestersOf } from './requester.ts';
 import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine, lockApps } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
@@ -81,17 +80,15 @@ export async function requestApprovals(ctx: Ctx, input: { readonly environmentId
   const { organizationId } = ctx;
   const waiting = await ctx.tx.deployment.findMany({
     where: { organizationId, environmentId: input.environmentId, state: 'queued', approval: null },
-    select: { id: true, appId: true, actorUserId: true },
+    select: { id: true, appId: true, requestedByUserId: true },
   });
-  const byMachines = waiting.flatMap(({ id, actorUserId }) => (actorUserId === null ? [id] : []));
-  const makers = await requestersOf(ctx, byMachines);
   await ctx.tx.deploymentApproval.createMany({
-    data: waiting.map(({ id, actorUserId }) => ({
+    data: waiting.map(({ id, requestedByUserId }) => ({
       id: newId('apv'),
       organizationId,
       deploymentId: id,
       state: 'pending',
-      requestedByUserId: actorUserId ?? makers.get(id) ?? null,
+      requestedByUserId,
       createdAt: ctx.clock.now(),
     })),
   });

@@ -1,4 +1,5 @@
 // Names deployments in the audit log by their app and number.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import type { Actor, OrganizationCtx } from '../kernel/index.ts';
 
@@ -12,7 +13,7 @@ interface AuditedDeployment {
 
 export async function auditDeployment(
   ctx: OrganizationCtx & { readonly actor: Actor; readonly ip?: string | null },
-  action: string,
+  action: AuditAction,
   deployment: AuditedDeployment,
 ): Promise<void> {
   const { id, appId, number, before, after } = deployment;

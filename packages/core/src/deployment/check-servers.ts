@@ -1,5 +1,6 @@
 // Checks that an app's servers support its settings; returns the failure that the deployment would end with.
 // Invariant: an agent never gets messages that need a capability it lacks; the deployment is refused with a sentence.
+import { type Capability, supports } from '@fairlead/contract/capabilities';
 import { listensOnSocket, loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
@@ -38,11 +39,11 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
     return { code: 'deployment.no_source', message: null };
   }
   const missing = missingBuildCapability(settings, builder.capabilities, {
-    isUpload: row.uploadDigest !== null,
+    ref: row.ref,
+    uploadDigest: row.uploadDigest,
     isSsh: app.repositoryUrl.startsWith('ssh:'),
     hasCredentials: app.credentials.length > 0,
     hasSecrets: buildSnapshotId !== null,
-    isDefaultBranch: row.ref === '' && row.uploadDigest === null,
   });
   if (missing !== null) return lacks(builder, missing);
   const source = buildSourceOf({ settings, repositoryUrl: app.repositoryUrl, uploadDigest: row.uploadDigest });
@@ -51,7 +52,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
   if (unopened !== null) return unopened;
   const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
-  if (elsewhere && !builder.capabilities.includes('transfer')) return lacks(builder, 'transfer');
+  if (elsewhere && !supports(builder.capabilities, 'transfer')) return lacks(builder, 'transfer');
   return checkTargets(ctx, settings, place, buildServerId, { container: false, socket: settings.listen === 'socket' });
 }
 
@@ -105,9 +106,9 @@ async function checkTargets(
     const missing = missingCapability(settings, server.capabilities);
     if (missing !== null) return lacks(server, missing);
     for (const need of ['container', 'socket'] as const) {
-      if (needs[need] && !server.capabilities.includes(need)) return lacks(server, need);
+      if (needs[need] && !supports(server.capabilities, need)) return lacks(server, need);
     }
-    if (server.id !== artifactServerId && !server.capabilities.includes('transfer')) return lacks(server, 'transfer');
+    if (server.id !== artifactServerId && !supports(server.capabilities, 'transfer')) return lacks(server, 'transfer');
   }
   return null;
 }
@@ -133,6 +134,6 @@ function otherHost(host: string, current: string | null): Failure {
   };
 }
 
-function lacks(server: ServerRow, capability: string): Failure {
+function lacks(server: ServerRow, capability: Capability): Failure {
   return { code: 'deployment.capability_missing', message: missingCapabilityMessage(server.name, capability) };
 }

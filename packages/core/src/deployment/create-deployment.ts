@@ -1,6 +1,7 @@
 // Creates a deployment for a git ref or an uploaded folder, and enqueues it.
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { triggerOf } from './requester.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
@@ -14,7 +15,7 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
     appId,
     environmentId,
     serverId,
-    trigger: uploadDigest === undefined ? 'manual' : 'upload',
+    trigger: uploadDigest === undefined ? triggerOf(ctx.actor) : 'upload',
     ref: uploadDigest === undefined ? (input.ref ?? branch) : uploadDigest.slice(0, 19),
     release: null,
     uploadDigest,

@@ -1,6 +1,8 @@
 import { WorkState } from '@fairlead/contract/agent';
+import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Actor, actorUserId } from '../kernel/index.ts';
 import { listReleases } from '../release/index.ts';
 import { buildStatus, builtStatus, commitHash, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import {
@@ -183,6 +185,29 @@ test('a rollback rolls the older release out without a build', async () => {
   await expect(
     world.tenant((ctx) => rollbackApp(ctx, { appId: asApp(appId), releaseId: target.id })),
   ).rejects.toMatchObject({ code: 'release.already_live' });
+});
+
+test('the trigger of a new deployment tells a member, an API token and the system apart', async () => {
+  const { items } = await world.tenant((ctx) => listDeployments(ctx, { appId: asApp(appId), limit: 1 }));
+  expect(items[0]).toMatchObject({ trigger: 'manual', actorName: 'Owner of acme', requestedByName: 'Owner of acme' });
+  const by = async (change: (owner: Actor) => Actor) => {
+    const made = await world.tenant((ctx) =>
+      createDeployment({ ...ctx, actor: change(ctx.actor) }, { appId: asApp(appId) }),
+    );
+    return get(made.deploymentId);
+  };
+  const ownToken = (owner: Actor): Actor => ({ kind: 'token', tokenId: newId('tok'), userId: actorUserId(owner) });
+  expect(await by(ownToken)).toMatchObject({
+    trigger: 'api',
+    actorName: 'Owner of acme',
+    requestedByName: 'Owner of acme',
+  });
+  const nobody = { actorName: null, requestedByName: null };
+  expect(await by(() => ({ kind: 'token', tokenId: newId('tok'), userId: null }))).toMatchObject({
+    trigger: 'api',
+    ...nobody,
+  });
+  expect(await by(() => ({ kind: 'system', reason: 'npm start' }))).toMatchObject({ trigger: 'system', ...nobody });
 });
 
 test('a redeploy builds the same commit again', async () => {

@@ -1,5 +1,6 @@
 // Writes the sentence that says why a deployment is not live yet. Pure.
 // Invariant: every state that waits has a sentence.
+import type { Capability } from '@fairlead/contract/capabilities';
 import { missingCapabilityMessage } from '../server/index.ts';
 import type { DeploymentState, Wait } from './schema.ts';
 
@@ -13,7 +14,7 @@ export interface WaitFacts {
   /** Servers that it needs now and that are not connected. */
   readonly offline: readonly string[];
   /** Capabilities that an agent lacks, with its server. */
-  readonly lacking: readonly { readonly serverName: string; readonly capability: string }[];
+  readonly lacking: readonly { readonly serverName: string; readonly capability: Capability }[];
   readonly step: string | null;
   readonly buildServerName: string | null;
   /** Instances on the servers of the rollout. */

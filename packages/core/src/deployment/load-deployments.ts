@@ -22,6 +22,7 @@ interface SummaryRow {
   readonly releaseId: string | null;
   readonly releaseNumber: number | null;
   readonly actorName: string | null;
+  readonly requestedByName: string | null;
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
   readonly queuedAt: Date;
@@ -69,7 +70,8 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
            page.environment_id AS "environmentId", environment.name AS "environmentName", page.trigger, page.state,
            page.ref, page.commit_hash AS "commitHash", page.commit_subject AS "commitSubject",
            page.commit_author AS "commitAuthor", page.release_id AS "releaseId", release.number AS "releaseNumber",
-           actor.name AS "actorName", page.failure_code AS "failureCode", page.failure_message AS "failureMessage",
+           actor.name AS "actorName", requester.name AS "requestedByName",
+           page.failure_code AS "failureCode", page.failure_message AS "failureMessage",
            page.queued_at AS "queuedAt", page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            page.state = 'live' AND page.release_id IS NOT NULL AND page.release_id = placement.live_release_id
              AND NOT EXISTS (
@@ -86,6 +88,7 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
     ) AS placement ON true
     LEFT JOIN release ON release.id = page.release_id
     LEFT JOIN "user" AS actor ON actor.id = page.actor_user_id
+    LEFT JOIN "user" AS requester ON requester.id = page.requested_by_user_id
     ORDER BY page.queued_at DESC, page.id DESC`;
   return rows.map(toSummary);
 }

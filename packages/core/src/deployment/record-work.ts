@@ -1,6 +1,7 @@
 // Records reported builds and rollouts.
 // Invariant: it never trusts a value that an agent sent.
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { parseId } from '@fairlead/contract/ids';
 import { listensOnSocket, loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
@@ -152,7 +153,7 @@ async function checkBuilt(
   if (artifact.kind === 'image' && onSocket) {
     return { kind: 'failed', failure: { code: 'deployment.socket_in_container', message: null } };
   }
-  const need = artifact.kind === 'image' ? 'container' : onSocket ? 'socket' : null;
+  const need: Capability | null = artifact.kind === 'image' ? 'container' : onSocket ? 'socket' : null;
   if (need !== null) {
     const without = await ctx.tx.server.findFirst({
       where: {
@@ -185,7 +186,7 @@ async function record(
   if (state === row.state || !isFinished(state)) return;
   await auditDeployment(
     { ...ctx, actor: { kind: 'agent', serverId } },
-    state === 'live' ? 'deployment.promote' : 'deployment.fail',
+    state === 'live' ? 'deployment.go_live' : 'deployment.fail',
     {
       id: row.id,
       appId: row.appId,

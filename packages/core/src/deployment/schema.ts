@@ -24,8 +24,11 @@ export const deploymentStateSchema = z.enum([
 ]);
 export type DeploymentState = z.infer<typeof deploymentStateSchema>;
 
+/** `manual`, `api` and `system`: a new deployment by a member, by an API token and by the control plane itself. */
 export const deploymentTriggerSchema = z.enum([
   'manual',
+  'api',
+  'system',
   'redeploy',
   'rollback',
   'push',
@@ -72,8 +75,10 @@ export const deploymentSummarySchema = z.object({
   commitAuthor: z.string().nullable(),
   releaseId: releaseIdSchema.nullable(),
   releaseNumber: z.number().int().nullable(),
-  /** The requester; null for the system. */
+  /** The member who asked, in person or by their own token; null for service accounts and the system. */
   actorName: z.string().nullable(),
+  /** The person behind the request: the member, or the maker of the service account's token. Null if there is none. */
+  requestedByName: z.string().nullable(),
   failureCode: z.string().nullable(),
   failureMessage: z.string().nullable(),
   queuedAt: z.date(),

@@ -1,4 +1,5 @@
 // Enqueues a deployment; shared by deploy, redeploy and rollback.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
 import { requirePlace } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
@@ -34,8 +35,10 @@ export interface DeploymentOrder {
   readonly withoutCache?: boolean | undefined;
 }
 
-const actions: Readonly<Record<DeploymentTrigger, string>> = {
+const actions: Readonly<Record<DeploymentTrigger, AuditAction>> = {
   manual: 'deployment.create',
+  api: 'deployment.create',
+  system: 'deployment.create',
   push: 'deployment.create',
   redeploy: 'deployment.redeploy',
   rollback: 'deployment.rollback',
@@ -67,6 +70,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   // Lists are ordered by time: two in one millisecond, or a clock set back, must not turn the order around.
   const queuedAt = new Date(Math.max(now.getTime(), (newest?.queuedAt.getTime() ?? 0) + 1));
   const id = order.id ?? newId('dep');
+  const requestedByUserId = await requesterOf(ctx);
   await tx.deployment.create({
     data: {
       id,
@@ -85,6 +89,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       uploadDigest: order.uploadDigest ?? null,
       withoutCache: order.withoutCache ?? false,
       actorUserId: actorUserId(ctx.actor),
+      requestedByUserId,
       queuedAt,
     },
   });
@@ -104,7 +109,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
         organizationId,
         deploymentId: id,
         state: 'pending',
-        requestedByUserId: await requesterOf(ctx),
+        requestedByUserId,
         createdAt: now,
       },
     });

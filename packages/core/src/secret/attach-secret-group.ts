@@ -1,4 +1,5 @@
 // Attaches a secret group to an app, and detaches it.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretGroupAppInput } from './schema.ts';
@@ -41,7 +42,7 @@ async function change(ctx: Ctx, { appId, groupId }: SecretGroupAppInput): Promis
   return group;
 }
 
-async function record(ctx: Ctx, action: string, { appId, groupId }: SecretGroupAppInput, group: { name: string }) {
+async function record(ctx: Ctx, action: AuditAction, { appId, groupId }: SecretGroupAppInput, group: { name: string }) {
   await recordAudit(ctx, {
     action,
     target: { kind: 'secret_group', id: groupId, label: group.name },

@@ -1,62 +1,161 @@
-// Capabilities of agents. Pure.
+// Capabilities that messages need, and the check of settings against them before a deployment. Pure.
 // Invariant: messages that need a capability go only to agents that reported it, because an agent refuses the whole
 // state for one that it lacks.
+import { create } from '@bufbuild/protobuf';
+import {
+  type AppSpec,
+  AppSpecSchema,
+  ArtifactKind,
+  BenchmarkProtocol,
+  Builder,
+  type BuildSpec,
+  type DesiredState,
+  type ReleaseSpec,
+  type Rollout,
+} from '@fairlead/contract/agent';
+import { type Capability, supports } from '@fairlead/contract/capabilities';
 import { opensNetwork, type Settings } from '../config/index.ts';
-import { isPlainTraffic } from '../traffic/index.ts';
+import { appFields, builders, releaseFields, rolloutFields } from './settings-fields.ts';
 
-type Needs = readonly (readonly [name: string, needed: boolean])[];
+type Rules<Message> = readonly (readonly [name: Capability, needs: (message: Message) => boolean])[];
 
-/** Returns the first capability that these settings need and the agent did not report; null: it has all. */
-export function missingCapability(settings: Settings, capabilities: readonly string[]): string | null {
-  const { readinessCheck, livenessCheck, rollout, volumes, workers } = settings;
-  return firstMissing(capabilities, [
-    ['worker', workers.length > 0],
-    ['liveness', livenessCheck !== null || readinessCheck?.kind === 'command'],
-    ['volume', volumes.length > 0],
-    ['network', opensNetwork(settings)],
-    ['rollout', rollout.kind !== 'blue_green'],
-    ['hook', settings.releaseCommand !== null || settings.postReleaseCommand !== null],
-    ['autoscaling', settings.autoscaling !== null],
-    ['traffic', !isPlainTraffic(settings.traffic)],
-  ]);
+const stateRules: Rules<DesiredState> = [
+  ['app', ({ apps }) => apps.length > 0],
+  ['route', ({ routes }) => routes.length > 0],
+  // Without policies a page behind a password would be open to all, so an agent that lacks the capability gets no state.
+  [
+    'traffic',
+    ({ proxy, routes }) =>
+      proxy !== undefined || routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect'),
+  ],
+  ['build', ({ builds }) => builds.length > 0],
+  ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
+  ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
+  ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
+  ['upgrade', ({ agent }) => agent !== undefined],
+];
+
+const releaseRules: Rules<ReleaseSpec> = [
+  ['secret', ({ secrets }) => secrets !== undefined],
+  ['container', ({ artifactKind }) => artifactKind === ArtifactKind.IMAGE],
+  ['worker', ({ workers }) => workers.length > 0],
+  [
+    'liveness',
+    ({ livenessCheck, readinessCheck }) => livenessCheck !== undefined || (readinessCheck?.command.length ?? 0) > 0,
+  ],
+  ['toolchain', ({ toolchains }) => toolchains.length > 0],
+  ['socket', ({ listensOnSocket }) => listensOnSocket],
+  ['volume', ({ volumes }) => volumes.length > 0],
+  ['network', opensNetwork],
+];
+
+const rolloutRules: Rules<Rollout> = [
+  ['rollout', ({ batchSize, canary }) => batchSize > 0 || canary !== undefined],
+  [
+    'hook',
+    ({ releaseCommand, postReleaseCommand }) => releaseCommand !== undefined || postReleaseCommand !== undefined,
+  ],
+];
+
+const appRules: Rules<AppSpec> = [
+  ['autoscaling', ({ autoscaling }) => autoscaling !== undefined],
+  ['traffic', ({ traffic }) => traffic !== undefined],
+];
+
+const buildRules: Rules<BuildSpec> = [
+  ['secret', ({ secrets }) => secrets !== undefined],
+  ['build.plan', ({ environmentId }) => environmentId !== ''],
+  ['build.variables', ({ variables }) => Object.keys(variables).length > 0],
+  ['build.default_branch', buildsDefaultBranch],
+];
+
+/** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
+export function requiredCapabilities(state: DesiredState): Capability[] {
+  const { apps, builds } = state;
+  const names = [...needed(stateRules, [state]), ...neededByApps(apps), ...needed(buildRules, builds)];
+  return [...new Set(names)];
+}
+
+/**
+ * Returns the first capability that these settings need and the agent did not report; null: it has all. The rules are
+ * those of a state: they read the messages that the settings alone become.
+ */
+export function missingCapability(settings: Settings, capabilities: readonly string[]): Capability | null {
+  const release = releaseFields(settings, '');
+  const app = create(AppSpecSchema, {
+    ...appFields(settings),
+    candidate: { ...rolloutFields(settings), release },
+  });
+  return neededByApps([app]).find((name) => !supports(capabilities, name)) ?? null;
 }
 
 export interface BuildSource {
-  readonly isUpload: boolean;
+  /** Branch, tag or commit; empty: the default branch. */
+  readonly ref: string;
+  /** Null for a repository or an image. */
+  readonly uploadDigest: string | null;
   readonly isSsh: boolean;
   readonly hasCredentials: boolean;
   /** Some are marked for builds. */
   readonly hasSecrets: boolean;
-  /** It names no branch, tag or commit. */
-  readonly isDefaultBranch: boolean;
 }
 
-/** The same of building. */
+/**
+ * Returns the same for a build. Two rules differ from those of a state, which requires what a message has: an agent gets
+ * the fields of a plan and all variables as soon as it supports them. Here they count only if the build depends on them.
+ */
 export function missingBuildCapability(
   settings: Settings,
   capabilities: readonly string[],
-  { isUpload, isSsh, hasCredentials, hasSecrets, isDefaultBranch }: BuildSource,
-): string | null {
+  { ref, uploadDigest, isSsh, hasCredentials, hasSecrets }: BuildSource,
+): Capability | null {
   const { builder } = settings;
-  return firstMissing(capabilities, [
+  const isUpload = uploadDigest !== null;
+  const needs: readonly (readonly [name: Capability, needed: boolean])[] = [
     ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials || hasSecrets],
     // Variables of both scopes reached no build before, so an agent without it works as before.
     ['build.variables', Object.values(settings.variables).some(({ scope }) => scope === 'build')],
-    ['build.default_branch', isDefaultBranch && builder !== 'image'],
+    [
+      'build.default_branch',
+      buildsDefaultBranch({ ref, builder: builders[builder], uploadDigest: uploadDigest ?? '' }),
+    ],
     ['transfer', isUpload],
+    // No state requires an engine for a build: without one, that build alone fails.
     ['container', builder === 'image' || builder === 'dockerfile'],
-  ]);
+  ];
+  return needs.find(([name, isNeeded]) => isNeeded && !supports(capabilities, name))?.[0] ?? null;
 }
 
 /** Returns a sentence that says what to do when a server lacks a capability. */
-export function missingCapabilityMessage(serverName: string, capability: string): string {
+export function missingCapabilityMessage(serverName: string, capability: Capability): string {
   return capability === 'container'
     ? `${serverName} has no container engine that answers, and this app runs as a container. Install Docker on ${serverName}; a minute later, deploy again.`
     : `The agent of ${serverName} lacks “${capability}”, which the settings of this app need. Upgrade it, then deploy again.`;
 }
 
-function firstMissing(capabilities: readonly string[], needs: Needs): string | null {
-  return needs.find(([name, needed]) => needed && !capabilities.includes(name))?.[0] ?? null;
+function neededByApps(apps: readonly AppSpec[]): Capability[] {
+  const rollouts = apps.flatMap(({ candidate }) => candidate ?? []);
+  const releases = [...apps.map(({ live }) => live), ...rollouts.map(({ release }) => release)];
+  return [
+    ...needed(
+      releaseRules,
+      releases.filter((release) => release !== undefined),
+    ),
+    ...needed(rolloutRules, rollouts),
+    ...needed(appRules, apps),
+  ];
+}
+
+function needed<Message>(rules: Rules<Message>, messages: readonly Message[]): Capability[] {
+  return rules.flatMap(([name, needs]) => (messages.some(needs) ? [name] : []));
+}
+
+function buildsDefaultBranch({
+  ref,
+  builder,
+  uploadDigest,
+}: Pick<BuildSpec, 'ref' | 'builder' | 'uploadDigest'>): boolean {
+  return ref === '' && builder !== Builder.IMAGE && uploadDigest === '';
 }
 
 /** Words of a build beyond repository, ref and root folder. */

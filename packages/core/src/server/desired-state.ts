@@ -9,7 +9,6 @@ import {
   BenchmarkPlanSchema,
   BenchmarkProtocol,
   BenchmarkTarget,
-  Builder,
   type BuildSpec,
   BuildSpecSchema,
   type DesiredState,
@@ -21,21 +20,14 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
+import { supports } from '@fairlead/contract/capabilities';
 import type { StoredPlan } from '../benchmark/schema.ts';
-import {
-  type HealthCheckSettings,
-  listensOnSocket,
-  opensNetwork,
-  type Settings,
-  variablesIn,
-} from '../config/index.ts';
+import { defaultSettings, listensOnSocket, type Settings, variablesIn } from '../config/index.ts';
 import { isHostAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
-import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
-
-const readinessIntervalMs = 500;
-const healthCheckTimeoutMs = 2000;
-const livenessIntervalMs = 10_000;
+import { type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
+import { requiredCapabilities } from './capabilities.ts';
+import { appFields, builders, releaseFields, rolloutFields, workerFields } from './settings-fields.ts';
 
 export interface ReleaseRow {
   readonly id: string;
@@ -166,31 +158,12 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...rows.controlRoutes.map(controlRoute),
   ];
   const proxy = proxySettings(rows.proxy);
-  const specs = apps.map((app) => appSpec(app, rows.capabilities));
-  const builds = rows.builds.map((build) => buildSpec(build, rows.capabilities));
-  const requires = [
-    ...(apps.length > 0 ? ['app'] : []),
-    ...(routes.length > 0 ? ['route'] : []),
-    // Without these rules a page behind a password would be open to all, so an agent that lacks the capability gets
-    // no state.
-    ...(proxy !== null || isTrafficRuled(routes, specs) ? ['traffic'] : []),
-    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ||
-    builds.some(({ secrets }) => secrets !== undefined)
-      ? ['secret']
-      : []),
-    ...(rows.builds.length > 0 ? ['build'] : []),
-    ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
-    ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
-    ...requiredCapabilities(specs, builds, rows.deletedVolumes),
-    ...(rows.agent !== null ? ['upgrade'] : []),
-  ];
-  return create(DesiredStateSchema, {
+  const state = create(DesiredStateSchema, {
     version: { epoch: rows.epoch, number: rows.number },
     serverId: rows.serverId,
-    requires,
-    apps: specs,
+    apps: apps.map((app) => appSpec(app, rows.capabilities)),
     routes,
-    builds,
+    builds: rows.builds.map((build) => buildSpec(build, rows.capabilities)),
     ...(proxy === null ? {} : { proxy }),
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
@@ -209,152 +182,74 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
       }),
     ),
   });
-}
-
-function isTrafficRuled(routes: readonly RouteSpec[], apps: readonly AppSpec[]): boolean {
-  return (
-    routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ||
-    apps.some(({ traffic }) => traffic !== undefined)
-  );
-}
-
-/** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
-function requiredCapabilities(
-  apps: readonly AppSpec[],
-  builds: readonly BuildSpec[],
-  deletedVolumes: readonly VolumeRow[],
-): readonly string[] {
-  const releases = apps.flatMap(({ live, candidate }) =>
-    [live, candidate?.release].filter((each) => each !== undefined),
-  );
-  const rollouts = apps.flatMap(({ candidate }) => candidate ?? []);
-  const needs: readonly (readonly [string, boolean])[] = [
-    ['container', releases.some(({ artifactKind }) => artifactKind === ArtifactKind.IMAGE)],
-    ['worker', releases.some(({ workers }) => workers.length > 0)],
-    [
-      'liveness',
-      releases.some(
-        ({ livenessCheck, readinessCheck }) => livenessCheck !== undefined || (readinessCheck?.command.length ?? 0) > 0,
-      ),
-    ],
-    ['toolchain', releases.some(({ toolchains }) => toolchains.length > 0)],
-    ['socket', releases.some((release) => release.listensOnSocket)],
-    ['volume', deletedVolumes.length > 0 || releases.some(({ volumes }) => volumes.length > 0)],
-    ['network', releases.some(opensNetwork)],
-    ['rollout', rollouts.some(({ batchSize, canary }) => batchSize > 0 || canary !== undefined)],
-    ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.postReleaseCommand !== undefined)],
-    ['autoscaling', apps.some(({ autoscaling }) => autoscaling !== undefined)],
-    ['build.plan', builds.some(({ environmentId }) => environmentId !== '')],
-    ['build.variables', builds.some(({ variables }) => Object.keys(variables).length > 0)],
-    ['build.default_branch', builds.some(isOfDefaultBranch)],
-  ];
-  return needs.flatMap(([name, needed]) => (needed ? [name] : []));
-}
-
-function isOfDefaultBranch({ ref, builder, uploadDigest }: BuildSpec): boolean {
-  return ref === '' && builder !== Builder.IMAGE && uploadDigest === '';
+  return { ...state, requires: requiredCapabilities(state) };
 }
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
-  const { live, candidate, autoscaling } = row;
-  const traffic = capabilities.includes('traffic') ? appTraffic(row.traffic) : null;
+  const { live, candidate } = row;
+  // Both take effect without a deployment, so no check has refused them for this agent: it works without them.
+  const autoscaling = supports(capabilities, 'autoscaling') ? row.autoscaling : null;
+  const traffic = supports(capabilities, 'traffic') ? row.traffic : defaultSettings.traffic;
   return create(AppSpecSchema, {
+    ...appFields({ autoscaling, traffic }),
     appId: row.appId,
     environmentId: row.environmentId,
     name: row.appName,
     instances: row.instances,
     ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
     ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
-    ...(autoscaling === null || !capabilities.includes('autoscaling') ? {} : { autoscaling }),
-    ...(traffic === null ? {} : { traffic }),
   });
 }
 
 function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollout {
+  const { deploymentId, isFirst, isLast, isBack } = row;
   const { settings, plan } = row.release;
-  const { rollout, releaseCommand, postReleaseCommand } = settings;
-  const planned = plan.releaseCommand.length > 0 ? { command: plan.releaseCommand, timeoutMs: plannedHookMs } : null;
+  const release = releaseSpec(row.release, capabilities);
+  const { startTimeoutMs, releaseCommand, postReleaseCommand, ...strategy } = rolloutFields(settings);
+  if (isBack) return create(RolloutSchema, { deploymentId, release, startTimeoutMs });
   // Settings were checked against the agent's capabilities before. A committed file's command is left out if the
   // agent cannot run it.
-  const first = releaseCommand ?? (capabilities.includes('hook') ? planned : null);
+  const isPlanned = plan.releaseCommand.length > 0 && supports(capabilities, 'hook');
+  const planned = isPlanned ? { command: plan.releaseCommand, timeoutMs: plannedHookMs } : undefined;
+  const first = releaseCommand ?? planned;
   return create(RolloutSchema, {
-    deploymentId: row.deploymentId,
-    release: releaseSpec(row.release, capabilities),
-    startTimeoutMs: settings.startTimeoutMs,
-    ...(rollout.kind === 'rolling' && !row.isBack ? { batchSize: rollout.batchSize } : {}),
-    ...(rollout.kind === 'canary' && !row.isBack ? { canary: canaryOf(rollout) } : {}),
-    ...(row.isFirst && !row.isBack && first !== null ? { releaseCommand: first } : {}),
-    ...(row.isLast && !row.isBack && postReleaseCommand !== null ? { postReleaseCommand } : {}),
+    ...strategy,
+    deploymentId,
+    release,
+    startTimeoutMs,
+    ...(isFirst && first !== undefined ? { releaseCommand: first } : {}),
+    ...(isLast && postReleaseCommand !== undefined ? { postReleaseCommand } : {}),
   });
-}
-
-function canaryOf({ kind: _, ...canary }: Extract<Settings['rollout'], { kind: 'canary' }>) {
-  return canary;
 }
 
 const plannedHookMs = 10 * 60_000;
 
 function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseSpec {
   const { settings, plan } = row;
-  const { livenessCheck, readinessCheck, volumes, privateNetwork, serverPorts } = settings;
-  const planned = capabilities.includes('worker') ? plan.workers : [];
-  const workers = settings.workers.length > 0 ? settings.workers : planned;
+  const isPlanned = settings.workers.length === 0 && supports(capabilities, 'worker');
   return create(ReleaseSpecSchema, {
+    ...releaseFields(settings, row.healthPath),
     releaseId: row.id,
     number: BigInt(row.number),
     artifactDigest: row.artifactDigest,
     artifactKind: row.artifactKind === 'image' ? ArtifactKind.IMAGE : ArtifactKind.UNSPECIFIED,
     command: [...row.command],
     variables: { NODE_ENV: 'production', ...variablesIn(settings, 'run'), ...row.systemVariables },
-    readinessCheck: {
-      ...checkOf(readinessCheck, row.healthPath),
-      intervalMs: readinessIntervalMs,
-      timeoutMs: healthCheckTimeoutMs,
-    },
-    ...(livenessCheck === null
-      ? {}
-      : {
-          livenessCheck: {
-            ...checkOf(livenessCheck, ''),
-            intervalMs: livenessIntervalMs,
-            timeoutMs: healthCheckTimeoutMs,
-          },
-        }),
-    drainTimeoutMs: settings.drainTimeoutMs,
-    stopTimeoutMs: settings.stopTimeoutMs,
-    memoryBytesMax: BigInt(settings.memoryBytesMax),
-    cpuMillisMax: settings.cpuMillisMax,
-    processesMax: settings.processesMax,
-    workers: workers.map((worker) => ({ ...worker, memoryBytesMax: BigInt(worker.memoryBytesMax) })),
-    toolchains: capabilities.includes('toolchain') ? [...plan.toolchains] : [],
-    volumes: volumes.map((volume) => ({ ...volume })),
-    privateNetwork,
-    serverPorts: [...serverPorts],
+    ...(isPlanned ? { workers: workerFields(plan.workers) } : {}),
+    toolchains: supports(capabilities, 'toolchain') ? [...plan.toolchains] : [],
     // An agent refuses its whole state for a container with a socket; its deployment has failed with a sentence before.
     listensOnSocket:
-      row.artifactKind === 'archive' && capabilities.includes('socket') && listensOnSocket(settings, plan),
+      row.artifactKind === 'archive' && supports(capabilities, 'socket') && listensOnSocket(settings, plan),
     ...(row.secrets === null ? {} : { secrets: row.secrets }),
   });
 }
-
-function checkOf(check: HealthCheckSettings | null, healthPath: string): { path: string; command: string[] } {
-  if (check === null) return { path: healthPath, command: [] };
-  return { path: check.kind === 'http' ? check.path : '', command: check.kind === 'command' ? check.command : [] };
-}
-
-const builders: Readonly<Record<Settings['builder'], Builder>> = {
-  auto: Builder.UNSPECIFIED,
-  native: Builder.NATIVE,
-  dockerfile: Builder.DOCKERFILE,
-  image: Builder.IMAGE,
-};
 
 /** An agent that knows no plans gets what it always got: a deployment that needs more was refused before. */
 function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
   const { deploymentId, appId, repositoryUrl, ref, rootFolder, settings } = row;
   const timeoutMs = settings.buildTimeoutMs;
   const plain = { deploymentId, appId, repositoryUrl, ref, rootFolder, timeoutMs };
-  if (!capabilities.includes('build.plan')) return create(BuildSpecSchema, plain);
+  if (!supports(capabilities, 'build.plan')) return create(BuildSpecSchema, plain);
   return create(BuildSpecSchema, {
     ...plain,
     environmentId: row.environmentId,
@@ -369,7 +264,7 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
     withoutCache: row.withoutCache,
     ...(row.secrets === null ? {} : { secrets: row.secrets }),
     ...(row.credentials === null ? {} : { credentials: row.credentials }),
-    variables: capabilities.includes('build.variables')
+    variables: supports(capabilities, 'build.variables')
       ? { ...variablesIn(settings, 'build'), ...row.systemVariables }
       : {},
     runCommands: [...row.runCommands],

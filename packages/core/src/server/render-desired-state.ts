@@ -1,5 +1,6 @@
 // Loads the rows of a server's desired state; desired-state.ts, which is pure, renders the message.
 import type { DesiredState } from '@fairlead/contract/agent';
+import { supports } from '@fairlead/contract/capabilities';
 import { parseId } from '@fairlead/contract/ids';
 import { storedPlanSchema } from '../benchmark/schema.ts';
 import { defaultSettings, runCommandsIn, type Settings, settingsSchema } from '../config/index.ts';
@@ -149,7 +150,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     SELECT DISTINCT ON (app_id, environment_id) app_id AS "appId", environment_id AS "environmentId", settings
     FROM app_config WHERE organization_id = ${organizationId} AND app_id = ANY(${appIds})
     ORDER BY app_id, environment_id, number DESC`;
-  const deletedVolumes = capabilities.includes('volume')
+  const deletedVolumes = supports(capabilities, 'volume')
     ? await tx.$queryRaw<{ appId: string; environmentId: string; name: string }[]>`
         SELECT app_id AS "appId", environment_id AS "environmentId", name FROM volume
         WHERE organization_id = ${organizationId} AND released_at IS NOT NULL AND jsonb_exists(used_bytes, ${serverId})
@@ -235,7 +236,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
     proxy: proxySettingsSchema.parse(version.proxy),
-    agent: capabilities.includes('upgrade') ? wantedAgent(version.upgrade, ctx.clock.now()) : null,
+    agent: supports(capabilities, 'upgrade') ? wantedAgent(version.upgrade, ctx.clock.now()) : null,
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,

@@ -25,7 +25,7 @@ export async function startNewEpoch(ctx: SystemCtx, input: NewEpochInput): Promi
     await recordAudit(
       { ...forOrganization(ctx, parseId('org', id)), actor },
       {
-        action: 'organization.restore',
+        action: 'organization.restore_backup',
         target: { kind: 'organization', id, label: name },
         after: { backupMadeAt: input.backupMadeAt.toISOString() },
       },

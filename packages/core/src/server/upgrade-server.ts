@@ -1,4 +1,5 @@
 // Requests that a server upgrades to the agent that this control plane offers. The server reports the result.
+import { supports } from '@fairlead/contract/capabilities';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from './bump-server.ts';
@@ -33,7 +34,7 @@ export async function upgradeServer(
   });
   if (server === null) throw new AppError('server.not_found', { serverId });
   if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId });
-  if (!server.capabilities.includes('upgrade')) throw new AppError('server.upgrade_unsupported', { serverId });
+  if (!supports(server.capabilities, 'upgrade')) throw new AppError('server.upgrade_unsupported', { serverId });
   const before = upgradeView(server.upgrade, now);
   if (before?.state === 'running') throw new AppError('server.upgrade_under_way', { serverId });
   const offer = agentOfferFor(server, offers);

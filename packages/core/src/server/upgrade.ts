@@ -1,4 +1,5 @@
 // Rules of upgrades: the offered agent, the requested one, and when an upgrade counts as lost. Pure.
+import { supports } from '@fairlead/contract/capabilities';
 import { errorTable } from '@fairlead/contract/errors';
 import type { AgentRow } from './desired-state.ts';
 import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';
@@ -31,7 +32,7 @@ export function otherAgentFor(
   const offer = agentOfferFor(server, offers);
   if (offer === null || offer.digest === server.agentDigest) return null;
   // It has just connected, and its first report is on its way.
-  if (server.agentDigest === null && server.capabilities.includes('upgrade')) return null;
+  if (server.agentDigest === null && supports(server.capabilities, 'upgrade')) return null;
   return { version: offer.version, digest: offer.digest };
 }
 

@@ -11,8 +11,8 @@ import {
   RolloutStatusSchema,
   WorkState,
 } from '@fairlead/contract/agent';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { type AppId, newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
-import { inspectCapability } from '@fairlead/contract/inspection';
 import type { Database } from '@fairlead/db';
 import { createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
@@ -93,7 +93,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         name: 'local',
         publicKey: new Uint8Array(32),
         isLocal: true,
-        capabilities: [inspectCapability],
+        capabilities: ['inspect' satisfies Capability],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),
         lastSeenAt: clock.now(),

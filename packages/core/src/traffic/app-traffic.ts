@@ -12,14 +12,9 @@ const loadBalancings = {
   round_robin: LoadBalancing.ROUND_ROBIN,
 } as const;
 
-/** True for nothing but defaults, which every agent applies without a message. */
-export function isPlainTraffic(settings: AppTrafficSettings): boolean {
-  return JSON.stringify(appTrafficSchema.parse(settings)) === plain;
-}
-
 /** Null for the defaults, which every agent applies without a message. */
 export function appTraffic(settings: AppTrafficSettings): AppTraffic | null {
-  if (isPlainTraffic(settings)) return null;
+  if (JSON.stringify(appTrafficSchema.parse(settings)) === plain) return null;
   const { stickySessions, outlierEjection, healthCheck } = settings;
   return create(AppTrafficSchema, {
     upstreamProtocol: upstreamProtocols[settings.upstreamProtocol],

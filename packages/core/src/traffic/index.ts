@@ -1,4 +1,4 @@
-export { appTraffic, isPlainTraffic } from './app-traffic.ts';
+export { appTraffic } from './app-traffic.ts';
 export { hashPassword } from './hash-password.ts';
 export { isPlainProxy, proxySettings } from './proxy-settings.ts';
 export { routePolicy } from './route-policy.ts';

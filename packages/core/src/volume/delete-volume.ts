@@ -1,5 +1,6 @@
 // Schedules the deletion of a volume: it needs a confirmation by name, and can be cancelled during a delay. Then its
 // servers delete it.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { type DeletedVolume, type DeleteVolumeInput, type VolumeRef, volumeDelayMs } from './schema.ts';
@@ -40,7 +41,7 @@ async function write(
   ctx: Ctx,
   volume: Awaited<ReturnType<typeof lockVolume>>,
   deleteAt: Date | null,
-  action: string,
+  action: AuditAction,
 ): Promise<void> {
   const { organizationId } = ctx;
   await ctx.tx.volume.updateMany({ where: { id: volume.id, organizationId }, data: { deleteAt } });

@@ -8,7 +8,7 @@ import { useMe } from '../organization/me.tsx';
 import { HoverLink } from '../page/hover-link.tsx';
 import { CommitLine } from './commit-line.tsx';
 import { LookText } from './state-view.tsx';
-import { lookOfDeployment, triggerLabel } from './states.ts';
+import { lookOfDeployment, nameOfRequester, triggerLabel } from './states.ts';
 
 export interface DeploymentRowsProps {
   readonly deployments: readonly DeploymentSummary[];
@@ -54,8 +54,7 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
                 fallback={deployment.ref || 'default branch'}
               />
               <span className="mt-0.5 block truncate text-sm text-ink-faint">
-                {triggerLabel[deployment.trigger]}
-                {deployment.actorName === null ? null : ` by ${deployment.actorName}`}
+                {triggerLabel[deployment.trigger]} by {nameOfRequester(deployment)}
               </span>
             </Cell>
             <Cell className="max-sm:pr-4">

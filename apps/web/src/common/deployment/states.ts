@@ -86,6 +86,8 @@ export function titleOfStep(name: string): string {
 
 export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   manual: 'Deployed manually',
+  api: 'Deployed',
+  system: 'Deployed automatically',
   redeploy: 'Redeployed',
   rollback: 'Rolled back',
   push: 'Pushed',
@@ -95,6 +97,16 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   promote: 'Promoted',
   upload: 'Uploaded',
 };
+
+/** Returns the name of the requester, as in "Deployed by API token of Ada". */
+export function nameOfRequester(
+  deployment: Pick<DeploymentSummary, 'actorName' | 'requestedByName' | 'trigger'>,
+): string {
+  const { actorName, requestedByName, trigger } = deployment;
+  if (actorName !== null) return actorName;
+  if (requestedByName !== null) return `API token of ${requestedByName}`;
+  return trigger === 'api' ? 'API token' : 'Fairlead';
+}
 
 export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];
 

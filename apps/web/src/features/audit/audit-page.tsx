@@ -19,28 +19,7 @@ import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
 import { AuditRows } from './audit-rows.tsx';
 import { ChainCheck } from './chain-check.tsx';
 import { EventDialog } from './event-dialog.tsx';
-import { exportHref, isFiltered, toInput } from './filter.ts';
-
-const FEATURES = [
-  ['app', 'Apps'],
-  ['config', 'Settings of apps'],
-  ['credential', 'Credentials'],
-  ['deployment', 'Deployments'],
-  ['domain', 'Domains'],
-  ['server', 'Servers'],
-  ['volume', 'Volumes'],
-  ['benchmark', 'Benchmarks'],
-  ['secret', 'Secrets'],
-  ['member', 'Members'],
-  ['invitation', 'Invitations'],
-  ['role', 'Roles'],
-  ['grant', 'Grants'],
-  ['token', 'API tokens'],
-  ['service_account', 'Service accounts'],
-  ['environment', 'Environments'],
-  ['organization', 'Organization'],
-  ['setup', 'Setup'],
-] as const;
+import { exportHref, FEATURES, isFiltered, toInput } from './filter.ts';
 
 const ACTORS = [
   ['member', 'People'],

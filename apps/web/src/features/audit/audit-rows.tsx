@@ -1,5 +1,6 @@
 'use client';
 // Table of audit events; a press or Enter opens an event.
+import { auditActionLabel } from '@fairlead/contract/audit-actions';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import type { Outputs } from '../../api/types.ts';
@@ -44,10 +45,10 @@ export function AuditRows({ events, onOpen }: AuditRowsProps) {
               <button
                 type="button"
                 {...rowLink}
-                className={`${rowLink.className} cursor-pointer font-mono text-sm font-normal`}
+                className={`${rowLink.className} cursor-pointer`}
                 onClick={() => onOpen(event.id)}
               >
-                {event.action}
+                {auditActionLabel(event.action)}
               </button>
               <span className="block truncate text-sm text-ink-faint sm:hidden">
                 {event.target.label} · {actorName(event)}

@@ -1,5 +1,6 @@
 'use client';
 // Details of an audit event: actor, action, origin, and each field before and after.
+import { auditActionLabel } from '@fairlead/contract/audit-actions';
 import { Facts } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -10,12 +11,13 @@ import { type DiffLine, diffOf } from './diff.ts';
 export function EventDialog({ event, onClose }: { readonly event: AuditEvent; readonly onClose: () => void }) {
   const lines = diffOf(event.before, event.after);
   return (
-    <Dialog open onClose={onClose} wide title={`${event.action} · ${event.target.label}`}>
+    <Dialog open onClose={onClose} wide title={`${auditActionLabel(event.action)} · ${event.target.label}`}>
       <div className="flex flex-col gap-5">
         <Facts
           className="sm:grid-cols-2"
           items={[
             { term: actorKind(event), value: actorName(event) },
+            { term: 'Action', value: <span className="font-mono text-sm break-all">{event.action}</span> },
             { term: 'Time', value: <RelativeTime at={event.at} /> },
             { term: 'Address', value: <span className="font-mono text-sm">{event.ip ?? 'Unknown'}</span> },
             { term: event.target.kind, value: <span className="font-mono text-sm break-all">{event.target.id}</span> },

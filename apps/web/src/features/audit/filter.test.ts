@@ -1,5 +1,6 @@
+import { auditActions } from '@fairlead/contract/audit-actions';
 import { expect, test } from 'vitest';
-import { exportHref, isFiltered, readFilter, toInput } from './filter.ts';
+import { exportHref, FEATURES, isFiltered, readFilter, toInput } from './filter.ts';
 
 const values = (given: Record<string, string>) => readFilter((name) => given[name] ?? '');
 
@@ -24,4 +25,9 @@ test('the export uses the filters of the page', () => {
   });
   expect(isFiltered(values({}))).toBe(false);
   expect(isFiltered(values({ to: '2026-03-01' }))).toBe(true);
+});
+
+test('the filter offers the feature of every action, and no other', () => {
+  const features = new Set(Object.keys(auditActions).map((action) => action.split('.')[0]));
+  expect(FEATURES.map(([feature]) => feature).sort()).toEqual([...features].sort());
 });

@@ -1,5 +1,28 @@
 // Converts the audit filters between the URL, the API's input and the export's URL. Pure.
 
+/** First part of an action's name → label of the filter. */
+export const FEATURES = [
+  ['app', 'Apps'],
+  ['config', 'Settings of apps'],
+  ['credential', 'Credentials'],
+  ['deployment', 'Deployments'],
+  ['domain', 'Domains'],
+  ['server', 'Servers'],
+  ['volume', 'Volumes'],
+  ['benchmark', 'Benchmarks'],
+  ['secret', 'Secrets'],
+  ['member', 'Members'],
+  ['invitation', 'Invitations'],
+  ['role', 'Roles'],
+  ['grant', 'Grants'],
+  ['token', 'API tokens'],
+  ['service_account', 'Service accounts'],
+  ['environment', 'Environments'],
+  ['organization', 'Organization'],
+  ['account', 'Accounts'],
+  ['setup', 'Setup'],
+] as const;
+
 const NAMES = ['search', 'action', 'actor', 'from', 'to'] as const;
 export type FilterName = (typeof NAMES)[number];
 export type FilterValues = Readonly<Record<FilterName, string>>;

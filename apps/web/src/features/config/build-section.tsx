@@ -1,5 +1,6 @@
 'use client';
 // Build settings of an app. A builder that none of its servers supports is shown with the reason.
+import { supports } from '@fairlead/contract/capabilities';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppPlacement } from '../../common/app/app-placement.ts';
@@ -99,5 +100,5 @@ function useCanContain({ servers }: AppPlacement): boolean {
   const known = useQuery({ ...useTRPC().server.list.queryOptions(), enabled: mayRead }).data?.items;
   if (known === undefined) return true;
   const own = new Set<string>(servers.map(({ serverId }) => serverId));
-  return known.some(({ id, capabilities }) => own.has(id) && capabilities.includes('container'));
+  return known.some(({ id, capabilities }) => own.has(id) && supports(capabilities, 'container'));
 }

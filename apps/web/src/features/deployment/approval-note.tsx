@@ -7,6 +7,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { nameOfRequester } from '../../common/deployment/states.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -50,7 +51,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
           {approval.isOwn
             ? 'You requested this deployment, so another member who may approve deployments must decide.'
             : mayDecide
-              ? `${deployment.actorName ?? 'The control plane'} requested to deploy ${ref || 'the default branch'}. It starts when you approve it.`
+              ? `${nameOfRequester(deployment)} requested to deploy ${ref || 'the default branch'}. It starts when you approve it.`
               : 'A member who may approve deployments must decide.'}
         </p>
       </div>

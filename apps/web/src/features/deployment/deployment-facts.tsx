@@ -6,7 +6,7 @@ import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import type { ReactNode } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { triggerLabel } from '../../common/deployment/states.ts';
+import { nameOfRequester, triggerLabel } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 
@@ -62,9 +62,7 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
             </HoverLink>
           </Fact>
         )}
-        <Fact term={triggerLabel[deployment.trigger]}>
-          {deployment.actorName === null ? 'by Fairlead' : `by ${deployment.actorName}`}
-        </Fact>
+        <Fact term={triggerLabel[deployment.trigger]}>by {nameOfRequester(deployment)}</Fact>
         <Fact term="Queued">
           <RelativeTime at={deployment.queuedAt} />
         </Fact>

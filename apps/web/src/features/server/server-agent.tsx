@@ -1,5 +1,6 @@
 'use client';
 // Agent program of a server: the running version, the offered one, and the progress of its upgrade.
+import { supports } from '@fairlead/contract/capabilities';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -28,7 +29,7 @@ export function ServerAgent({ server }: { readonly server: ServerDetail }) {
   const isRunning = upgrade?.state === 'running';
   const failed = upgrade?.state === 'failed' ? upgrade : null;
   if (!isRunning && offeredAgent === null) return null;
-  const knows = server.capabilities.includes('upgrade');
+  const knows = supports(server.capabilities, 'upgrade');
   const canAsk = knows && !isRunning && offeredAgent !== null && can('server.upgrade');
   return (
     <div className="flex flex-wrap items-start gap-x-6 gap-y-3 border-line border-y px-4 py-3">

@@ -1,4 +1,5 @@
 // One call of each mutation, with a valid input. A new mutation without an entry here does not compile.
+import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { expect } from 'vitest';
 import type { AppRouter } from '../../index.ts';
@@ -19,7 +20,7 @@ export interface AuditCall {
   /** Creates the rows that the input names. */
   input(): Promise<unknown>;
   /** The action it is written down as; null for what only reads and is a mutation to keep its input out of the address. */
-  readonly action: string | null;
+  readonly action: AuditAction | null;
   /** Puts back what would be in the others' way. */
   after?(): Promise<unknown>;
   /** Without it, the owner calls. Asked after the input was made. */

@@ -3,8 +3,8 @@
 // Invariant: it needs no list of tables; it reads them from the catalogue.
 
 import { randomBytes } from 'node:crypto';
+import type { Capability } from '@fairlead/contract/capabilities';
 import { newId, parseId } from '@fairlead/contract/ids';
-import { inspectCapability } from '@fairlead/contract/inspection';
 import { type Permission, roleSchema } from '@fairlead/core/role';
 import { rotateDataKey, updateSecrets } from '@fairlead/core/secret';
 import { insertOrganizationRows } from '@fairlead/db/testing/rows';
@@ -61,7 +61,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
   await world.system(({ tx }) =>
     tx.server.update({
       where: { id: ownRows.serverId },
-      data: { connectedGateway: 'matrix', lastSeenAt, capabilities: [inspectCapability] },
+      data: { connectedGateway: 'matrix', lastSeenAt, capabilities: ['inspect' satisfies Capability] },
     }),
   );
   const marker = `planted${randomBytes(6).toString('hex')}`;

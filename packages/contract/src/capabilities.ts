@@ -1,0 +1,37 @@
+// Catalogue of agent capabilities: the features that an agent reports when it connects.
+// Invariant: it has the names of CAPABILITIES in agents/crates/wire/src/lib.rs; its test compares them.
+
+/** Each capability with what an agent that reports it does. */
+export const capabilities = {
+  app: 'Runs releases of apps.',
+  autoscaling: 'Starts and stops instances of an app with its load.',
+  benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
+  'benchmark.http3': 'Runs benchmarks over HTTP/3.',
+  build: 'Builds a commit of a repository.',
+  'build.default_branch': "Builds a repository's default branch when the build names no ref.",
+  'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',
+  'build.variables': 'Passes variables to build commands and Dockerfiles.',
+  container: 'Runs and builds images: its server has a container engine that answers.',
+  hook: 'Runs release commands and post-release commands.',
+  inspect: 'Reads a source and returns its build plan.',
+  liveness: 'Repeats liveness checks, and runs commands as health checks.',
+  logs: 'Searches the logs of its apps and sends new lines.',
+  network: 'Opens private addresses and ports of the server to an app.',
+  rollout: 'Rolls out in batches or with canary steps.',
+  route: 'Routes requests to apps and to the control plane.',
+  secret: 'Decrypts secrets that are sealed to its server.',
+  socket: 'Runs apps that listen on a Unix socket.',
+  toolchain: 'Installs the runtimes that a release needs.',
+  traffic: 'Applies traffic policies of routes, apps and the proxy.',
+  transfer: 'Sends artifacts to the artifact store and fetches them from it.',
+  upgrade: 'Replaces its own program by another version.',
+  volume: 'Mounts volumes, and deletes them on request.',
+  worker: 'Runs processes without a port beside the web process.',
+} as const satisfies Record<string, string>;
+
+export type Capability = keyof typeof capabilities;
+
+/** `reported` stays a list of strings: an older or newer agent may report names that this table lacks. */
+export function supports(reported: readonly string[], capability: Capability): boolean {
+  return reported.includes(capability);
+}

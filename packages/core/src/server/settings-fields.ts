@@ -1,0 +1,78 @@
+// Fields of an app's messages that its settings alone decide. Pure.
+// Invariant: they need no ids and no findings of a build, because capabilities are checked before there are any.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type AppSpecSchema, Builder, type ReleaseSpecSchema, type RolloutSchema } from '@fairlead/contract/agent';
+import type { HealthCheckSettings, Settings } from '../config/index.ts';
+import { appTraffic } from '../traffic/index.ts';
+
+const readinessIntervalMs = 500;
+const healthCheckTimeoutMs = 2000;
+const livenessIntervalMs = 10_000;
+
+export const builders: Readonly<Record<Settings['builder'], Builder>> = {
+  auto: Builder.UNSPECIFIED,
+  native: Builder.NATIVE,
+  dockerfile: Builder.DOCKERFILE,
+  image: Builder.IMAGE,
+};
+
+export function appFields({ autoscaling, traffic: settings }: Pick<Settings, 'autoscaling' | 'traffic'>) {
+  const traffic = appTraffic(settings);
+  return {
+    ...(autoscaling === null ? {} : { autoscaling }),
+    ...(traffic === null ? {} : { traffic }),
+  } satisfies MessageInitShape<typeof AppSpecSchema>;
+}
+
+export function rolloutFields({ startTimeoutMs, rollout, releaseCommand, postReleaseCommand }: Settings) {
+  return {
+    startTimeoutMs,
+    ...(rollout.kind === 'rolling' ? { batchSize: rollout.batchSize } : {}),
+    ...(rollout.kind === 'canary' ? { canary: canaryOf(rollout) } : {}),
+    ...(releaseCommand === null ? {} : { releaseCommand }),
+    ...(postReleaseCommand === null ? {} : { postReleaseCommand }),
+  } satisfies MessageInitShape<typeof RolloutSchema>;
+}
+
+function canaryOf({ kind: _, ...canary }: Extract<Settings['rollout'], { kind: 'canary' }>) {
+  return canary;
+}
+
+/** `healthPath` is the path of a readiness check that the settings leave open. */
+export function releaseFields(settings: Settings, healthPath: string) {
+  const { livenessCheck, readinessCheck, workers, volumes, privateNetwork, serverPorts } = settings;
+  return {
+    readinessCheck: {
+      ...checkOf(readinessCheck, healthPath),
+      intervalMs: readinessIntervalMs,
+      timeoutMs: healthCheckTimeoutMs,
+    },
+    ...(livenessCheck === null
+      ? {}
+      : {
+          livenessCheck: {
+            ...checkOf(livenessCheck, ''),
+            intervalMs: livenessIntervalMs,
+            timeoutMs: healthCheckTimeoutMs,
+          },
+        }),
+    drainTimeoutMs: settings.drainTimeoutMs,
+    stopTimeoutMs: settings.stopTimeoutMs,
+    memoryBytesMax: BigInt(settings.memoryBytesMax),
+    cpuMillisMax: settings.cpuMillisMax,
+    processesMax: settings.processesMax,
+    workers: workerFields(workers),
+    volumes: volumes.map((volume) => ({ ...volume })),
+    privateNetwork,
+    serverPorts: [...serverPorts],
+  } satisfies MessageInitShape<typeof ReleaseSpecSchema>;
+}
+
+export function workerFields(workers: Settings['workers']) {
+  return workers.map((worker) => ({ ...worker, memoryBytesMax: BigInt(worker.memoryBytesMax) }));
+}
+
+function checkOf(check: HealthCheckSettings | null, healthPath: string): { path: string; command: string[] } {
+  if (check === null) return { path: healthPath, command: [] };
+  return { path: check.kind === 'http' ? check.path : '', command: check.kind === 'command' ? check.command : [] };
+}
