@@ -31,7 +31,6 @@ const ownersOnly: ReadonlySet<Permission> = new Set(ownerPermissions);
 
 const granted: Readonly<Record<Role, ReadonlySet<Permission>>> = {
   viewer: new Set(reading),
-  billing: new Set([...reading, 'billing.read']),
   developer: new Set(developing),
   deployer: new Set(deploying),
   admin: new Set(everything.filter((permission) => !ownersOnly.has(permission))),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 
 /** The roles that every organization has. */
-export const roleSchema = z.enum(['owner', 'admin', 'deployer', 'developer', 'viewer', 'billing']);
+export const roleSchema = z.enum(['owner', 'admin', 'deployer', 'developer', 'viewer']);
 export type Role = z.infer<typeof roleSchema>;
 
 /** Role of a member or a grant: a built-in role, or the id of a custom role of the organization. */
@@ -18,7 +18,6 @@ export const permissionSchema = z.enum([
   'audit.read',
   'benchmark.read',
   'benchmark.write',
-  'billing.read',
   'deployment.approve',
   'deployment.read',
   'deployment.write',

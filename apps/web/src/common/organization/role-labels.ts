@@ -7,7 +7,6 @@ const BUILT_IN_ROLES = {
   deployer: { label: 'Deployer', summary: 'Deploy and approve deployments' },
   developer: { label: 'Developer', summary: 'Create, deploy and benchmark apps' },
   viewer: { label: 'Viewer', summary: 'Read-only' },
-  billing: { label: 'Billing', summary: 'Read-only, plus billing' },
 } as const;
 
 interface RoleLabel {
@@ -94,7 +93,6 @@ export const PERMISSION_GROUPS: readonly {
     title: 'Organization',
     permissions: [
       ['audit.read', 'Read the audit log'],
-      ['billing.read', 'See billing'],
       ['organization.write', 'Change the organization'],
       ['organization.transfer', 'Transfer the organization'],
       ['organization.delete', 'Delete organization'],

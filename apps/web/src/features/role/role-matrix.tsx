@@ -110,7 +110,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
       ))}
       {roles.custom.length === 0 ? (
         <p className="border-line border-t px-4 py-3 text-pretty text-sm text-ink-faint">
-          These six roles fit most teams. A custom role can have any of these permissions except the last two.
+          These five roles fit most teams. A custom role can have any of these permissions except the last two.
         </p>
       ) : null}
     </Card>
