@@ -18,6 +18,7 @@ const server = (word: string) =>
 let page: Page;
 let repositories: Repositories;
 let shop: Repository;
+let pressed: Repository;
 let folder: string;
 
 test.beforeAll(async ({ browser }) => {
@@ -28,6 +29,10 @@ test.beforeAll(async ({ browser }) => {
     'web/detected.js': server('detected'),
     'web/edited.js': server('edited'),
     'web/.env.example': 'GREETING=\nPORT=3000\n',
+  });
+  pressed = await repositories.create('pressed', {
+    'package.json': JSON.stringify({ scripts: { start: 'node server.js' }, engines: { node: '>=20' } }),
+    'server.js': server('pressed'),
   });
   page = await openSignedIn(browser);
 });
@@ -81,4 +86,17 @@ test('a missing repository is reported, and the app can still be created', async
   await expect(plan()).toContainText('could not be cloned');
   await expect(plan().getByRole('button', { name: 'Detect again' })).toBeEnabled();
   await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled();
+});
+
+test('Deploy takes the first press after the address was typed', async () => {
+  await page.goto('/my-organization/apps/new');
+  await page.getByLabel('Git repository').fill(pressed.url);
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
+  await deploy.hover();
+  await page.mouse.down();
+  // A hand takes longer than two frames: what a lost focus shows is there before the button is let go.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.mouse.up();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
 });

@@ -265,15 +265,10 @@ test('stored states and plans keep their values under the new names', async () =
     (plan, at) =>
       `('${at}', 'o', 'a', 'e', ${at}, '', '', '', now(), '', 0, 's', '', '{}', '', '${JSON.stringify(plan)}')`,
   );
-  // Drops the foreign keys, so that the rows need no app, environment, server or release.
+  await dropForeignKeys(url, ['instance', 'release']);
   await query(
     url,
-    `DO $$ DECLARE key record; BEGIN
-       FOR key IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
-         WHERE contype = 'f' AND conrelid IN ('instance'::regclass, 'release'::regclass)
-       LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', key.owner, key.conname); END LOOP;
-     END $$;
-     SET ROLE fairlead_system;
+    `SET ROLE fairlead_system;
      INSERT INTO instance (id, organization_id, app_id, environment_id, server_id, release_id, state, reported_at)
        VALUES ('1', 'o', 'a', 'e', 's', 'r', 'given_up', now()), ('2', 'o', 'a', 'e', 's', 'r', 'healthy', now());
      INSERT INTO release (id, organization_id, app_id, environment_id, number, commit_hash, commit_subject, commit_author,
@@ -291,6 +286,129 @@ test('stored states and plans keep their values under the new names', async () =
     { plan: {} },
   ]);
 });
+
+test('stored deployments get their requester from the member, the approval or the audit log, and their trigger', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261125234500_deployment_requester';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  await dropForeignKeys(url, ['deployment', 'deployment_approval', 'api_token', 'audit_event', 'audit_link']);
+  const deployments = [
+    ['member', 'manual', "'ada'"],
+    ['own_token', 'manual', "'ada'"],
+    ['machine', 'manual', 'NULL'],
+    ['machine_back', 'rollback', 'NULL'],
+    ['cancelled', 'manual', 'NULL'],
+    ['approved', 'manual', 'NULL'],
+    ['old_token', 'upload', 'NULL'],
+    ['system', 'manual', 'NULL'],
+    ['seed', 'push', 'NULL'],
+  ].map(([id, trigger, actor], at) => `('${id}', 'o', 'a${at}', 'e', 1, '${trigger}', 'live', 'main', ${actor})`);
+  const events = [
+    ['member', 1, 'member', 'ada', 'create'],
+    ['own_token', 1, 'token', 'of_ada', 'create'],
+    ['machine', 1, 'token', 'of_ci', 'create'],
+    ['machine_back', 1, 'token', 'of_ci', 'rollback'],
+    // A machine that cancels or decides is no requester; nor is the token of another organization.
+    ['cancelled', 1, 'system', 'npm start', 'create'],
+    ['cancelled', 2, 'token', 'of_ci', 'cancel'],
+    ['approved', 1, 'token', 'deleted', 'create'],
+    ['old_token', 1, 'token', 'without_maker', 'create'],
+    ['system', 1, 'system', 'npm start', 'create'],
+    ['seed', 1, 'token', 'foreign', 'create'],
+  ].map(
+    ([target, second, kind, actor, action], at) =>
+      `('${at}', 'o', '2026-11-20T12:00:0${second}Z', '${kind}', '${actor}', 'deployment.${action}', 'deployment', '${target}', '')`,
+  );
+  const tokens = [
+    ['of_ada', 'o', "'ada'", 'NULL', "'ada'"],
+    ['of_ci', 'o', 'NULL', "'ci'", "'bob'"],
+    ['without_maker', 'o', 'NULL', "'ci'", 'NULL'],
+    ['foreign', 'other', 'NULL', "'ci'", "'eve'"],
+  ].map(
+    ([id, organization, user, account, maker]) =>
+      `('${id}', '${organization}', '', '${id}', '', ${user}, ${account}, ${maker}, now())`,
+  );
+  await query(
+    url,
+    `SET ROLE fairlead_system;
+     INSERT INTO deployment (id, organization_id, app_id, environment_id, number, trigger, state, ref, actor_user_id)
+       VALUES ${deployments.join(', ')};
+     INSERT INTO deployment_approval (id, organization_id, deployment_id, state, requested_by_user_id)
+       VALUES ('1', 'o', 'approved', 'approved', 'bob'), ('2', 'o', 'old_token', 'pending', NULL);
+     INSERT INTO api_token (id, organization_id, name, hash, hint, user_id, service_account_id, created_by_user_id, expires_at)
+       VALUES ${tokens.join(', ')};
+     INSERT INTO audit_event (id, organization_id, at, actor_kind, actor_id, action, target_kind, target_id, target_label)
+       VALUES ${events.join(', ')}`,
+  );
+  const [applied] = await migrate({ url, dir: migrationsDir, log: quietly });
+  expect(applied).toBe(name);
+  await query(url, 'ALTER TABLE deployment NO FORCE ROW LEVEL SECURITY');
+  const rows = await query(url, 'SELECT id, requested_by_user_id AS by, trigger FROM deployment ORDER BY app_id');
+  expect(rows).toEqual([
+    { id: 'member', by: 'ada', trigger: 'manual' },
+    { id: 'own_token', by: 'ada', trigger: 'api' },
+    { id: 'machine', by: 'bob', trigger: 'api' },
+    { id: 'machine_back', by: 'bob', trigger: 'rollback' },
+    { id: 'cancelled', by: null, trigger: 'system' },
+    { id: 'approved', by: 'bob', trigger: 'api' },
+    { id: 'old_token', by: null, trigger: 'upload' },
+    { id: 'system', by: null, trigger: 'system' },
+    { id: 'seed', by: null, trigger: 'push' },
+  ]);
+});
+
+test('people and machines with the role for billing can read what they could, and its permission is gone', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261126001000_no_billing_role';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  await dropForeignKeys(url, ['member', 'role_grant', 'invitation', 'service_account', 'custom_role', 'api_token']);
+  await query(
+    url,
+    `SET ROLE fairlead_system;
+     INSERT INTO member (id, organization_id, user_id, role) VALUES ('1', 'o', 'ada', 'billing'), ('2', 'o', 'bob', 'admin');
+     INSERT INTO service_account (id, organization_id, name, role) VALUES ('1', 'o', 'ci', 'billing');
+     INSERT INTO invitation (id, organization_id, token_hash, role, expires_at, renewed_at)
+       VALUES ('1', 'o', '', 'billing', now(), now());
+     INSERT INTO role_grant (id, organization_id, member_id, role, project_id) VALUES ('1', 'o', '1', 'viewer', 'p'),
+       ('2', 'o', '1', 'billing', 'p'), ('3', 'o', '1', 'billing', NULL), ('4', 'o', '2', 'billing', 'p');
+     INSERT INTO custom_role (id, organization_id, name, permissions)
+       VALUES ('1', 'o', 'Some', '{app.read,billing.read,log.read}'), ('2', 'o', 'Other', '{app.read}');
+     INSERT INTO api_token (id, organization_id, name, hash, hint, user_id, permissions, expires_at)
+       VALUES ('1', 'o', '', '1', '', 'ada', '{billing.read,app.read}', now())`,
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  const tables = ['member', 'service_account', 'invitation', 'role_grant', 'custom_role', 'api_token'];
+  await query(url, tables.map((table) => `ALTER TABLE ${table} NO FORCE ROW LEVEL SECURITY`).join('; '));
+  expect(await query(url, 'SELECT role FROM member ORDER BY id')).toEqual([{ role: 'viewer' }, { role: 'admin' }]);
+  expect(await query(url, 'SELECT role FROM service_account')).toEqual([{ role: 'viewer' }]);
+  expect(await query(url, 'SELECT role FROM invitation')).toEqual([{ role: 'viewer' }]);
+  // A grant that its member already had as a viewer is not kept twice.
+  expect(await query(url, 'SELECT id, role FROM role_grant ORDER BY id')).toEqual([
+    { id: '1', role: 'viewer' },
+    { id: '3', role: 'viewer' },
+    { id: '4', role: 'viewer' },
+  ]);
+  expect(await query(url, 'SELECT permissions FROM custom_role ORDER BY id')).toEqual([
+    { permissions: ['app.read', 'log.read'] },
+    { permissions: ['app.read'] },
+  ]);
+  expect(await query(url, 'SELECT permissions FROM api_token')).toEqual([{ permissions: ['app.read'] }]);
+});
+
+/** Drops the foreign keys of tables, so that their rows need no rows of other tables. */
+async function dropForeignKeys(url: string, tables: readonly string[]): Promise<void> {
+  const names = tables.map((table) => `'${table}'::regclass`).join(', ');
+  await query(
+    url,
+    `DO $$ DECLARE key record; BEGIN
+       FOR key IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
+         WHERE contype = 'f' AND conrelid IN (${names})
+       LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', key.owner, key.conname); END LOOP;
+     END $$`,
+  );
+}
 
 /** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
 async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {

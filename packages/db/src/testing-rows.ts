@@ -99,6 +99,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         ref: 'main',
         releaseId,
         actorUserId: userId,
+        requestedByUserId: userId,
       },
     });
     await tx.appConfig.create({

@@ -1,5 +1,6 @@
 'use client';
 // Fields of the form of a new app: server, branch, environment, builder and additional servers.
+import { supports } from '@fairlead/contract/capabilities';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import { useQuery } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
@@ -12,7 +13,7 @@ interface FieldProps {
 }
 
 export function canContain({ capabilities }: ServerSummary): boolean {
-  return capabilities.includes('container');
+  return supports(capabilities, 'container');
 }
 
 export interface ServerFieldProps extends FieldProps {

@@ -209,7 +209,13 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           <HoverLink href={paths.apps} className={buttonClass('ghost')}>
             Cancel
           </HoverLink>
-          <Button type="submit" variant="accent" pending={create.pending}>
+          <Button
+            type="submit"
+            variant="accent"
+            pending={create.pending}
+            // Keeps the focus during a press: when the address loses it, the plan appears above and moves this button away.
+            onMouseDown={(event) => event.preventDefault()}
+          >
             {kind === 'ssh' ? 'Create deploy key' : kind === 'folder' ? 'Upload and deploy' : 'Deploy'}
           </Button>
         </div>
