@@ -2,9 +2,9 @@
 // Invariant: an agent never gets messages that need a capability it lacks; the deployment is refused with a sentence.
 import { type Capability, supports } from '@fairlead/contract/capabilities';
 import { listensOnSocket, loadSettings, type Place, type Settings } from '../config/index.ts';
+import { missingBuildCapability, missingCapability, missingCapabilityMessage } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { missingBuildCapability, missingCapability, missingCapabilityMessage } from '../server/index.ts';
 import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';

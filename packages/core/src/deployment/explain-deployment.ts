@@ -1,7 +1,8 @@
 // Loads the facts that explain.ts needs to say why a deployment is not live yet.
 import { findNewestConfig, loadSettings } from '../config/index.ts';
+import { missingCapability } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { isConnected, missingCapability } from '../server/index.ts';
+import { isConnected } from '../server/index.ts';
 import { awaitsApproval } from './approval.ts';
 import { findTakenSlots } from './build-slots.ts';
 import { explain } from './explain.ts';

@@ -4,8 +4,8 @@ import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contr
 import type { Capability } from '@fairlead/contract/capabilities';
 import { parseId } from '@fairlead/contract/ids';
 import { listensOnSocket, loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
+import { missingCapabilityMessage } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { missingCapabilityMessage } from '../server/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit-deployment.ts';
 import { createCheckedSnapshot } from './check-secrets.ts';

@@ -5,11 +5,11 @@ import { newId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { attachServer, scaleApp, updateConfig } from '../app/index.ts';
+import { prepareDesiredState } from '../desired-state/index.ts';
 import { createEnvironment } from '../environment/index.ts';
 import { recordReport } from '../link/index.ts';
 import { diffReleases } from '../release/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
-import { renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import {
   createDeployment,
@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 
 const desired = (serverId: string) =>
-  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }));
+  prepareDesiredState(world.system, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl });
 const specOf = async (serverId: string) => (await desired(serverId)).apps.find((spec) => spec.appId === appId);
 const say = (serverId: string, rollouts: RolloutStatus[]) =>
   world.system((ctx) => recordReport(ctx, { serverId, report: create(ReportSchema, { rollouts }) }));
