@@ -67,7 +67,10 @@ try {
           secretSnapshotId: snapshotId,
         },
       });
-      await tx.placement.update({ where: { id: placement.id }, data: { serverId, liveReleaseId: releaseId } });
+      await tx.placementServer.updateMany({
+        where: { placementId: placement.id },
+        data: { serverId, liveReleaseId: releaseId },
+      });
     });
   }
   const sealer = createSecretSealer(world.keys);

@@ -1,25 +1,10 @@
 // Product operations of `npm start` and the system tests, each a core verb in its own transaction: first organization,
 // enrolments, sample app, deployments and benchmarks. Never accesses a table itself.
+import { scaleApp } from '@fairlead/core/placement';
 import type { OrganizationId } from '@fairlead/contract/ids';
-import {
-  attachServer,
-  createApp,
-  deleteApp,
-  getApp,
-  listApps,
-  scaleApp,
-  updateApp,
-  updateConfig,
-} from '@fairlead/core/app';
+import { attachServer, createApp, deleteApp, getApp, listApps, updateApp, updateConfig } from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
-import {
-  cancelDeployment,
-  createDeployment,
-  getDeployment,
-  listDeployments,
-  restartApp,
-  rollbackApp,
-} from '@fairlead/core/deployment';
+import { cancelDeployment, createDeployment, getDeployment, listDeployments, restartApp, rollbackApp } from '@fairlead/core/deployment';
 import { attachDomain, updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';

@@ -69,10 +69,13 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
 export const approverOfTarget = approver<{ readonly appId: AppId; readonly environmentId?: EnvironmentId | undefined }>(
   'in that environment',
   async (core, { appId, environmentId }) =>
-    environmentId === undefined ? (await placesOf(core, { appId })).slice(0, 1) : [environmentId],
+    environmentId === undefined ? (await placementsOf(core, { appId })).slice(0, 1) : [environmentId],
 );
 
-export const approverOfApp = approver<{ readonly appId: AppId }>('in each environment where the app runs', placesOf);
+export const approverOfApp = approver<{ readonly appId: AppId }>(
+  'in each environment where the app runs',
+  placementsOf,
+);
 
 interface AppChange {
   readonly appId: AppId;
@@ -84,7 +87,7 @@ interface AppChange {
 export const approverOfAppChange = approver<AppChange>(
   'in each environment that the change reaches',
   async (core, { appId, environmentId, name: _name, branch, ...settings }) => {
-    const places = await placesOf(core, { appId });
+    const places = await placementsOf(core, { appId });
     if (Object.values(settings).some((value) => value !== undefined)) return places;
     if (branch === undefined) return [];
     return places.filter((place, at) => (environmentId === undefined ? at === 0 : place === environmentId));
@@ -115,7 +118,7 @@ interface NewRoute {
 const eachOfHost = 'in each environment where the host leads to';
 
 export const approverOfNewRoute = approver<NewRoute>(eachOfHost, async (core, { appId, environmentId, host }) => {
-  const places = await placesOf(core, { appId });
+  const places = await placementsOf(core, { appId });
   const [place] = environmentId === undefined ? places : places.filter((each) => each === environmentId);
   return place === undefined ? [] : [place, ...(await environmentsOfHost(core, host))];
 });
@@ -142,7 +145,7 @@ export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId 
 export const approverOfServer = approver<{ readonly serverId: ServerId }>(
   'in each environment that has an app on the server',
   ({ tx, organizationId }, { serverId }) =>
-    tx.placement.findMany({ where: { organizationId, serverId } }).then(environmentsOf),
+    tx.placement.findMany({ where: { organizationId, servers: { some: { serverId } } } }).then(environmentsOf),
 );
 
 export const approverOfVolume = approver<{ readonly volumeId: VolumeId }>(
@@ -158,7 +161,7 @@ export const approverOfSecretOwner = approver<{ readonly owner: SecretOwner }>(
   async (core, { owner }) =>
     'groupId' in owner
       ? environmentsOfGroup(core, owner)
-      : (await placesOf(core, owner)).filter((place, at) =>
+      : (await placementsOf(core, owner)).filter((place, at) =>
           owner.environmentId === undefined ? at === 0 : place === owner.environmentId,
         ),
 );
@@ -178,13 +181,13 @@ export const approverOfGroup = approver<{ readonly groupId: SecretGroupId }>(
   environmentsOfGroup,
 );
 
-/** Environment in which the app was first placed. */
-async function placesOf(
+/** Returns the environments of an app, the primary one first. */
+async function placementsOf(
   { tx, organizationId }: OrganizationCtx,
   { appId }: { readonly appId: AppId },
 ): Promise<string[]> {
-  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
-  return environmentsOf(await tx.placement.findMany({ where: { organizationId, appId }, orderBy }));
+  const where = { organizationId, appId, servers: { some: {} } };
+  return environmentsOf(await tx.placement.findMany({ where, orderBy: { isPrimary: 'desc' } }));
 }
 
 async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
@@ -196,7 +199,7 @@ async function environmentsOfGroup(
   { groupId }: { readonly groupId: string },
 ): Promise<string[]> {
   const app = { secretGroups: { some: { groupId } } };
-  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app } }));
+  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app, servers: { some: {} } } }));
 }
 
 function environmentsOf(rows: readonly { readonly environmentId: string }[]): string[] {

@@ -16,6 +16,7 @@ import type {
 } from '@fairlead/contract/ids';
 import type { GrantScope } from '@fairlead/core/grant';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
+import type { PlacementInput } from '@fairlead/core/placement';
 import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
 
@@ -71,11 +72,6 @@ export function allOf<Input>(...all: readonly AlsoNeeds<Input>[]): AlsoNeeds<Inp
   };
 }
 
-interface PlaceInput {
-  readonly appId: AppId;
-  readonly environmentId?: EnvironmentId | undefined;
-}
-
 function scopeOf<Input>(
   grain: ScopeOf<Input>['grain'],
   reads: readonly (keyof Input & string)[],
@@ -89,22 +85,23 @@ function scopeOf<Input>(
 }
 
 const inProject = { select: { projectId: true } } as const;
-const oldestFirst = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+/** A placement without servers doesn't run, and no call reaches it. */
+const runs = { servers: { some: {} } } as const;
 
 /** The app as a whole: its project. */
-export const byApp = scopeOf<Pick<PlaceInput, 'appId'>>('project', ['appId'], ({ tx, organizationId }, { appId }) =>
+export const byApp = scopeOf<Pick<PlacementInput, 'appId'>>('project', ['appId'], ({ tx, organizationId }, { appId }) =>
   tx.app
     .findFirst({ where: { organizationId, id: appId }, ...inProject })
     .then((app) => (app === null ? null : { projectId: app.projectId, environmentId: null })),
 );
 
 /** The app where it runs: the environment that deploys, domains and measurements of it go to. */
-export const byPlacement = scopeOf<PlaceInput>('environment', ['appId', 'environmentId'], (core, input) =>
+export const byPlacement = scopeOf<PlacementInput>('environment', ['appId', 'environmentId'], (core, input) =>
   findPlacement(core, { id: input.appId }, input.environmentId),
 );
 
 /** Returns the same; without an app, the organization as a whole. */
-export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlaceInput, 'environmentId'>>(
+export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlacementInput, 'environmentId'>>(
   'environment',
   ['appId', 'environmentId'],
   async (core, { appId, environmentId }) =>
@@ -112,7 +109,7 @@ export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & P
 );
 
 /** Returns the scope of an app's page: without an environment in the input, the oldest that the person may see. */
-export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlaceInput, 'environmentId'>>(
+export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlacementInput, 'environmentId'>>(
   'environment',
   ['slug', 'environmentId'],
   (core, { slug, environmentId }, may) =>
@@ -125,27 +122,27 @@ export async function findSeenPlacement(
   may: May,
 ): Promise<Scope | null> {
   const rows = await tx.placement.findMany({
-    where: { organizationId, app },
+    where: { organizationId, app, ...runs },
     select: { environmentId: true, environment: inProject },
-    orderBy: oldestFirst,
+    orderBy: [{ isPrimary: 'desc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
   const seen = rows.find((row) => may({ projectId: row.environment.projectId, environmentId: row.environmentId }));
   return toScope(seen ?? rows[0] ?? null);
 }
 
 /**
- * Returns the environment that takes an app in. If the app does not run there yet, also the environment where it was first
- * placed, because settings and source come from it.
+ * Returns the environment that takes an app in. If the app does not run there yet, also the primary environment,
+ * because settings and source come from it.
  */
-export const byEnvironmentOfApp = scopeOf<PlaceInput>(
+export const byEnvironmentOfApp = scopeOf<PlacementInput>(
   'environment',
   ['appId', 'environmentId'],
   async (core, { appId, environmentId }) => {
-    const home = await findPlacement(core, { id: appId });
-    if (environmentId === undefined) return home;
+    const primary = await findPlacement(core, { id: appId });
+    if (environmentId === undefined) return primary;
     const target = await findEnvironment(core, { environmentId });
-    if (target === null || home === null) return null;
-    return (await findPlacement(core, { id: appId }, environmentId)) === null ? [target, home] : target;
+    if (target === null || primary === null) return null;
+    return (await findPlacement(core, { id: appId }, environmentId)) === null ? [target, primary] : target;
   },
 );
 
@@ -198,7 +195,7 @@ export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx,
   return tx.environment.findFirst({
     where: { organizationId, ...(environmentId === undefined ? {} : { id: environmentId }) },
     select: { id: true, projectId: true },
-    orderBy: oldestFirst,
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
 }
 
@@ -327,7 +324,7 @@ export const byGrant = scopeOf<{ readonly grantId: GrantId }>(
   },
 );
 
-/** Finds the same placement as core's functions: the oldest. */
+/** Finds the same placement as core's functions: without an environment, the primary one. */
 async function findPlacement(
   { tx, organizationId }: OrganizationCtx,
   app: { readonly id: string } | { readonly slug: string },
@@ -335,9 +332,13 @@ async function findPlacement(
 ): Promise<Scope | null> {
   return toScope(
     await tx.placement.findFirst({
-      where: { organizationId, app, ...(environmentId === undefined ? {} : { environmentId }) },
+      where: {
+        organizationId,
+        app,
+        ...runs,
+        ...(environmentId === undefined ? { isPrimary: true } : { environmentId }),
+      },
       select: { environmentId: true, environment: inProject },
-      orderBy: oldestFirst,
     }),
   );
 }

@@ -1,8 +1,9 @@
 // Tenancy of operations: one that takes an id of another organization must answer as if there were no such row.
+
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApp, createAppInputSchema, deleteApp, getApp, listApps, scaleApp, updateApp } from './app/index.ts';
+import { createApp, createAppInputSchema, deleteApp, getApp, listApps, updateApp } from './app/index.ts';
 import {
   benchmarkPlanSchema,
   cancelBenchmark,
@@ -28,6 +29,7 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
+import { scaleApp } from './placement/index.ts';
 import { listReleases } from './release/index.ts';
 import { wholeReach } from './role/index.ts';
 import {

@@ -1,8 +1,9 @@
 // Upload of a folder: a tar.gz in the body, its digest out, for deployment.create. It streams to the store, never into
 // memory. It requires the permission and scope of the deployment that will use it.
+
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
-import { placeSchema } from '@fairlead/core/config';
 import { AppError } from '@fairlead/core/kernel';
+import { placementInputSchema } from '@fairlead/core/placement';
 import { z } from 'zod';
 import { requireAccess } from '../access.ts';
 import { type ApiContext, type ApiParts, createContext } from '../context.ts';
@@ -34,7 +35,7 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   const place = { appId: query.get('appId') ?? '', environmentId: query.get('environmentId') ?? undefined };
   const core = { organizationId, clock: ctx.clock, log: ctx.log };
   await ctx.database.tenant(organizationId, async (tx) => {
-    const parsed = placeSchema.safeParse(place);
+    const parsed = placementInputSchema.safeParse(place);
     const [scope] = parsed.success ? await byPlacement.find({ ...core, tx }, parsed.data) : [];
     if (scope === undefined || !access.may('deployment.write', scope)) {
       if (!access.may('deployment.write')) throw new AppError('permission.denied', { permission: 'deployment.write' });

@@ -1,4 +1,5 @@
 // Procedures of apps.
+
 import {
   appDetailSchema,
   appIdentitySchema,
@@ -12,20 +13,22 @@ import {
   deleteAppInputSchema,
   detachEnvironment,
   detachEnvironmentInputSchema,
-  detachServer,
-  detachServerInputSchema,
   getApp,
   getAppInputSchema,
   listApps,
   listAppsInputSchema,
-  placedServerSchema,
-  placeRefSchema,
-  scaleApp,
-  scaleAppInputSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
+import {
+  detachServer,
+  placementRefSchema,
+  placementServerInputSchema,
+  placementServerRefSchema,
+  scaleApp,
+  scaleAppInputSchema,
+} from '@fairlead/core/placement';
 import { opensAnotherServer } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
@@ -57,7 +60,7 @@ export const appRouter = router({
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(appIdentitySchema)
+    .output(placementRefSchema)
     .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
 
   attachServer: memberProcedure('app.write', {
@@ -66,15 +69,15 @@ export const appRouter = router({
     also: opensAnotherServer,
     protection: approverOfTarget,
   })
-    .output(placedServerSchema)
+    .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
 
   detachServer: memberProcedure('app.write', {
-    input: detachServerInputSchema,
+    input: placementServerInputSchema,
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(placedServerSchema)
+    .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
 
   detachEnvironment: memberProcedure('app.delete', {
@@ -82,7 +85,7 @@ export const appRouter = router({
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(placeRefSchema)
+    .output(placementRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })

@@ -1,11 +1,11 @@
 // Apps without a repository: for an image or for uploaded folders. An agent never gets one without a source.
-import { newId } from '@fairlead/contract/ids';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { autoscalingSchema } from '../config/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { createApp, getApp, updateApp, updateConfig } from './index.ts';
+import { attachServer, createApp, getApp, updateApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -45,7 +45,7 @@ test('a request waits 1 to 120 seconds for a sleeping app, 30 by default', () =>
   expect(taken).toEqual([false, true, true, false]);
 });
 
-test('an app is made in the environment that is named, and a branch belongs to one environment', async () => {
+test('an app is created in the environment that is named, and a branch belongs to one environment', async () => {
   const { serverId, organizationId } = world;
   const environmentId = newId('env');
   await world.system(async ({ tx }) => {
@@ -57,18 +57,16 @@ test('an app is made in the environment that is named, and a branch belongs to o
   const { id: appId, slug } = await world.tenant((ctx) =>
     createApp(ctx, { ...plain, name: 'Staged', serverId, environmentId, repositoryUrl }, hosts),
   );
-  const home = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
-  expect(home.environmentId).toBe(environmentId);
+  const primary = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  expect(primary).toMatchObject({ environmentId, isPrimary: true });
   const production = await world.system(({ tx }) =>
     tx.environment.findFirstOrThrow({ where: { organizationId, name: 'Production' } }),
   );
-  const placed = { organizationId, appId, environmentId: production.id, serverId, branch: 'main' };
-  await world.system(({ tx }) =>
-    tx.placement.create({ data: { ...placed, id: newId('plc'), createdAt: new Date(home.createdAt.getTime() + 1) } }),
-  );
+  const placed = { appId, environmentId: parseId('env', production.id), serverId, branch: 'main' };
+  await world.tenant((ctx) => attachServer(ctx, placed));
   await world.tenant((ctx) => updateApp(ctx, { appId, branch: 'next' }));
-  const { places } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
-  expect(places.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
+  const { placements } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
+  expect(placements.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
     ['Staging', 'next'],
     ['Production', 'main'],
   ]);

@@ -5,6 +5,7 @@ import { recordAudit } from '../audit/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { createRoute, type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
+import { createPlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
@@ -24,8 +25,6 @@ export async function createApp(
   if (input.host !== undefined && isReservedHost(input.host, policy)) {
     throw new AppError('domain.reserved', { host: input.host });
   }
-  const server = await tx.server.findFirst({ where: { id: input.serverId, organizationId }, select: { id: true } });
-  if (server === null) throw new AppError('server.not_found', { serverId: input.serverId });
   const environment = await tx.environment.findFirst({
     where: { organizationId, ...(input.environmentId === undefined ? {} : { id: input.environmentId }) },
     select: { id: true, projectId: true },
@@ -56,16 +55,12 @@ export async function createApp(
     if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name: input.name }, { cause: error });
     throw error;
   }
-  await tx.placement.create({
-    data: {
-      id: newId('plc'),
-      organizationId,
-      appId: id,
-      environmentId: environment.id,
-      serverId: server.id,
-      branch: input.branch,
-      createdAt: now,
-    },
+  await createPlacement(ctx, {
+    appId: id,
+    environmentId: environment.id,
+    branch: input.branch,
+    isPrimary: true,
+    serverIds: [input.serverId],
   });
   const { host } = input;
   if (host !== undefined) {
@@ -83,12 +78,12 @@ export async function createApp(
       rootFolder: input.rootFolder,
       healthPath: input.healthPath,
       command: input.command,
-      serverId: server.id,
+      serverId: input.serverId,
       host: input.host ?? null,
     },
   });
   const deployment = input.deployNow ? await createDeployment(ctx, { appId: id }) : null;
-  if (input.host !== undefined) await bumpServer(ctx, server.id);
+  if (input.host !== undefined) await bumpServer(ctx, input.serverId);
   await notifyChange(ctx, { kind: 'app', id, appId: id });
   ctx.log.info({ appId: id, slug, actor: ctx.actor }, 'created an app');
   return { id, slug, deploymentId: deployment?.deploymentId ?? null };

@@ -19,18 +19,16 @@ export interface LoadedPlacement {
 
 export async function loadPlacements(ctx: OrganizationCtx, serverId: string): Promise<LoadedPlacement[]> {
   const { tx, organizationId } = ctx;
-  const rows = await tx.placement.findMany({
+  const placed = await tx.placementServer.findMany({
     where: { serverId, organizationId },
     select: {
-      appId: true,
-      environmentId: true,
-      instances: true,
       secretsProblem: true,
       liveRelease: { select: releaseColumns },
-      app: { select: { name: true } },
+      placement: { select: { appId: true, environmentId: true, instances: true, app: { select: { name: true } } } },
     },
-    orderBy: [{ appId: 'asc' }, { environmentId: 'asc' }],
+    orderBy: [{ placement: { appId: 'asc' } }, { placement: { environmentId: 'asc' } }],
   });
+  const rows = placed.map(({ placement, ...row }) => ({ ...placement, ...row }));
   const appIds = [...new Set(rows.map(({ appId }) => appId))];
   const domains = await tx.domain.findMany({
     where: { organizationId, appId: { in: appIds } },

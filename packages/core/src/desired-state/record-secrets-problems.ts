@@ -30,9 +30,12 @@ export async function recordSecretsProblems(ctx: SystemCtx, input: RecordSecrets
   let recovered = false;
   for (const { appId, environmentId, problem: secretsProblem } of problems) {
     const changed = await ctx.tx.$executeRaw`
-      UPDATE placement SET secrets_problem = ${secretsProblem}
-      WHERE organization_id = ${organizationId} AND server_id = ${serverId} AND app_id = ${appId}
-        AND environment_id = ${environmentId} AND secrets_problem IS DISTINCT FROM ${secretsProblem}`;
+      UPDATE placement_server SET secrets_problem = ${secretsProblem}
+      FROM placement
+      WHERE placement.id = placement_server.placement_id AND placement_server.organization_id = ${organizationId}
+        AND placement_server.server_id = ${serverId} AND placement.app_id = ${appId}
+        AND placement.environment_id = ${environmentId}
+        AND placement_server.secrets_problem IS DISTINCT FROM ${secretsProblem}`;
     if (changed === 0) continue;
     recovered ||= secretsProblem === null;
     await notifyChange(scoped, { kind: 'app', id: appId, appId });

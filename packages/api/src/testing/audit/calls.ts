@@ -89,8 +89,6 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => {
         const { appId } = await newApp();
         const confirmName = `App ${stage.made}`;
-        // The older placement is the primary one.
-        stage.api.world.clock.forward(1);
         const { environmentId } = await caller().environment.create({ name: `Leaving ${stage.made}` });
         await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });
         return { appId, environmentId, confirmName };
