@@ -8,6 +8,7 @@ export const auditActions = {
   'app.delete': 'App deleted',
   'app.detach_environment': 'Environment removed from app',
   'app.detach_server': 'Server removed from app',
+  'app.move_server': 'Primary server of app changed',
   'app.scale': 'App scaled',
   'app.update': 'App changed',
   'benchmark.cancel': 'Benchmark cancelled',

@@ -29,7 +29,7 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
-import { scaleApp } from './placement/index.ts';
+import { moveServer, scaleApp } from './placement/index.ts';
 import { listReleases } from './release/index.ts';
 import { wholeReach } from './role/index.ts';
 import {
@@ -119,6 +119,7 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
   ],
+  moveServer: ['app.not_found', (ctx) => moveServer(ctx, { appId: app(), serverId: server() })],
   scaleApp: ['app.not_found', (ctx) => scaleApp(ctx, { appId: app(), instances: 2 })],
   restartApp: ['app.not_found', (ctx) => restartApp(ctx, { appId: app() })],
   deploySecrets: ['app.not_found', (ctx) => deploySecrets(ctx, { appId: app() })],

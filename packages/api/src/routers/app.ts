@@ -23,6 +23,7 @@ import {
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import {
   detachServer,
+  moveServer,
   placementRefSchema,
   placementServerInputSchema,
   placementServerRefSchema,
@@ -71,6 +72,14 @@ export const appRouter = router({
   })
     .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
+
+  moveServer: memberProcedure('app.write', {
+    input: placementServerInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
+    .output(placementServerRefSchema)
+    .mutation(({ ctx, input }) => moveServer(ctx.core, input)),
 
   detachServer: memberProcedure('app.write', {
     input: placementServerInputSchema,

@@ -103,6 +103,7 @@ export const appErrors = {
   'placement.already': conflict('The app is on this server already.'),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
+  'placement.not_live': conflict('The app has no live release on this server yet. Deploy it there first.'),
   'placement.under_way': conflict('A deployment is under way. Wait for it or cancel it first.'),
   'volume.not_found': missing('There is no such volume.'),
   'volume.confirm_mismatch': invalid('The name typed is not the name of this volume.'),

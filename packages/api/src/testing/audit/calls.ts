@@ -77,6 +77,13 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'app.attach_server',
       input: async () => ({ appId: (await newApp()).appId, serverId: await newServer() }),
     },
+    'app.moveServer': {
+      action: 'app.move_server',
+      input: async () => {
+        const { appId } = await newApp();
+        return caller().app.attachServer({ appId, serverId: await newServer() });
+      },
+    },
     'app.detachServer': {
       action: 'app.detach_server',
       input: async () => {
