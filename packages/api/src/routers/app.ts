@@ -2,6 +2,7 @@
 import {
   appDetailSchema,
   appIdentitySchema,
+  appMoveSchema,
   appPageSchema,
   attachServer,
   attachServerInputSchema,
@@ -16,8 +17,12 @@ import {
   detachServerInputSchema,
   getApp,
   getAppInputSchema,
+  getAppMove,
+  getAppMoveInputSchema,
   listApps,
   listAppsInputSchema,
+  moveApp,
+  moveAppInputSchema,
   placedServerSchema,
   placeRefSchema,
   scaleApp,
@@ -28,8 +33,23 @@ import {
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { opensAnotherServer } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
-import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
+import {
+  approverIn,
+  approverOfApp,
+  approverOfAppChange,
+  approverOfMove,
+  approverOfNewApp,
+  approverOfTarget,
+} from '../protection.ts';
+import {
+  byApp,
+  byAppAndProject,
+  byEnvironmentOfApp,
+  byPlacement,
+  bySeenPlacement,
+  deploysNewApp,
+  runsMovedApp,
+} from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -84,6 +104,20 @@ export const appRouter = router({
   })
     .output(placeRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
+
+  getMove: memberProcedure('project.write', { input: getAppMoveInputSchema, scope: byApp })
+    .output(appMoveSchema)
+    .query(({ ctx, input }) => getAppMove(ctx.core, input)),
+
+  move: memberProcedure('project.write', {
+    input: moveAppInputSchema,
+    scope: byAppAndProject,
+    also: runsMovedApp,
+    fresh: true,
+    protection: approverOfMove,
+  })
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => moveApp(ctx.core, input, ctx.access.rights)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })
     .output(appIdentitySchema)
