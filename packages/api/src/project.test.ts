@@ -175,6 +175,38 @@ test('a moved app changes hands at once, with its secrets, domains and history',
   expect((await after().secret.reveal({ secretId, number: 1 })).value).toBe('x');
 });
 
+test('an open page of a moved app shows nothing more of it', async () => {
+  const cart = await newApp('Cart', shop.production);
+  const member = await granted(['viewer', { projectId: shop.projectId }]);
+  const stream = (await member().live.watch({ topics: [{ kind: 'app', id: cart.id }] }))[Symbol.asyncIterator]();
+  const listening = Promise.withResolvers<void>();
+  api.live.onSubscribe = () => listening.resolve();
+  const sampleIn = (environmentId: EnvironmentId) => {
+    const latency = { p50Ms: null, p95Ms: null, p99Ms: null };
+    const counts = { requestsPerSecond: 1, errorsPerSecond: 0, clientErrorsPerSecond: 0, inFlight: 0 };
+    const sizes = { bytesReceivedPerSecond: 0, bytesSentPerSecond: 0, cpuMillis: 0, memoryBytes: 0 };
+    const { serverId } = api.world;
+    api.live.push({
+      type: 'app.sample',
+      appId: cart.id,
+      environmentId,
+      serverId,
+      unixMs: 1,
+      ...latency,
+      ...counts,
+      ...sizes,
+    });
+  };
+  const first = stream.next();
+  await listening.promise;
+  api.live.onSubscribe = null;
+  sampleIn(shop.production);
+  expect((await first).value).toMatchObject({ type: 'app.sample', environmentId: shop.production });
+  await owner.app.move(moveTo(desk, cart.id, shop.production));
+  sampleIn(desk.production);
+  expect(await codeOf(stream.next())).toBe('permission.denied');
+});
+
 test('a move needs the right in both projects, a fresh session, and gives its author nothing new', async () => {
   const cart = await newApp('Cart', shop.production);
   const move = moveTo(desk, cart.id, shop.production);

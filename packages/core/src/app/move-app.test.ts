@@ -1,7 +1,9 @@
 // Move of an app to another project: everything that it has comes along, and what can't keeps it where it is.
+import { fromBinary } from '@bufbuild/protobuf';
+import { SecretBundleSchema } from '@fairlead/contract/agent';
 import { type AppId, type EnvironmentId, newId, type ProjectId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
-import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { getConfig } from '../config/index.ts';
@@ -28,6 +30,7 @@ let appId: AppId;
 /** The first project. */
 let source: { projectId: ProjectId; production: EnvironmentId; staging: EnvironmentId };
 let target: { projectId: ProjectId; production: EnvironmentId; staging: EnvironmentId };
+let identity: string;
 let sealingRecipient: string;
 let count = 0;
 const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
@@ -35,7 +38,8 @@ const host = () => `shop-${count}.example.test`;
 
 beforeAll(async () => {
   db = await testDatabase();
-  sealingRecipient = await identityToRecipient(await generateIdentity());
+  identity = await generateIdentity();
+  sealingRecipient = await identityToRecipient(identity);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
@@ -72,6 +76,12 @@ async function goLive(environmentId: EnvironmentId): Promise<void> {
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId }));
   await world.advance(deploymentId);
   await world.finish(deploymentId);
+}
+
+async function open(sealed: Uint8Array) {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  return fromBinary(SecretBundleSchema, await decrypter.decrypt(sealed));
 }
 
 async function placeIn(environmentId: EnvironmentId): Promise<void> {
@@ -113,7 +123,9 @@ test('an app moves with its placements, domains, settings, secrets, releases and
   const after = await world.desired();
   expect(after.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
   expect(after.apps).toMatchObject([{ environmentId: target.production, live: { number: 1n } }]);
-  expect(after.apps[0]?.live?.secrets).toBeDefined();
+  // An agent refuses secrets that were sealed for another environment.
+  const opened = await open(after.apps[0]?.live?.secrets?.sealed ?? new Uint8Array());
+  expect(opened).toMatchObject({ ...there, secrets: [{ name: 'A' }] });
   expect(after.routes).toMatchObject([{ host: host(), target: { value: { environmentId: target.production } } }]);
   expect((await auditEventsOf(world)).at(-1)).toMatchObject({
     action: 'app.move',
