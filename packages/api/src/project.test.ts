@@ -122,7 +122,7 @@ test('a token of one project opens that project and ends with it', async () => {
   expect(await codeOf(ofProject().app.update({ appId: cart.id, branch: 'next' }))).toBe('done');
   expect(await codeOf(ofProject().app.update({ appId: agenda.id, branch: 'next' }))).toBe('permission.denied');
   expect(await codeOf(ofProject().app.get({ slug: agenda.slug }))).toBe('permission.denied');
-  // Which project an app is in decides who sees it: only a person changes that.
+  // Only a person changes the project of an app, because it decides who sees the app.
   expect(await codeOf(ofProject().project.create({ name: 'Mine' }))).toBe('permission.denied');
 
   await owner.app.move(moveTo(desk, cart.id, shop.production));

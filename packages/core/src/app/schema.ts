@@ -251,7 +251,7 @@ export type PlacedServerRef = z.infer<typeof placedServerSchema>;
 export const getAppMoveInputSchema = z.object({ appId: appIdSchema });
 export type GetAppMoveInput = z.infer<typeof getAppMoveInputSchema>;
 
-/** What a move to another project must map, and what keeps the app where it is. */
+/** Environments that a move to another project must map, and everything that keeps the app where it is. */
 export const appMoveSchema = z.object({
   environments: z.array(
     z.object({

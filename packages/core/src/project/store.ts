@@ -12,7 +12,7 @@ export interface ProjectRow {
  * A caller that adds an app, an environment or a group to one of them waits. The oldest first.
  */
 export async function lockProjects({ tx, organizationId }: OrganizationCtx): Promise<ProjectRow[]> {
-  // Locked in the order of the ids, so that two never wait for each other in a circle.
+  // Takes the locks in the order of the ids, so that two never wait for each other in a circle.
   await tx.$queryRaw`SELECT id FROM project WHERE organization_id = ${organizationId} ORDER BY id FOR UPDATE`;
   return tx.project.findMany({
     where: { organizationId },

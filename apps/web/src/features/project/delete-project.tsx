@@ -24,7 +24,7 @@ export function DeleteProject({ project, onClose }: Props) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  // What it holds is read when the dialog opens: an older answer could name too little.
+  // Contents are read when the dialog opens: an older answer could name too little.
   const detail = useQuery({ ...trpc.project.get.queryOptions({ projectId: project.id }), gcTime: 0, staleTime: 0 });
   const remove = useMutation(trpc.project.delete.mutationOptions());
   const { id: projectId, name } = project;

@@ -28,7 +28,7 @@ export interface MoveAppDialogProps {
 
 export function MoveAppDialog({ app, targets, onClose }: MoveAppDialogProps) {
   const trpc = useTRPC();
-  // What the app has is read when the dialog opens: an older answer could miss an environment.
+  // Contents are read when the dialog opens: an older answer could miss an environment.
   const move = useQuery({ ...trpc.app.getMove.queryOptions({ appId: app.id }), gcTime: 0, staleTime: 0 });
   if (move.data !== undefined && reasonsOf(move.data).length === 0) {
     return <MoveForm app={app} move={move.data} targets={targets} onClose={onClose} />;
