@@ -168,6 +168,8 @@ test('a moved app changes hands at once, with its secrets, domains and history',
   for (const caller of [after, afterThere]) {
     expect(await outcomes(ofPeople(caller))).toEqual(['done']);
     expect((await caller().domain.list({})).items.map((domain) => domain.host)).toEqual([host]);
+    expect((await caller().app.list({ projectId: desk.projectId })).items.map(({ id }) => id)).toEqual([cart.id]);
+    expect((await caller().app.list({ projectId: shop.projectId })).items).toEqual([]);
   }
   expect(await outcomes(calls(token))).toEqual(['permission.denied']);
   expect(await outcomes(calls(newToken))).toEqual(['done']);
