@@ -3,6 +3,7 @@
 import {
   appDetailSchema,
   appIdentitySchema,
+  appMoveSchema,
   appPageSchema,
   attachServer,
   attachServerInputSchema,
@@ -15,8 +16,12 @@ import {
   detachEnvironmentInputSchema,
   getApp,
   getAppInputSchema,
+  getAppMove,
+  getAppMoveInputSchema,
   listApps,
   listAppsInputSchema,
+  moveApp,
+  moveAppInputSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
@@ -32,8 +37,23 @@ import {
 } from '@fairlead/core/placement';
 import { opensAnotherServer } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
-import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
+import {
+  approverIn,
+  approverOfApp,
+  approverOfAppChange,
+  approverOfMove,
+  approverOfNewApp,
+  approverOfTarget,
+} from '../protection.ts';
+import {
+  byApp,
+  byAppAndProject,
+  byEnvironmentOfApp,
+  byPlacement,
+  bySeenPlacement,
+  deploysNewApp,
+  runsMovedApp,
+} from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -96,6 +116,20 @@ export const appRouter = router({
   })
     .output(placementRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
+
+  getMove: memberProcedure('project.write', { input: getAppMoveInputSchema, scope: byApp })
+    .output(appMoveSchema)
+    .query(({ ctx, input }) => getAppMove(ctx.core, input)),
+
+  move: memberProcedure('project.write', {
+    input: moveAppInputSchema,
+    scope: byAppAndProject,
+    also: runsMovedApp,
+    fresh: true,
+    protection: approverOfMove,
+  })
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => moveApp(ctx.core, input, ctx.access.rights)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })
     .output(appIdentitySchema)
