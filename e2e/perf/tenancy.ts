@@ -1,6 +1,6 @@
 // `npm run perf:tenancy`: measures the cost of row-level security. Runs the ten commonest reads and writes on the large
-// scenario, in alternating rounds on a copy with it and a copy without. Prints p50, p99 and their ratios; asserts
-// nothing.
+// scenario, in alternating rounds on a copy with it and a copy without. Prints p50, p99 and their ratios, and writes
+// them to docs/benchmarks/tenancy.md with `--write`; asserts nothing.
 import { parseArgs } from 'node:util';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { getApp, listApps, updateApp } from '@fairlead/core/app';
@@ -15,10 +15,15 @@ import { createDatabase, type Database } from '@fairlead/db';
 import { loadInSystemScope } from '@fairlead/db/copy';
 import { cloneDatabase, startTestCluster, switchRowSecurityOff } from '@fairlead/db/testing/cluster';
 import { seedLarge } from '../../prisma/seed/seed.ts';
+import { writeReport } from './report.ts';
 import { percentile } from './table.ts';
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '20' }, calls: { type: 'string', default: '10' } },
+  options: {
+    rounds: { type: 'string', default: '20' },
+    calls: { type: 'string', default: '10' },
+    write: { type: 'boolean', default: false },
+  },
 });
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)];
 const links = { localHttpsPort: 4443 };
@@ -83,6 +88,7 @@ async function measure(targets: readonly Target[]): Promise<void> {
     }
   }
   console.log(`\n${rounds} rounds of ${calls} calls, ms              on p50     p99   off p50     p99   p50 on ÷ off`);
+  const rows: string[][] = [];
   for (const { name } of list) {
     const [on = [], off = []] = ['on', 'off'].map((which) => times.get(`${name} ${which}`));
     const figures = [on, off].flatMap((taken) => [percentile(taken, 0.5), percentile(taken, 0.99)]);
@@ -90,7 +96,19 @@ async function measure(targets: readonly Target[]): Promise<void> {
     console.log(
       `  ${name.padEnd(40)} ${figures.map((figure) => figure.toFixed(2).padStart(8)).join(' ')} ${ratio.toFixed(2).padStart(8)}`,
     );
+    rows.push([`\`${name}\``, ...figures.map((figure) => figure.toFixed(2)), ratio.toFixed(2)]);
   }
+  if (!values.write) return;
+  writeReport({
+    page: 'tenancy',
+    title: 'Cost of row-level security',
+    intro: [
+      'The commonest reads and writes of the control plane on the large scenario, in milliseconds: on a database with row-level security (on) and on a copy without it (off), in alternating rounds.',
+      `\`npm run perf:tenancy -- --write\` repeats it and writes this page: ${rounds} rounds of ${calls} calls. The ratio is steadier than the times, which depend on the machine and its load.`,
+    ],
+    columns: ['call', 'on p50', 'on p99', 'off p50', 'off p99', 'p50 on ÷ off'],
+    rows,
+  });
 }
 
 async function callsOf(target: Target): Promise<readonly Call[]> {

@@ -1,13 +1,17 @@
 // `npm run perf:secrets`: measures rendering and sealing the desired states of 50 servers with 200 secrets each, first
-// and again, and writing 200 secrets.
+// and again, and writing 200 secrets. `--write` writes the figures to docs/benchmarks/secrets.md.
 import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { prepareDesiredState } from '@fairlead/core/desired-state';
 import { createSecretSealer, createSnapshot, updateSecrets } from '@fairlead/core/secret';
 import { testUrl, testWorld } from '@fairlead/core/testing';
 import { cloneDatabase, startTestCluster } from '@fairlead/db/testing/cluster';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { writeReport } from '../perf/report.ts';
 
+const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
+const rows: string[][] = [];
 const servers = 50;
 const secretsEach = 200;
 
@@ -88,8 +92,22 @@ try {
   const cpu = process.cpuUsage();
   print(`render and seal a state with ${secretsEach} secrets, first`, await render());
   const { user, system } = process.cpuUsage(cpu);
-  console.log(`all ${servers} first states: ${((user + system) / 1000).toFixed(0)} ms of CPU in this process`);
+  const cpuMs = (user + system) / 1000;
+  console.log(`all ${servers} first states: ${cpuMs.toFixed(0)} ms of CPU in this process`);
+  rows.push([`CPU of this process for a first state`, (cpuMs / servers).toFixed(1), '', `${servers}`]);
   print('render it again, sealed already', await render());
+  if (values.write) {
+    writeReport({
+      page: 'secrets',
+      title: 'Cost of sealing secrets',
+      intro: [
+        `Rendering the desired states of ${servers} servers with ${secretsEach} secrets each, at first and again, and writing the secrets, in milliseconds.`,
+        '`npm run perf:secrets -- --write` repeats it and writes this page.',
+      ],
+      columns: ['what', 'p50 ms', 'p99 ms', 'times'],
+      rows,
+    });
+  }
 } finally {
   await db.drop();
   await cluster.stop();
@@ -98,6 +116,7 @@ try {
 function print(what: string, times: readonly number[]): void {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (part: number) => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0).toFixed(1);
+  rows.push([what, at(0.5), at(0.99), `${times.length}`]);
   const sum = times.reduce((a, b) => a + b, 0).toFixed(0);
   console.log(`${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ${times.length} times in ${sum} ms`);
 }
