@@ -2,6 +2,7 @@
 // server. Each `find` locks the app, so that the settings it compares are those that the resolver finds.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type { AppId, DeploymentId, EnvironmentId, ReleaseId } from '@fairlead/contract/ids';
+import type { AddEnvironmentInput, CreateAppInput } from '@fairlead/core/app';
 import {
   findNewestConfig,
   isSameNetwork,
@@ -111,13 +112,10 @@ export const opensAnotherServer = needsServerWrite<PlaceInput>(
       const { tx, organizationId } = core;
       const { appId } = input;
       await lockApps(core, [appId]);
-      const home = await findPlace(core, { appId });
-      if (home === null) return false;
-      const environmentId = input.environmentId ?? home.environmentId;
-      const own = await findNewestConfig(core, { appId, environmentId });
-      // A new environment begins with the settings of the app's first one.
-      const { settings } = own.id === null ? await findNewestConfig(core, home) : own;
-      if (opensNetwork(settings)) return true;
+      const place = await findPlace(core, input);
+      if (place === null) return false;
+      const { environmentId } = place;
+      if (opensNetwork((await findNewestConfig(core, place)).settings)) return true;
       const live = await tx.placement.findMany({
         where: { appId, environmentId, organizationId },
         select: { liveRelease: { select: { configId: true } } },
@@ -127,6 +125,33 @@ export const opensAnotherServer = needsServerWrite<PlaceInput>(
       }
       return false;
     },
+  },
+);
+
+/** A further environment begins with the settings of the primary one, or with those that the app had there before. */
+export const opensAnotherEnvironment = needsServerWrite<Pick<AddEnvironmentInput, 'appId' | 'environment'>>(
+  'for an app with private network access or server ports',
+  {
+    reads: ['appId', 'environment'],
+    denied: 'placement.network_closed',
+    opens: async (core, { appId, environment }) => {
+      await lockApps(core, [appId]);
+      const home = await findPlace(core, { appId });
+      if (home === null) return false;
+      const before = environment.kind === 'new' ? null : await findNewestConfig(core, { appId, ...environment });
+      const { settings } = before === null || before.id === null ? await findNewestConfig(core, home) : before;
+      return opensNetwork(settings);
+    },
+  },
+);
+
+export const opensNewApp = needsServerWrite<Pick<CreateAppInput, 'settings'>>(
+  'to set `privateNetwork` or `serverPorts`',
+  {
+    reads: ['settings'],
+    denied: 'config.network_closed',
+    opens: async (_core, { settings: { privateNetwork = false, serverPorts = [] } }) =>
+      opensNetwork({ privateNetwork, serverPorts }),
   },
 );
 

@@ -1,5 +1,8 @@
 // Procedures of apps.
 import {
+  addEnvironment,
+  addEnvironmentInputSchema,
+  addedEnvironmentSchema,
   appDetailSchema,
   appIdentitySchema,
   appPageSchema,
@@ -27,9 +30,16 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { opensAnotherServer } from '../network.ts';
+import {
+  approverOfAddedEnvironment,
+  approverOfNewApp,
+  byAddedEnvironment,
+  partsOfAddedEnvironment,
+  partsOfNewApp,
+} from '../new-app.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
-import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
+import { approverIn, approverOfApp, approverOfAppChange } from '../protection.ts';
+import { byApp, byPlacement, bySeenPlacement } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -42,11 +52,26 @@ export const appRouter = router({
 
   create: memberProcedure('app.write', {
     input: createAppInputSchema,
-    also: deploysNewApp,
+    also: partsOfNewApp,
     protection: approverOfNewApp,
   })
     .output(createAppOutputSchema)
-    .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
+    .mutation(({ ctx, input }) =>
+      createApp(ctx.core, input, {
+        hosts: ctx.config,
+        keys: ctx.secretKeys,
+        reach: ctx.access.reach('domain.write'),
+      }),
+    ),
+
+  addEnvironment: memberProcedure('app.write', {
+    input: addEnvironmentInputSchema,
+    scope: byAddedEnvironment,
+    also: partsOfAddedEnvironment,
+    protection: approverOfAddedEnvironment,
+  })
+    .output(addedEnvironmentSchema)
+    .mutation(({ ctx, input }) => addEnvironment(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
 
   update: memberProcedure('app.write', { input: updateAppInputSchema, scope: byApp, protection: approverOfAppChange })
     .output(appIdentitySchema)
@@ -62,9 +87,9 @@ export const appRouter = router({
 
   attachServer: memberProcedure('app.write', {
     input: attachServerInputSchema,
-    scope: byEnvironmentOfApp,
+    scope: byPlacement,
     also: opensAnotherServer,
-    protection: approverOfTarget,
+    protection: approverIn(byPlacement),
   })
     .output(placedServerSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),

@@ -101,6 +101,7 @@ export const appErrors = {
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
   'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
+  'placement.exists': conflict('The app runs in this environment already. Add a server there instead.'),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
   'placement.under_way': conflict('A deployment is under way. Wait for it or cancel it first.'),

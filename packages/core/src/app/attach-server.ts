@@ -1,62 +1,43 @@
 // Adds servers to an app's placement, and removes them.
 // Invariant: it never deploys; the server gets the app with the next deployment.
-import { newId, parseId } from '@fairlead/contract/ids';
+import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
-import { findNewestConfig, requirePlace } from '../config/index.ts';
+import { requirePlace } from '../config/index.ts';
 import { lockApps, requireNothingUnderWay } from '../deployment/index.ts';
-import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer, hasServer } from '../server/index.ts';
-import { keepVolumes } from '../volume/index.ts';
 import type { AttachServerInput, DetachServerInput, PlacedServerRef } from './schema.ts';
 
-/**
- * Adds a server. In an environment where the app does not run yet, it is the first, with the settings of the app's
- * primary environment.
- */
+/** Adds a server to a placement that exists. */
 export async function attachServer(ctx: Ctx, input: AttachServerInput): Promise<PlacedServerRef> {
   const { tx, organizationId } = ctx;
   const { appId, serverId } = input;
   await lockApps(ctx, [appId]);
-  const home = await requirePlace(ctx, { appId });
+  const place = await requirePlace(ctx, input);
   if (!(await hasServer(ctx, input))) {
     throw new AppError('server.not_found', { serverId });
   }
-  const environmentId = input.environmentId ?? home.environmentId;
-  await requireEnvironmentOf(ctx, appId, environmentId);
+  const { environmentId, branch, instances, deploysPausedAt } = place;
   await requireNothingUnderWay(ctx, { appId, environmentId });
-  const rows = await tx.placement.findMany({
-    where: { appId, environmentId, organizationId },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (rows.some((row) => row.serverId === serverId)) throw new AppError('placement.already', { appId, serverId });
-  const [first] = rows;
-  const now = ctx.clock.now();
-  const newest = rows.at(-1)?.createdAt.getTime() ?? 0;
-  await tx.placement.create({
-    data: {
-      id: newId('plc'),
-      organizationId,
-      appId,
-      environmentId,
-      serverId,
-      branch: first?.branch ?? input.branch ?? home.branch,
-      instances: first?.instances ?? home.instances,
-      deploysPausedAt: first?.deploysPausedAt ?? null,
-      // The oldest row is the first server: two in one millisecond must not change places.
-      createdAt: new Date(Math.max(now.getTime(), newest + 1)),
-    },
-  });
-  if (first === undefined) {
-    await copySettings(ctx, home, environmentId);
-    await keepVolumes(ctx, { appId, environmentId });
+  if (place.servers.some((each) => each.serverId === serverId)) {
+    throw new AppError('placement.already', { appId, serverId });
   }
+  const newest = await tx.placement.findFirstOrThrow({
+    where: { appId, environmentId, organizationId },
+    select: { createdAt: true },
+    orderBy: { createdAt: 'desc' },
+  });
+  // The oldest row is the first server: two in one millisecond must not change places.
+  const createdAt = new Date(Math.max(ctx.clock.now().getTime(), newest.createdAt.getTime() + 1));
+  const row = { appId, environmentId, serverId, branch, instances, deploysPausedAt, createdAt };
+  await tx.placement.create({ data: { ...row, id: newId('plc'), organizationId } });
   await recordAudit(ctx, {
     action: 'app.attach_server',
-    target: { kind: 'app', id: appId, label: home.appName },
+    target: { kind: 'app', id: appId, label: place.appName },
     after: { environmentId, serverId },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
-  return { appId, environmentId: parseId('env', environmentId), serverId };
+  return { appId, environmentId, serverId };
 }
 
 /** Removes a server; it stops the app as soon as it gets the new state. */
@@ -98,37 +79,4 @@ async function passOnAge(
   });
   if (first === null || age === undefined || first.createdAt <= age) return;
   await tx.placement.updateMany({ where: { id: first.id, organizationId }, data: { createdAt: age } });
-}
-
-/** Requires that the environment belongs to the app's own project. */
-async function requireEnvironmentOf(ctx: Ctx, appId: string, environmentId: string): Promise<void> {
-  const { organizationId } = ctx;
-  const app = await ctx.tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });
-  const where = { id: environmentId, organizationId, projectId: app.projectId };
-  if ((await ctx.tx.environment.count({ where })) === 0) {
-    throw new AppError('environment.not_found', { environmentId });
-  }
-}
-
-async function copySettings(
-  ctx: Ctx,
-  home: { readonly appId: string; readonly environmentId: string },
-  environmentId: string,
-): Promise<void> {
-  const { id, settings } = await findNewestConfig(ctx, home);
-  const { appId } = home;
-  // A volume of the same name in another environment is another folder, so the settings can be taken as they are.
-  if (id === null || (await findNewestConfig(ctx, { appId, environmentId })).id !== null) return;
-  await ctx.tx.appConfig.create({
-    data: {
-      id: newId('cfg'),
-      organizationId: ctx.organizationId,
-      appId,
-      environmentId,
-      number: 1,
-      settings,
-      authorUserId: actorUserId(ctx.actor),
-      createdAt: ctx.clock.now(),
-    },
-  });
 }

@@ -38,6 +38,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     caller,
     newApp,
     liveApp,
+    newEnvironmentOf,
     newServer,
     newVolume,
     environmentId,
@@ -60,8 +61,8 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'app.create',
       input: async () => ({
         name: 'Made',
-        repositoryUrl: 'https://git.example.test/shop.git',
-        serverId: stage.api.world.serverId,
+        source: { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git' },
+        serverIds: [stage.api.world.serverId],
       }),
     },
     'app.scale': { action: 'app.scale', input: async () => ({ appId: (await newApp()).appId, instances: 2 }) },
@@ -72,6 +73,10 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         const { appId } = await newApp();
         return { appId, confirmName: `App ${stage.made}` };
       },
+    },
+    'app.addEnvironment': {
+      action: 'app.add_environment',
+      input: async () => newEnvironmentOf((await newApp()).appId),
     },
     'app.attachServer': {
       action: 'app.attach_server',
@@ -91,8 +96,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         const confirmName = `App ${stage.made}`;
         // The older placement is the primary one.
         stage.api.world.clock.forward(1);
-        const { environmentId } = await caller().environment.create({ name: `Leaving ${stage.made}` });
-        await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });
+        const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
         return { appId, environmentId, confirmName };
       },
     },
@@ -158,8 +162,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'deployment.promote_release',
       input: async () => {
         const { appId } = await liveApp();
-        const { environmentId } = await caller().environment.create({ name: `Staging ${stage.made}` });
-        await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });
+        const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
         const release = await stage.api.world.system(({ tx }) => tx.release.findFirstOrThrow({ where: { appId } }));
         return { environmentId, releaseId: release.id };
       },

@@ -1,5 +1,5 @@
 // Creates the rows that calls of mutations need: apps, members, secrets and the rest, each new.
-import { newId } from '@fairlead/contract/ids';
+import { type AppId, newId } from '@fairlead/contract/ids';
 import type { TestApi } from '../test-api.ts';
 
 interface Person {
@@ -27,6 +27,14 @@ export function auditInputs(stage: AuditStage) {
     await stage.api.world.finish(deploymentId);
     return { ...made, deploymentId };
   }
+
+  /** Input that adds the app to a new environment. */
+  const newEnvironmentOf = (appId: AppId) => ({
+    appId,
+    environment: { kind: 'new' as const, name: `Staging ${++stage.made}` },
+    serverIds: [stage.api.world.serverId],
+    firstDeploy: 'none' as const,
+  });
 
   async function newServer() {
     const id = newId('srv');
@@ -103,6 +111,7 @@ export function auditInputs(stage: AuditStage) {
     caller,
     newApp,
     liveApp,
+    newEnvironmentOf,
     newServer,
     newVolume,
     environmentId,
