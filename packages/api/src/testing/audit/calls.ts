@@ -39,6 +39,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     newApp,
     liveApp,
     newEnvironmentOf,
+    newPlace,
     newServer,
     newVolume,
     environmentId,
@@ -94,10 +95,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => {
         const { appId } = await newApp();
         const confirmName = `App ${stage.made}`;
-        // The older placement is the primary one.
-        stage.api.world.clock.forward(1);
-        const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
-        return { appId, environmentId, confirmName };
+        return { ...(await newPlace(appId)), confirmName };
       },
     },
     'config.update': {
@@ -162,7 +160,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'deployment.promote_release',
       input: async () => {
         const { appId } = await liveApp();
-        const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
+        const { environmentId } = await newPlace(appId);
         const release = await stage.api.world.system(({ tx }) => tx.release.findFirstOrThrow({ where: { appId } }));
         return { environmentId, releaseId: release.id };
       },

@@ -36,6 +36,13 @@ export function auditInputs(stage: AuditStage) {
     firstDeploy: 'none' as const,
   });
 
+  async function newPlace(appId: AppId) {
+    // The older placement is the primary one.
+    stage.api.world.clock.forward(1);
+    const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
+    return { appId, environmentId };
+  }
+
   async function newServer() {
     const id = newId('srv');
     const { organizationId } = stage.api.world;
@@ -112,6 +119,7 @@ export function auditInputs(stage: AuditStage) {
     newApp,
     liveApp,
     newEnvironmentOf,
+    newPlace,
     newServer,
     newVolume,
     environmentId,
