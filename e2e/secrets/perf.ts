@@ -2,8 +2,8 @@
 // and again, and writing 200 secrets.
 import { randomBytes } from 'node:crypto';
 import { newId, parseId } from '@fairlead/contract/ids';
+import { prepareDesiredState } from '@fairlead/core/desired-state';
 import { createSecretSealer, createSnapshot, updateSecrets } from '@fairlead/core/secret';
-import { renderDesiredState } from '@fairlead/core/server';
 import { testUrl, testWorld } from '@fairlead/core/testing';
 import { cloneDatabase, startTestCluster } from '@fairlead/db/testing/cluster';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
@@ -67,7 +67,10 @@ try {
           secretSnapshotId: snapshotId,
         },
       });
-      await tx.placement.update({ where: { id: placement.id }, data: { serverId, liveReleaseId: releaseId } });
+      await tx.placementServer.updateMany({
+        where: { placementId: placement.id },
+        data: { serverId, liveReleaseId: releaseId },
+      });
     });
   }
   const sealer = createSecretSealer(world.keys);
@@ -75,7 +78,7 @@ try {
     const times: number[] = [];
     for (const serverId of serverIds) {
       const startedAt = performance.now();
-      const state = await world.system((ctx) => renderDesiredState(ctx, { serverId, sealer, urlOf: testUrl }));
+      const state = await prepareDesiredState(world.system, { serverId, sealer, urlOf: testUrl });
       times.push(performance.now() - startedAt);
       if (state.apps[0]?.live?.secrets === undefined) throw new Error(`${serverId} was given no secrets`);
     }

@@ -13,6 +13,7 @@ import {
   makePerson,
   memberRow,
   placementRow,
+  placementServerRow,
 } from './fleet.ts';
 import { makeHistory } from './history.ts';
 import { chain, loadMetrics, loadRows, type Note } from './loading.ts';
@@ -88,7 +89,8 @@ export async function loadDemo(
       members: team.map(({ userId }, index) => memberRow(organizationId, userId, index === 0 ? 'admin' : 'developer')),
       servers: machines.map(({ row }) => row),
       apps: made.map(({ app }) => appRow(app, 'demo')),
-      placements: made.map(({ app, history }) => placementRow(app, history.live?.releaseId ?? null)),
+      placements: made.map(({ app }) => placementRow(app)),
+      placementServers: made.map(({ app, history }) => placementServerRow(app, history.live?.releaseId ?? null)),
       domains: made.flatMap(({ app }) => domainRows(app)),
       instances: made.flatMap(({ app, history: { live } }) => (live ? [instanceRow(random, app, live, now)] : [])),
       histories: made.map(({ history }) => history),

@@ -206,14 +206,24 @@ export function domainRows(app: SeedApp): CopyRow[] {
   }));
 }
 
-export function placementRow(app: SeedApp, liveReleaseId: string | null): CopyRow {
+export function placementRow(app: SeedApp): CopyRow {
   return {
     id: app.placementId,
     organization_id: app.organizationId,
     app_id: app.appId,
     environment_id: app.environmentId,
-    server_id: app.serverId,
     branch: app.branch,
+    is_primary: true,
+    created_at: app.createdAt,
+  };
+}
+
+export function placementServerRow(app: SeedApp, liveReleaseId: string | null): CopyRow {
+  return {
+    placement_id: app.placementId,
+    organization_id: app.organizationId,
+    server_id: app.serverId,
+    position: 0,
     live_release_id: liveReleaseId,
     created_at: app.createdAt,
   };

@@ -15,6 +15,7 @@ import {
   makePerson,
   memberRow,
   placementRow,
+  placementServerRow,
   type SeedApp,
 } from './fleet.ts';
 import { type History, makeHistory } from './history.ts';
@@ -75,7 +76,8 @@ export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<
       ),
       servers: machines.map(({ row }) => row),
       apps: apps.map((app) => appRow(app, largeSlug)),
-      placements: apps.map((app, index) => placementRow(app, histories[index]?.live?.releaseId ?? null)),
+      placements: apps.map(placementRow),
+      placementServers: apps.map((app, index) => placementServerRow(app, histories[index]?.live?.releaseId ?? null)),
       domains: apps.flatMap(domainRows),
       instances: apps.flatMap((app, index) => {
         const live = histories[index]?.live;

@@ -11,6 +11,7 @@ export interface ScenarioRows {
   readonly servers: readonly CopyRow[];
   readonly apps: readonly CopyRow[];
   readonly placements: readonly CopyRow[];
+  readonly placementServers: readonly CopyRow[];
   readonly domains: readonly CopyRow[];
   readonly instances: readonly CopyRow[];
   readonly histories: readonly History[];
@@ -31,6 +32,7 @@ export async function loadRows(loader: Loader, rows: ScenarioRows, note: Note): 
     ['app', rows.apps],
     ['release', rows.histories.flatMap((history) => history.releases)],
     ['placement', rows.placements],
+    ['placement_server', rows.placementServers],
     ['domain', rows.domains],
     ['instance', rows.instances],
     ['deployment', deployments.map((deployment) => deployment.row)],

@@ -2,13 +2,11 @@
 // enrolments, sample app, deployments and benchmarks. Never accesses a table itself.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import {
-  attachServer,
   createApp,
   createAppInputSchema,
   deleteApp,
   getApp,
   listApps,
-  scaleApp,
   updateApp,
   updateConfig,
 } from '@fairlead/core/app';
@@ -24,6 +22,7 @@ import {
 import { attachDomain, type HostPolicy, updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
+import { attachServer, scaleApp } from '@fairlead/core/placement';
 import { listReleases } from '@fairlead/core/release';
 import { createSecretKeys, listSecrets } from '@fairlead/core/secret';
 import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server';

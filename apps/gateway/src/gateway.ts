@@ -1,10 +1,11 @@
 // Assembles the gateway for main.ts and the tests. Owns the order of starting and stopping.
 import { type ArtifactStore, findTransfer, recordArtifact } from '@fairlead/core/artifact';
+import type { ControlRoute } from '@fairlead/core/desired-state';
 import { type Clock, forOrganization, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import { prepareMetrics } from '@fairlead/core/metric';
 import type { SecretKeys } from '@fairlead/core/secret';
-import { bumpLocalServers, type ControlRoute, closeGatewaySessions } from '@fairlead/core/server';
+import { bumpLocalServers, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
 import { createArtifactEndpoint } from './artifact/artifact-endpoint.ts';
 import { watchDesired } from './desired/watch.ts';

@@ -1,7 +1,8 @@
 // Requires `server.write` in the organization to open a server's network to an app, because that concerns everything on the
 // server. Each `find` locks the app, so that the settings it compares are those that the resolver finds.
+
 import type { ErrorCode } from '@fairlead/contract/errors';
-import type { AppId, DeploymentId, EnvironmentId, ReleaseId } from '@fairlead/contract/ids';
+import type { DeploymentId, ReleaseId } from '@fairlead/contract/ids';
 import type { AddEnvironmentInput, CreateAppInput } from '@fairlead/core/app';
 import {
   findNewestConfig,
@@ -11,14 +12,9 @@ import {
   opensNetwork,
   type UpdateConfigInput,
 } from '@fairlead/core/config';
-import { lockApps } from '@fairlead/core/deployment';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
+import { findPlacement, lockApps, type PlacementInput } from '@fairlead/core/placement';
 import type { AlsoNeeds } from './scopes.ts';
-
-interface PlaceInput {
-  readonly appId: AppId;
-  readonly environmentId?: EnvironmentId | undefined;
-}
 
 function needsServerWrite<Input>(
   when: string,
@@ -49,7 +45,7 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
   opens: async (core, { settings: { privateNetwork, serverPorts }, ...input }) => {
     if (privateNetwork === undefined && serverPorts === undefined) return false;
     await lockApps(core, [input.appId]);
-    const place = await findPlace(core, input);
+    const place = await findPlacement(core, input);
     if (place === null) return false;
     const { settings } = await findNewestConfig(core, place);
     const wanted = {
@@ -63,7 +59,7 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
 const wider = 'if the release opens more of the network than the settings do now';
 
 /** A release has its own settings, including access that was closed since. */
-export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId: ReleaseId }>(wider, {
+export const reopensNetwork = needsServerWrite<PlacementInput & { readonly releaseId: ReleaseId }>(wider, {
   reads: ['appId', 'environmentId', 'releaseId'],
   denied: 'release.network_closed',
   opens: async (core, { appId, releaseId }) => {
@@ -73,7 +69,7 @@ export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId
 });
 
 /** Restarts and newer secrets bring the settings of the live release along. */
-export const keepsNetworkOpen = needsServerWrite<PlaceInput>(
+export const keepsNetworkOpen = needsServerWrite<PlacementInput>(
   'if the live release opens more of the network than the settings do now',
   {
     reads: ['appId', 'environmentId'],
@@ -81,7 +77,7 @@ export const keepsNetworkOpen = needsServerWrite<PlaceInput>(
     opens: async (core, input) => {
       const { appId } = input;
       await lockApps(core, [appId]);
-      const releaseId = (await findPlace(core, input))?.liveReleaseId ?? null;
+      const releaseId = (await findPlacement(core, input))?.liveReleaseId ?? null;
       return releaseId !== null && opensMore(core, { appId, releaseId });
     },
   },
@@ -103,7 +99,7 @@ export const retriesReopening = needsServerWrite<{ readonly deploymentId: Deploy
 });
 
 /** The added server runs the newest settings or, before the next build, those of the live release. */
-export const opensAnotherServer = needsServerWrite<PlaceInput>(
+export const opensAnotherServer = needsServerWrite<PlacementInput>(
   'for an app with private network access or server ports',
   {
     reads: ['appId', 'environmentId'],
@@ -112,12 +108,12 @@ export const opensAnotherServer = needsServerWrite<PlaceInput>(
       const { tx, organizationId } = core;
       const { appId } = input;
       await lockApps(core, [appId]);
-      const place = await findPlace(core, input);
-      if (place === null) return false;
-      const { environmentId } = place;
-      if (opensNetwork((await findNewestConfig(core, place)).settings)) return true;
-      const live = await tx.placement.findMany({
-        where: { appId, environmentId, organizationId },
+      const placement = await findPlacement(core, input);
+      if (placement === null) return false;
+      const { environmentId } = placement;
+      if (opensNetwork((await findNewestConfig(core, placement)).settings)) return true;
+      const live = await tx.placementServer.findMany({
+        where: { placement: { appId, environmentId }, organizationId },
         select: { liveRelease: { select: { configId: true } } },
       });
       for (const { liveRelease } of live) {
@@ -136,10 +132,10 @@ export const opensAnotherEnvironment = needsServerWrite<Pick<AddEnvironmentInput
     denied: 'placement.network_closed',
     opens: async (core, { appId, environment }) => {
       await lockApps(core, [appId]);
-      const home = await findPlace(core, { appId });
-      if (home === null) return false;
+      const primary = await findPlacement(core, { appId });
+      if (primary === null) return false;
       const before = environment.kind === 'new' ? null : await findNewestConfig(core, { appId, ...environment });
-      const { settings } = before === null || before.id === null ? await findNewestConfig(core, home) : before;
+      const { settings } = before === null || before.id === null ? await findNewestConfig(core, primary) : before;
       return opensNetwork(settings);
     },
   },
@@ -169,13 +165,4 @@ async function opensMore(
   const { environmentId } = release;
   const { settings } = await findNewestConfig(core, { appId, environmentId });
   return !isWithinNetwork(await loadSettings(core, release.configId), settings);
-}
-
-/** Returns the placement in the named environment, else the oldest. */
-function findPlace({ tx, organizationId }: OrganizationCtx, { appId, environmentId }: PlaceInput) {
-  return tx.placement.findFirst({
-    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
-    select: { appId: true, environmentId: true, liveReleaseId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
 }

@@ -65,7 +65,10 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
   );
 }
 
-export const approverOfApp = approver<{ readonly appId: AppId }>('in each environment where the app runs', placesOf);
+export const approverOfApp = approver<{ readonly appId: AppId }>(
+  'in each environment where the app runs',
+  placementsOf,
+);
 
 interface AppChange {
   readonly appId: AppId;
@@ -77,7 +80,7 @@ interface AppChange {
 export const approverOfAppChange = approver<AppChange>(
   'in each environment that the change reaches',
   async (core, { appId, environmentId, name: _name, branch, ...settings }) => {
-    const places = await placesOf(core, { appId });
+    const places = await placementsOf(core, { appId });
     if (Object.values(settings).some((value) => value !== undefined)) return places;
     if (branch === undefined) return [];
     return places.filter((place, at) => (environmentId === undefined ? at === 0 : place === environmentId));
@@ -93,7 +96,7 @@ interface NewRoute {
 const eachOfHost = 'in each environment where the host leads to';
 
 export const approverOfNewRoute = approver<NewRoute>(eachOfHost, async (core, { appId, environmentId, host }) => {
-  const places = await placesOf(core, { appId });
+  const places = await placementsOf(core, { appId });
   const [place] = environmentId === undefined ? places : places.filter((each) => each === environmentId);
   return place === undefined ? [] : [place, ...(await environmentsOfHost(core, host))];
 });
@@ -120,7 +123,7 @@ export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId 
 export const approverOfServer = approver<{ readonly serverId: ServerId }>(
   'in each environment that has an app on the server',
   ({ tx, organizationId }, { serverId }) =>
-    tx.placement.findMany({ where: { organizationId, serverId } }).then(environmentsOf),
+    tx.placement.findMany({ where: { organizationId, servers: { some: { serverId } } } }).then(environmentsOf),
 );
 
 export const approverOfVolume = approver<{ readonly volumeId: VolumeId }>(
@@ -136,7 +139,7 @@ export const approverOfSecretOwner = approver<{ readonly owner: SecretOwner }>(
   async (core, { owner }) =>
     'groupId' in owner
       ? environmentsOfGroup(core, owner)
-      : (await placesOf(core, owner)).filter((place, at) =>
+      : (await placementsOf(core, owner)).filter((place, at) =>
           owner.environmentId === undefined ? at === 0 : place === owner.environmentId,
         ),
 );
@@ -156,13 +159,13 @@ export const approverOfGroup = approver<{ readonly groupId: SecretGroupId }>(
   environmentsOfGroup,
 );
 
-/** Environment in which the app was first placed. */
-async function placesOf(
+/** Returns the environments of an app, the primary one first. */
+async function placementsOf(
   { tx, organizationId }: OrganizationCtx,
   { appId }: { readonly appId: AppId },
 ): Promise<string[]> {
-  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
-  return environmentsOf(await tx.placement.findMany({ where: { organizationId, appId }, orderBy }));
+  const where = { organizationId, appId, servers: { some: {} } };
+  return environmentsOf(await tx.placement.findMany({ where, orderBy: { isPrimary: 'desc' } }));
 }
 
 export async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
@@ -174,7 +177,7 @@ async function environmentsOfGroup(
   { groupId }: { readonly groupId: string },
 ): Promise<string[]> {
   const app = { secretGroups: { some: { groupId } } };
-  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app } }));
+  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app, servers: { some: {} } } }));
 }
 
 function environmentsOf(rows: readonly { readonly environmentId: string }[]): string[] {

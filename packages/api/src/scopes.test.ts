@@ -49,7 +49,8 @@ async function insertHidden(): Promise<typeof hidden> {
         repositoryUrl: 'https://git.example.test/theirs.git',
       },
     });
-    await tx.placement.create({ data: { ...placed, id: newId('plc'), serverId, branch: 'main' } });
+    const servers = { create: { serverId, position: 0 } };
+    await tx.placement.create({ data: { ...placed, id: newId('plc'), branch: 'main', isPrimary: true, servers } });
     await tx.deployment.create({
       data: { ...placed, id: ids.deploymentId, number: 1, trigger: 'manual', state: 'failed', ref: 'main' },
     });
@@ -271,13 +272,15 @@ function sampleOf(environment: string) {
   return { ...sample, ...latency, ...counts, ...sizes, serverId: parseId('srv', api.world.serverId) };
 }
 
-test('a grant for one environment never allows acts on the one where the app was made', async () => {
+test('a grant for one environment never allows acts on the primary one', async () => {
   const { organizationId, serverId } = api.world;
   const staging = newId('env');
   await api.world.system(async ({ tx }) => {
     await tx.environment.create({ data: { id: staging, organizationId, projectId, name: 'Staging', slug: 'staging' } });
-    const placed = { organizationId, appId, environmentId: staging, serverId, branch: 'next' };
-    await tx.placement.create({ data: { ...placed, id: newId('plc'), createdAt: new Date(Date.now() + 1000) } });
+    const servers = { create: { serverId, position: 0 } };
+    await tx.placement.create({
+      data: { id: newId('plc'), organizationId, appId, environmentId: staging, branch: 'next', servers },
+    });
   });
   const { caller } = await granted('developer', { environmentId: staging });
   const there = { appId, environmentId: parseId('env', staging) };
@@ -295,21 +298,21 @@ test('a grant for one environment never allows acts on the one where the app was
   expect(view).toMatchObject({ environmentName: 'Staging', branch: 'next', instancesWanted: 3 });
   expect(view.hosts).toEqual(['staging.example.test']);
   // Its page opens that environment by default; other environments of the app stay hidden.
-  expect(view.places.map(({ environmentName }) => environmentName)).toEqual(['Staging']);
-  expect(await caller.app.get({ slug })).toMatchObject({ environmentName: 'Staging', isHome: false });
-  expect((await caller.app.list({})).items).toMatchObject([{ slug, environmentId: staging, isHome: false }]);
+  expect(view.placements.map(({ environmentName }) => environmentName)).toEqual(['Staging']);
+  expect(await caller.app.get({ slug })).toMatchObject({ environmentName: 'Staging', isPrimary: false });
+  expect((await caller.app.list({})).items).toMatchObject([{ slug, environmentId: staging, isPrimary: false }]);
   expect((await caller.overview.get()).appCount).toBe(1);
   await expect(caller.app.get({ slug, environmentId: parseId('env', environmentId) })).rejects.toMatchObject(denied);
   const everybody = api.caller((await api.signUp('Everybody', 'viewer')).cookie);
-  expect(await everybody.app.get({ slug })).toMatchObject({ environmentName: 'Production', isHome: true });
-  expect((await everybody.app.get({ slug })).places).toHaveLength(2);
+  expect(await everybody.app.get({ slug })).toMatchObject({ environmentName: 'Production', isPrimary: true });
+  expect((await everybody.app.get({ slug })).placements).toHaveLength(2);
   expect(await samplesOf(caller, [environmentId, staging])).toEqual([staging]);
   expect(await samplesOf(everybody, [environmentId, staging])).toEqual([environmentId, staging]);
 
-  const home = await api.world.tenant(({ tx }) =>
+  const primary = await api.world.tenant(({ tx }) =>
     tx.placement.findFirstOrThrow({ where: { appId, environmentId }, select: { instances: true } }),
   );
-  expect(home.instances).toBe(1);
+  expect(primary.instances).toBe(1);
   await expect(caller.app.scale({ appId, instances: 3 })).rejects.toMatchObject(denied);
   await expect(caller.secret.list({ appId })).rejects.toMatchObject(denied);
   await expect(caller.metric.app({ appId, range: '1h' })).rejects.toMatchObject(denied);
@@ -327,9 +330,8 @@ test('a host gets another path only from a member who may write all of its paths
         organizationId,
         appId,
         environmentId: staging,
-        serverId,
         branch: 'next',
-        createdAt: new Date(api.world.clock.now().getTime() + 1000),
+        servers: { create: { serverId, position: 0 } },
       },
     });
     await tx.domain.create({

@@ -16,6 +16,7 @@ import type {
 } from '@fairlead/contract/ids';
 import type { GrantScope } from '@fairlead/core/grant';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
+import type { PlacementInput } from '@fairlead/core/placement';
 import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
 
@@ -71,11 +72,6 @@ export function allOf<Input>(...all: readonly AlsoNeeds<Input>[]): AlsoNeeds<Inp
   };
 }
 
-interface PlaceInput {
-  readonly appId: AppId;
-  readonly environmentId?: EnvironmentId | undefined;
-}
-
 export function scopeOf<Input>(
   grain: ScopeOf<Input>['grain'],
   reads: readonly (keyof Input & string)[],
@@ -89,22 +85,23 @@ export function scopeOf<Input>(
 }
 
 const inProject = { select: { projectId: true } } as const;
-const oldestFirst = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+/** A placement without servers doesn't run, and no call reaches it. */
+const runs = { servers: { some: {} } } as const;
 
 /** The app as a whole: its project. */
-export const byApp = scopeOf<Pick<PlaceInput, 'appId'>>('project', ['appId'], ({ tx, organizationId }, { appId }) =>
+export const byApp = scopeOf<Pick<PlacementInput, 'appId'>>('project', ['appId'], ({ tx, organizationId }, { appId }) =>
   tx.app
     .findFirst({ where: { organizationId, id: appId }, ...inProject })
     .then((app) => (app === null ? null : { projectId: app.projectId, environmentId: null })),
 );
 
 /** The app where it runs: the environment that deploys, domains and measurements of it go to. */
-export const byPlacement = scopeOf<PlaceInput>('environment', ['appId', 'environmentId'], (core, input) =>
+export const byPlacement = scopeOf<PlacementInput>('environment', ['appId', 'environmentId'], (core, input) =>
   findPlacement(core, { id: input.appId }, input.environmentId),
 );
 
 /** Returns the same; without an app, the organization as a whole. */
-export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlaceInput, 'environmentId'>>(
+export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlacementInput, 'environmentId'>>(
   'environment',
   ['appId', 'environmentId'],
   async (core, { appId, environmentId }) =>
@@ -112,7 +109,7 @@ export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & P
 );
 
 /** Returns the scope of an app's page: without an environment in the input, the oldest that the person may see. */
-export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlaceInput, 'environmentId'>>(
+export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlacementInput, 'environmentId'>>(
   'environment',
   ['slug', 'environmentId'],
   (core, { slug, environmentId }, may) =>
@@ -125,9 +122,9 @@ export async function findSeenPlacement(
   may: May,
 ): Promise<Scope | null> {
   const rows = await tx.placement.findMany({
-    where: { organizationId, app },
+    where: { organizationId, app, ...runs },
     select: { environmentId: true, environment: inProject },
-    orderBy: oldestFirst,
+    orderBy: [{ isPrimary: 'desc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
   const seen = rows.find((row) => may({ projectId: row.environment.projectId, environmentId: row.environmentId }));
   return toScope(seen ?? rows[0] ?? null);
@@ -148,7 +145,7 @@ export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
 };
 
 /** A server reads the source of a new app as its first deployment would. */
-export const readsNewSource: AlsoNeeds<Pick<PlaceInput, 'environmentId'>> = {
+export const readsNewSource: AlsoNeeds<Pick<PlacementInput, 'environmentId'>> = {
   words: '`deployment.write` where the app would go',
   permissions: ['deployment.write'],
   reads: ['environmentId'],
@@ -166,7 +163,7 @@ export async function findScopeOfNewApp(
   const row = await tx.environment.findFirst({
     where: { organizationId, ...(environmentId === undefined ? {} : { id: environmentId }) },
     select: { id: true, projectId: true },
-    orderBy: oldestFirst,
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   return row === null ? null : { projectId: row.projectId, environmentId: row.id };
 }
@@ -301,7 +298,7 @@ export const byGrant = scopeOf<{ readonly grantId: GrantId }>(
   },
 );
 
-/** Finds the same placement as core's functions: the oldest. */
+/** Finds the same placement as core's functions: without an environment, the primary one. */
 export async function findPlacement(
   { tx, organizationId }: OrganizationCtx,
   app: { readonly id: string } | { readonly slug: string },
@@ -309,9 +306,13 @@ export async function findPlacement(
 ): Promise<Scope | null> {
   return toScope(
     await tx.placement.findFirst({
-      where: { organizationId, app, ...(environmentId === undefined ? {} : { environmentId }) },
+      where: {
+        organizationId,
+        app,
+        ...runs,
+        ...(environmentId === undefined ? { isPrimary: true } : { environmentId }),
+      },
       select: { environmentId: true, environment: inProject },
-      orderBy: oldestFirst,
     }),
   );
 }

@@ -1,4 +1,5 @@
 // Tenancy of operations: one that takes an id of another organization must answer as if there were no such row.
+
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +11,6 @@ import {
   deleteApp,
   getApp,
   listApps,
-  scaleApp,
   updateApp,
 } from './app/index.ts';
 import {
@@ -38,6 +38,7 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
+import { scaleApp } from './placement/index.ts';
 import { listReleases } from './release/index.ts';
 import { wholeReach } from './role/index.ts';
 import {

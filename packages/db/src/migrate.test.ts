@@ -240,11 +240,10 @@ test('stored policies keep their limits under the new names', async () => {
   const rows = [{ limits, compress: true }, {}].map(
     (each, at) => `('${at}', 'o', 'a', 'e', '${at}', '${JSON.stringify(each)}')`,
   );
+  await dropForeignKeys(url, ['domain']);
   await query(
     url,
-    `ALTER TABLE domain DROP CONSTRAINT domain_organization_id_app_id_fkey,
-       DROP CONSTRAINT domain_organization_id_environment_id_fkey;
-     SET ROLE fairlead_system;
+    `SET ROLE fairlead_system;
      INSERT INTO domain (id, organization_id, app_id, environment_id, host, policy) VALUES ${rows.join(', ')}`,
   );
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
@@ -397,6 +396,67 @@ test('people and machines with the role for billing can read what they could, an
   expect(await query(url, 'SELECT permissions FROM api_token')).toEqual([{ permissions: ['app.read'] }]);
 });
 
+test('placements become one row of an app in an environment, with the order of their servers', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const names = [
+    '20261126040000_placement_server',
+    '20261126040100_placement_server_rows',
+    '20261126040200_placement_columns',
+  ];
+  for (const name of names) await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  await query(
+    url,
+    `SET ROLE fairlead_system;
+     INSERT INTO organization (id, name, slug) VALUES ('o', 'o', 'o');
+     INSERT INTO project (id, organization_id, name, slug) VALUES ('p', 'o', 'p', 'p');
+     INSERT INTO environment (id, organization_id, project_id, name, slug)
+       VALUES ('live', 'o', 'p', 'live', 'live'), ('next', 'o', 'p', 'next', 'next'), ('left', 'o', 'p', 'left', 'left');
+     INSERT INTO app (id, organization_id, project_id, name, slug, repository_url, updated_at)
+       VALUES ('shop', 'o', 'p', 'Shop', 'shop', '', now()), ('blog', 'o', 'p', 'Blog', 'blog', '', now());
+     INSERT INTO server (id, organization_id, name, public_key)
+       VALUES ('one', 'o', 'one', ''), ('two', 'o', 'two', '2'), ('three', 'o', 'three', '3');
+     INSERT INTO release (id, organization_id, app_id, environment_id, number, commit_hash, commit_subject, commit_author,
+         committed_at, artifact_digest, artifact_size_bytes, built_on_server_id, runtime, command, health_path)
+       VALUES ('r', 'o', 'shop', 'live', 1, '', '', '', now(), '', 0, 'one', '', '{}', '');
+     INSERT INTO placement (id, organization_id, app_id, environment_id, server_id, branch, instances, live_release_id,
+         secrets_problem, created_at)
+       VALUES ('a', 'o', 'shop', 'live', 'two', 'main', 3, 'r', NULL, '2026-11-20T12:00:01Z'),
+         ('c', 'o', 'shop', 'live', 'one', 'main', 3, NULL, 'no_room', '2026-11-20T12:00:02Z'),
+         ('b', 'o', 'shop', 'live', 'three', 'main', 3, NULL, NULL, '2026-11-20T12:00:02Z'),
+         ('d', 'o', 'shop', 'next', 'one', 'next', 1, NULL, NULL, '2026-11-20T12:00:03Z'),
+         ('e', 'o', 'blog', 'next', 'one', 'main', 1, NULL, NULL, '2026-11-20T12:00:00Z');
+     INSERT INTO app_config (id, organization_id, app_id, environment_id, number, settings)
+       VALUES ('1', 'o', 'shop', 'live', 1, '{}'), ('2', 'o', 'blog', 'left', 1, '{}')`,
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
+  await query(
+    url,
+    'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY; ALTER TABLE placement_server NO FORCE ROW LEVEL SECURITY',
+  );
+  expect(
+    await query(
+      url,
+      `SELECT app_id AS app, environment_id AS environment, branch, instances, is_primary AS primary,
+         ARRAY(SELECT concat_ws(' ', server_id, live_release_id, secrets_problem) FROM placement_server
+               WHERE placement_id = placement.id ORDER BY position) AS servers
+       FROM placement ORDER BY app_id DESC, environment_id`,
+    ),
+  ).toEqual([
+    {
+      app: 'shop',
+      environment: 'live',
+      branch: 'main',
+      instances: 3,
+      primary: true,
+      servers: ['two r', 'three', 'one no_room'],
+    },
+    { app: 'shop', environment: 'next', branch: 'next', instances: 1, primary: false, servers: ['one'] },
+    { app: 'blog', environment: 'left', branch: 'main', instances: 1, primary: false, servers: [] },
+    { app: 'blog', environment: 'next', branch: 'main', instances: 1, primary: true, servers: ['one'] },
+  ]);
+});
+
 /** Drops the foreign keys of tables, so that their rows need no rows of other tables. */
 async function dropForeignKeys(url: string, tables: readonly string[]): Promise<void> {
   const names = tables.map((table) => `'${table}'::regclass`).join(', ');
@@ -413,11 +473,10 @@ async function dropForeignKeys(url: string, tables: readonly string[]): Promise<
 /** Inserts versions of settings. Drops the foreign keys, so that the rows need no app and no environment. */
 async function insertConfigs(url: string, settings: readonly object[]): Promise<void> {
   const rows = settings.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify(each)}')`);
+  await dropForeignKeys(url, ['app_config']);
   await query(
     url,
-    `ALTER TABLE app_config DROP CONSTRAINT app_config_organization_id_app_id_fkey,
-       DROP CONSTRAINT app_config_organization_id_environment_id_fkey;
-     SET ROLE fairlead_system;
+    `SET ROLE fairlead_system;
      INSERT INTO app_config (id, organization_id, app_id, environment_id, number, settings) VALUES ${rows.join(', ')}`,
   );
 }

@@ -82,9 +82,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         organizationId,
         appId,
         environmentId,
-        serverId,
         branch: 'main',
-        liveReleaseId: releaseId,
+        isPrimary: true,
+        servers: { create: { serverId, position: 0, liveReleaseId: releaseId } },
       },
     });
     await tx.deployment.create({

@@ -7,6 +7,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
 import { hashTransferToken } from '@fairlead/core/artifact';
+import { type ControlRoute, prepareDesiredState } from '@fairlead/core/desired-state';
 import { type AppLinks, domainUrl } from '@fairlead/core/domain';
 import type { Clock, Log, OrganizationCtx, SystemCtx } from '@fairlead/core/kernel';
 import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
@@ -15,13 +16,11 @@ import { type LogStore, listLogServers } from '@fairlead/core/log';
 import { createSecretSealer, type SecretKeys } from '@fairlead/core/secret';
 import {
   acceptEnrolment,
-  type ControlRoute,
   closeSession,
   findSessionServer,
   getDesiredVersions,
   hasServer,
   openSession,
-  renderDesiredState,
   touchSession,
 } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
@@ -108,14 +107,12 @@ export function createControl(options: ControlOptions): Control {
       return version;
     },
     render: (serverId) =>
-      inSystem('gateway: sync', (ctx) =>
-        renderDesiredState(ctx, {
-          serverId,
-          controlRoutes: options.controlRoutes,
-          urlOf: (route, onLocalServer) => domainUrl(route, onLocalServer, options.links),
-          sealer,
-        }),
-      ),
+      prepareDesiredState((work) => inSystem('gateway: sync', work), {
+        serverId,
+        controlRoutes: options.controlRoutes,
+        urlOf: (route, onLocalServer) => domainUrl(route, onLocalServer, options.links),
+        sealer,
+      }),
   });
 
   return {

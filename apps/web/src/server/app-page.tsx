@@ -23,11 +23,11 @@ export function appPage(render: (context: AppPageContext) => Promise<ReactNode>)
 
 /** Ignores an environment that the app is not in: the URL may be older than the environment. */
 async function loadApp({ queryClient, trpc, require }: PageApi, slug: string, environment: string): Promise<AppDetail> {
-  const home = await require(queryClient.fetchQuery(trpc.app.get.queryOptions({ slug })));
-  const found = home.places.find(
-    ({ environmentId }) => environmentId === environment && environmentId !== home.environmentId,
+  const primary = await require(queryClient.fetchQuery(trpc.app.get.queryOptions({ slug })));
+  const found = primary.placements.find(
+    ({ environmentId }) => environmentId === environment && environmentId !== primary.environmentId,
   );
-  if (found === undefined) return home;
+  if (found === undefined) return primary;
   const { environmentId } = found;
   return require(queryClient.fetchQuery(trpc.app.get.queryOptions({ slug, environmentId })));
 }

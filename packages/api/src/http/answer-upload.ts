@@ -1,8 +1,8 @@
 // Upload of a folder: a tar.gz in the body, its digest out, for deployment.create, or for app.create if it names no app. It
 // streams to the store, never into memory. It requires the permission and scope of the deployment that will use it.
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
-import { placeSchema } from '@fairlead/core/config';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
+import { placementInputSchema } from '@fairlead/core/placement';
 import { z } from 'zod';
 import { type Access, requireAccess } from '../access.ts';
 import { type ApiContext, type ApiParts, createContext } from '../context.ts';
@@ -63,7 +63,7 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
     if (!access.may(permission, scope)) throw new AppError('permission.denied', { permission });
     return;
   }
-  const place = placeSchema.safeParse({ appId, environmentId });
+  const place = placementInputSchema.safeParse({ appId, environmentId });
   const [scope] = place.success ? await byPlacement.find(core, place.data) : [];
   if (scope !== undefined && access.may(permission, scope)) return;
   if (!access.may(permission)) throw new AppError('permission.denied', { permission });

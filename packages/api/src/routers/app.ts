@@ -1,4 +1,5 @@
 // Procedures of apps.
+
 import {
   addEnvironment,
   addEnvironmentInputSchema,
@@ -6,8 +7,6 @@ import {
   appDetailSchema,
   appIdentitySchema,
   appPageSchema,
-  attachServer,
-  attachServerInputSchema,
   createApp,
   createAppInputSchema,
   createAppOutputSchema,
@@ -15,20 +14,23 @@ import {
   deleteAppInputSchema,
   detachEnvironment,
   detachEnvironmentInputSchema,
-  detachServer,
-  detachServerInputSchema,
   getApp,
   getAppInputSchema,
   listApps,
   listAppsInputSchema,
-  placedServerSchema,
-  placeRefSchema,
-  scaleApp,
-  scaleAppInputSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
+import {
+  attachServer,
+  detachServer,
+  placementRefSchema,
+  placementServerInputSchema,
+  placementServerRefSchema,
+  scaleApp,
+  scaleAppInputSchema,
+} from '@fairlead/core/placement';
 import { opensAnotherServer } from '../network.ts';
 import {
   approverOfAddedEnvironment,
@@ -82,24 +84,24 @@ export const appRouter = router({
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(appIdentitySchema)
+    .output(placementRefSchema)
     .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
 
   attachServer: memberProcedure('app.write', {
-    input: attachServerInputSchema,
+    input: placementServerInputSchema,
     scope: byPlacement,
     also: opensAnotherServer,
     protection: approverIn(byPlacement),
   })
-    .output(placedServerSchema)
+    .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
 
   detachServer: memberProcedure('app.write', {
-    input: detachServerInputSchema,
+    input: placementServerInputSchema,
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(placedServerSchema)
+    .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
 
   detachEnvironment: memberProcedure('app.delete', {
@@ -107,7 +109,7 @@ export const appRouter = router({
     scope: byPlacement,
     protection: approverIn(byPlacement),
   })
-    .output(placeRefSchema)
+    .output(placementRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })

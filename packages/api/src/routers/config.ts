@@ -1,4 +1,5 @@
 // Procedures of an app's settings in one environment.
+
 import { updateConfig } from '@fairlead/core/app';
 import {
   configPageSchema,
@@ -7,16 +8,16 @@ import {
   getConfig,
   listConfigs,
   listConfigsInputSchema,
-  placeSchema,
   updateConfigInputSchema,
 } from '@fairlead/core/config';
+import { placementInputSchema } from '@fairlead/core/placement';
 import { changesNetwork } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn } from '../protection.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const configRouter = router({
-  get: memberProcedure('app.read', { input: placeSchema, scope: byPlacement })
+  get: memberProcedure('app.read', { input: placementInputSchema, scope: byPlacement })
     .output(configSchema)
     .query(({ ctx, input }) => getConfig(ctx.core, input)),
 

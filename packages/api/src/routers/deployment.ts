@@ -1,4 +1,5 @@
 // Procedures of deployments and their logs.
+
 import {
   approveDeployment,
   cancelDeployment,
@@ -12,9 +13,6 @@ import {
   getDeployment,
   listDeployments,
   listDeploymentsInputSchema,
-  pauseDeploys,
-  pauseDeploysInputSchema,
-  pauseDeploysOutputSchema,
   promoteRelease,
   promoteReleaseInputSchema,
   redeploy,
@@ -27,6 +25,7 @@ import {
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
+import { pauseDeploys, pauseDeploysInputSchema, pauseDeploysOutputSchema } from '@fairlead/core/placement';
 import { keepsNetworkOpen, reopensNetwork, retriesReopening } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';

@@ -99,7 +99,7 @@ export const appErrors = {
     'Some host names of this environment also lead to another one, and a protected environment cannot share a host name with one that is not. Detach their domains on one side first.',
   ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
-  'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
+  'placement.primary': conflict('This is the primary environment of the app. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
   'placement.exists': conflict('The app runs in this environment already. Add a server there instead.'),
   'placement.missing': missing('The app is not on this server.'),

@@ -4,9 +4,10 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { autoscalingSchema } from '../config/index.ts';
 import { getOverview } from '../overview/index.ts';
+import { attachServer } from '../placement/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { attachServer, listApps, updateConfig } from './index.ts';
+import { listApps, updateConfig } from './index.ts';
 
 const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
 const reach = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };
@@ -29,12 +30,18 @@ test('each server needs its own copies; a sleeping one is enough if the minimum 
   await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
   await world.tenant((ctx) => attachServer(ctx, { appId, serverId: second }));
   const { environmentId, liveReleaseId } = await world.system(async ({ tx }) => {
-    const first = await tx.placement.findFirstOrThrow({ where: { appId, serverId: world.serverId } });
-    await tx.placement.updateMany({ where: { appId }, data: { liveReleaseId: first.liveReleaseId, instances: 2 } });
+    const where = { placement: { appId } };
+    const first = await tx.placementServer.findFirstOrThrow({
+      where: { ...where, serverId: world.serverId },
+      select: { liveReleaseId: true, placement: { select: { environmentId: true } } },
+    });
+    const { liveReleaseId } = first;
+    await tx.placementServer.updateMany({ where, data: { liveReleaseId } });
+    await tx.placement.updateMany({ where: { appId }, data: { instances: 2 } });
     // Both are connected and have applied their state.
     await tx.$executeRaw`UPDATE server SET connected_gateway = 'gateway', last_seen_at = ${world.clock.now()},
       applied_epoch = desired_epoch, applied_number = desired_number WHERE organization_id = ${organizationId}`;
-    return first;
+    return { liveReleaseId, environmentId: first.placement.environmentId };
   });
   const run = (serverId: string, states: readonly string[]) =>
     world.system(async ({ tx }) => {

@@ -1,5 +1,5 @@
 // Apps without a repository: for an image or for uploaded folders. An agent never gets one without a source.
-import { newId } from '@fairlead/contract/ids';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
@@ -47,7 +47,7 @@ test('a request waits 1 to 120 seconds for a sleeping app, 30 by default', () =>
   expect(taken).toEqual([false, true, true, false]);
 });
 
-test('an app is made in the environment that is named, and a branch belongs to one environment', async () => {
+test('an app is created in the environment that is named, and a branch belongs to one environment', async () => {
   const { serverId, organizationId } = world;
   const environmentId = newId('env');
   await world.system(async ({ tx }) => {
@@ -57,18 +57,15 @@ test('an app is made in the environment that is named, and a branch belongs to o
   });
   const source = { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git', branch: 'main' } as const;
   const { id: appId, slug } = await create({ name: 'Staged', source, environmentId, serverIds: [serverId] });
-  const home = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
-  expect(home.environmentId).toBe(environmentId);
+  const primary = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  expect(primary).toMatchObject({ environmentId, isPrimary: true });
   const production = await world.system(({ tx }) =>
     tx.environment.findFirstOrThrow({ where: { organizationId, name: 'Production' } }),
   );
-  const placed = { organizationId, appId, environmentId: production.id, serverId, branch: 'main' };
-  await world.system(({ tx }) =>
-    tx.placement.create({ data: { ...placed, id: newId('plc'), createdAt: new Date(home.createdAt.getTime() + 1) } }),
-  );
+  await world.addEnvironment(appId, { environmentId: parseId('env', production.id) });
   await world.tenant((ctx) => updateApp(ctx, { appId, branch: 'next' }));
-  const { places } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
-  expect(places.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
+  const { placements } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
+  expect(placements.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
     ['Staging', 'next'],
     ['Production', 'main'],
   ]);

@@ -7,11 +7,9 @@ import { rotateKey, updateCredential } from '../credential/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { createRoute, domainLabel, type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
+import { bumpServersOf, createPlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { type SecretKeys, updateSecrets } from '../secret/index.ts';
-import { bumpServersOf } from '../server/index.ts';
-import { attachServer } from './attach-server.ts';
-import { createPlacement, requireServers } from './create-placement.ts';
 import { pickSlug } from './rules.ts';
 import type { AppSource, CreateAppInput, CreatedApp, NewCredential } from './schema.ts';
 import { updateConfig } from './update-config.ts';
@@ -30,16 +28,12 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, options: Create
   if (domain !== undefined && isReservedHost(domain.host, hosts)) {
     throw new AppError('domain.reserved', { host: domain.host });
   }
-  await requireServers(ctx, input.serverIds);
   const { appId, environmentId, slug } = await createPlacedApp(ctx, input);
-  const [, ...others] = input.serverIds;
-  for (const serverId of others) await attachServer(ctx, { appId, environmentId, serverId });
   const settings = settingsOf(input);
   if (Object.keys(settings).length > 0) await updateConfig(ctx, { appId, environmentId, settings });
   if (secrets !== undefined) await updateSecrets(ctx, { owner: { appId, environmentId }, items: secrets }, keys);
   const publicKey = await storeCredential(ctx, appId, input.credential, keys);
   if (domain !== undefined) {
-    // After the servers: all paths of a host lead to the same ones.
     await createRoute(ctx, { appId, environmentId, ...domain }, reach);
     await bumpServersOf(ctx, { appId, environmentId });
   }
@@ -56,7 +50,7 @@ export function settingsOf({ source, settings }: Pick<CreateAppInput, 'source' |
   return { ...settings, ...ofImage } satisfies UpdateConfigInput['settings'];
 }
 
-/** The row of the app and its placement on the primary server. */
+/** The row of the app and its primary placement. */
 async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
   const { tx, organizationId } = ctx;
   const { name, healthPath, command, domain, serverIds } = input;
@@ -77,13 +71,12 @@ async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
     if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name }, { cause: error });
     throw error;
   }
-  const [serverId = ''] = serverIds;
-  await createPlacement(ctx, { appId, environmentId, serverId, branch });
+  await createPlacement(ctx, { appId, environmentId, branch, isPrimary: true, serverIds });
   const host = domain === undefined ? null : domainLabel(domain);
   await recordAudit(ctx, {
     action: 'app.create',
     target: { kind: 'app', id: appId, label: name },
-    after: { name, slug, environmentId, ...source, branch, healthPath, command, serverId, host },
+    after: { name, slug, environmentId, ...source, branch, healthPath, command, serverIds, host },
   });
   return { appId, environmentId, slug };
 }

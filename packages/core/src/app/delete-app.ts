@@ -1,8 +1,9 @@
 // Deletes an app and all of its rows. Logs are outside of the database; the log feature deletes them.
+
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
-import { lockApps } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { lockApps } from '../placement/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { AppIdentity, DeleteAppInput } from './schema.ts';
 
@@ -13,16 +14,22 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIde
   await lockApps(ctx, [appId]);
   const app = await tx.app.findFirst({
     where: { id: appId, organizationId },
-    select: { name: true, slug: true, repositoryUrl: true, placements: { select: { serverId: true } } },
+    select: {
+      name: true,
+      slug: true,
+      repositoryUrl: true,
+      placements: { select: { servers: { select: { serverId: true } } } },
+    },
   });
   if (app === null) throw new AppError('app.not_found', { appId });
   if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
-  // Placements point at releases and deployments at both, without a cascade between them: from the outside in.
-  await tx.placement.deleteMany({ where: { appId, organizationId } });
+  // Servers of placements point at releases and deployments at both, without a cascade between them: from the outside in.
+  await tx.placementServer.deleteMany({ where: { placement: { appId }, organizationId } });
   await tx.deployment.deleteMany({ where: { appId, organizationId } });
   await tx.app.delete({ where: { id: appId } });
-  for (const serverId of new Set(app.placements.map((placement) => placement.serverId)))
-    await bumpServer(ctx, serverId);
+  const serverIds = app.placements.flatMap(({ servers }) => servers.map(({ serverId }) => serverId));
+  // In the order in which every transaction takes them.
+  for (const serverId of [...new Set(serverIds)].sort()) await bumpServer(ctx, serverId);
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   await recordAudit(ctx, {
     action: 'app.delete',

@@ -1,4 +1,5 @@
 // Removal of an app from an environment, and deletion of an environment: deleted rows, kept rows and refusals.
+
 import { type AppId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -6,15 +7,16 @@ import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { attachDomain } from '../domain/index.ts';
 import { deleteEnvironment, listEnvironments } from '../environment/index.ts';
+import { attachServer, detachServer } from '../placement/index.ts';
 import { listSecrets, updateSecrets } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { deleteVolume, listVolumes } from '../volume/index.ts';
-import { attachServer, detachEnvironment, detachServer, getApp, updateConfig } from './index.ts';
+import { detachEnvironment, getApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
 let appId: AppId;
-let home: EnvironmentId;
+let primary: EnvironmentId;
 let staging: EnvironmentId;
 let count = 0;
 const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
@@ -27,7 +29,7 @@ beforeEach(async () => {
   count += 1;
   world = await testWorld(db.database, `acme-${count}`);
   ({ appId } = await world.createApp('Shop', { host: `shop-${count}.example.test`, deployNow: false }));
-  home = (await get()).environmentId;
+  primary = (await get()).environmentId;
   // Placements are ordered by age, and the clock of the tests stands still until it is moved forward.
   world.clock.forward(1);
   staging = await world.addEnvironment(appId, { name: 'Staging' }, { branch: 'next' });
@@ -68,7 +70,7 @@ test('an app leaves an environment: it stops there, its domains are free, its hi
   expect(after).toMatchObject({ apps: [], benchmarks: [] });
   expect(after.routes.map(({ host }) => host)).not.toContain(`next-${count}.example.test`);
   expect(after.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
-  expect((await get()).places.map(({ environmentId }) => environmentId)).toEqual([home]);
+  expect((await get()).placements.map(({ environmentId }) => environmentId)).toEqual([primary]);
   const { state } = await world.tenant((ctx) => getDeployment(ctx, waiting));
   expect(state).toBe('cancelled');
   const measured = await world.system(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: run.runId } }));
@@ -85,26 +87,25 @@ test('an app leaves an environment: it stops there, its domains are free, its hi
   expect((await world.desired()).apps).toEqual([]);
 });
 
-test('an app cannot leave where it was made, during a deployment, or with a wrong name', async () => {
-  await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
+test('an app cannot leave its primary environment, nor another one during a deployment, or with a wrong name', async () => {
+  await expect(detach(primary)).rejects.toMatchObject({ code: 'placement.primary' });
   await expect(detach(staging, 'shop')).rejects.toMatchObject({ code: 'app.confirm_mismatch' });
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId: staging }));
   await world.advance(deploymentId);
   await expect(detach()).rejects.toMatchObject({ code: 'placement.under_way' });
-  expect((await get()).places).toHaveLength(2);
+  expect((await get()).placements).toHaveLength(2);
   await expect(detach(parseId('env', newId('env')))).rejects.toMatchObject({ code: 'app.not_found' });
 });
 
-test('where an app was made stays so when its first server there is taken away', async () => {
+test('an app stays in its primary environment when the primary server there is removed', async () => {
   const { organizationId, serverId } = world;
   const second = newId('srv');
   const publicKey = new Uint8Array(32).fill(count + 100);
   await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
-  world.clock.forward(1);
-  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: home, serverId: second }));
-  await world.tenant((ctx) => detachServer(ctx, { appId, environmentId: home, serverId }));
-  expect((await get()).environmentId).toBe(home);
-  await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: primary, serverId: second }));
+  await world.tenant((ctx) => detachServer(ctx, { appId, environmentId: primary, serverId }));
+  expect((await get()).environmentId).toBe(primary);
+  await expect(detach(primary)).rejects.toMatchObject({ code: 'placement.primary' });
 });
 
 test('an environment is deleted with all of its rows except volumes; not with apps in it, not the first of its project', async () => {
@@ -141,7 +142,7 @@ test('an environment is deleted with all of its rows except volumes; not with ap
   expect(await audited('volume.restore')).toMatchObject([{ targetId: volumeId, after: { deleteAt: null } }]);
   await detach();
   await expect(end(staging, 'staging')).rejects.toMatchObject({ code: 'environment.confirm_mismatch' });
-  await expect(end(home, 'Production')).rejects.toMatchObject({ code: 'environment.first' });
+  await expect(end(primary, 'Production')).rejects.toMatchObject({ code: 'environment.first' });
   expect(await end()).toEqual({ environmentId: staging });
   expect(await names()).toEqual(['Production']);
   await expect(end()).rejects.toMatchObject({ code: 'environment.not_found' });

@@ -1,25 +1,25 @@
 // Removes an app from one of its environments. History, releases, settings and secrets stay, for its return.
-// Invariant: it never touches a volume, nor the environment where the app was made.
+// Invariant: it never touches a volume, nor the primary environment.
+
 import { recordAudit } from '../audit/index.ts';
 import { endBenchmarks } from '../benchmark/index.ts';
-import { requirePlace } from '../config/index.ts';
-import { cancelWaiting, lockApps, requireNothingUnderWay } from '../deployment/index.ts';
+import { cancelWaiting } from '../deployment/index.ts';
 import { domainLabel } from '../domain/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { lockApps, type PlacementRef, requireNothingUnderWay, requirePlacement } from '../placement/index.ts';
 import { bumpServer } from '../server/index.ts';
-import type { DetachEnvironmentInput, PlaceRef } from './schema.ts';
+import type { DetachEnvironmentInput } from './schema.ts';
 
 /**
  * Removes an app from an environment. Its servers stop it as soon as they get the new state, and its domains there are
- * free again. Throws placement.home.
+ * free again. Throws placement.primary.
  */
-export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput): Promise<PlaceRef> {
+export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput): Promise<PlacementRef> {
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = input;
   await lockApps(ctx, [appId]);
-  const home = await requirePlace(ctx, { appId });
-  const { servers, appName, environmentName } = await requirePlace(ctx, { appId, environmentId });
-  if (home.environmentId === environmentId) throw new AppError('placement.home', { appId });
+  const { id, isPrimary, servers, appName, environmentName } = await requirePlacement(ctx, input);
+  if (isPrimary) throw new AppError('placement.primary', { appId });
   if (appName !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
   await requireNothingUnderWay(ctx, { appId, environmentId });
   await cancelWaiting(ctx, { appId, environmentId });
@@ -32,7 +32,7 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
   });
   await tx.domain.deleteMany({ where: place });
   await tx.instance.deleteMany({ where: place });
-  await tx.placement.deleteMany({ where: place });
+  await tx.placementServer.deleteMany({ where: { placementId: id, organizationId } });
   // In the order in which every transaction takes them.
   for (const serverId of servers.map((each) => each.serverId).sort()) await bumpServer(ctx, serverId);
   await recordAudit(ctx, {

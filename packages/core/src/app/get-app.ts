@@ -11,7 +11,7 @@ import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.
 import { loadApps } from './store.ts';
 
 /**
- * Without an environment in the input, it uses the one where the app was made, or else the oldest that may be seen.
+ * Without an environment in the input, it uses the primary one, or else the oldest that may be seen.
  */
 export async function getApp(
   ctx: Ctx,
@@ -70,45 +70,43 @@ export async function getApp(
     waiting: await explainApp(ctx, place),
     deploysPaused: row.deploysPausedAt !== null,
     image: settings.builder === 'image' ? settings.image : null,
-    places: await loadPlaces(ctx, summary, reach),
+    placements: await loadPlacements(ctx, summary, reach),
   };
 }
 
-/** Those that may be seen, the oldest first. */
-async function loadPlaces(
+/** Loads the environments that may be seen, the primary one first. */
+async function loadPlacements(
   ctx: Ctx,
   { id: appId, projectId }: { readonly id: string; readonly projectId: string },
   reach: Reach,
-): Promise<AppDetail['places']> {
+): Promise<AppDetail['placements']> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.placement.findMany({
     where: {
       appId,
       organizationId: ctx.organizationId,
+      servers: { some: {} },
       ...(reach.everywhere || reach.projectIds.includes(projectId)
         ? {}
         : { environmentId: { in: [...reach.environmentIds] } }),
     },
-    include: { environment: true, server: true, liveRelease: { select: { number: true } } },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    include: {
+      environment: true,
+      servers: { include: { server: true, liveRelease: { select: { number: true } } }, orderBy: { position: 'asc' } },
+    },
+    orderBy: [{ isPrimary: 'desc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
-  return [...Map.groupBy(rows, (row) => row.environmentId)].flatMap(([environmentId, group]) => {
-    const [first] = group;
-    if (first === undefined) return [];
-    return [
-      {
-        environmentId: parseId('env', environmentId),
-        environmentName: first.environment.name,
-        protected: first.environment.protected,
-        branch: first.branch,
-        liveReleaseNumber: first.liveRelease?.number ?? null,
-        servers: group.map((row) => ({
-          serverId: parseId('srv', row.serverId),
-          serverName: row.server.name,
-          connected: isConnected(row.server, now),
-          liveReleaseNumber: row.liveRelease?.number ?? null,
-        })),
-      },
-    ];
-  });
+  return rows.map(({ environmentId, environment, branch, servers }) => ({
+    environmentId: parseId('env', environmentId),
+    environmentName: environment.name,
+    protected: environment.protected,
+    branch,
+    liveReleaseNumber: servers[0]?.liveRelease?.number ?? null,
+    servers: servers.map(({ serverId, server, liveRelease }) => ({
+      serverId: parseId('srv', serverId),
+      serverName: server.name,
+      connected: isConnected(server, now),
+      liveReleaseNumber: liveRelease?.number ?? null,
+    })),
+  }));
 }

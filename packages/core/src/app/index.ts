@@ -1,13 +1,11 @@
 export { addEnvironment } from './add-environment.ts';
-export { attachServer, detachServer } from './attach-server.ts';
 export { type CreateAppOptions, createApp, settingsOf } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { detachEnvironment } from './detach-environment.ts';
 export { getApp } from './get-app.ts';
 export { listApps } from './list-apps.ts';
-export { scaleApp } from './scale-app.ts';
 export * from './schema.ts';
-export { type AppFilter, copiesOfPlacement, countApps, type LoadedApp, loadApps } from './store.ts';
+export { type AppFilter, copiesOnServer, countApps, type LoadedApp, loadApps } from './store.ts';
 export { toInspectQuery } from './to-inspect-query.ts';
 export { updateApp } from './update-app.ts';
 export { updateConfig } from './update-config.ts';

@@ -18,6 +18,7 @@ import { createEnvironmentInputSchema } from '../environment/schema.ts';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
+import { placementRefSchema } from '../placement/schema.ts';
 import { secretItemsSchema, secretsProblemSchema } from '../secret/schema.ts';
 import { branchSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
@@ -75,8 +76,8 @@ export const appSummarySchema = z.object({
   branch: z.string(),
   environmentId: environmentIdSchema,
   environmentName: z.string(),
-  /** It was made in this environment: addresses need not name it. */
-  isHome: z.boolean(),
+  /** True in the primary environment: addresses need not name it. */
+  isPrimary: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
   /**
@@ -132,8 +133,8 @@ export const appDetailSchema = appSummarySchema.extend({
   deploysPaused: z.boolean(),
   /** The image that its settings name instead of a repository; null: they name none. */
   image: z.string().nullable(),
-  /** All environments where the app runs, that where it was made first. */
-  places: z.array(
+  /** All environments where the app runs, the primary one first. */
+  placements: z.array(
     z.object({
       environmentId: environmentIdSchema,
       environmentName: z.string(),
@@ -158,7 +159,7 @@ export const listAppsInputSchema = pageInputSchema.extend({ search: searchSchema
 export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
 export const appPageSchema = pageSchema(appSummarySchema);
 
-/** Without an environment: that where the app was made. */
+/** Without an environment: the primary one. */
 export const getAppInputSchema = z.object({ slug: slugSchema, environmentId: environmentIdSchema.optional() });
 export type GetAppInput = z.infer<typeof getAppInputSchema>;
 
@@ -237,7 +238,7 @@ export type CreatedApp = z.infer<typeof createAppOutputSchema>;
 /** Settings take effect with the next deployment, but `branch` from now on and in one environment. */
 export const updateAppInputSchema = z.object({
   appId: appIdSchema,
-  /** Environment that `branch` applies to; default: the one where the app was made. */
+  /** Environment that `branch` applies to; default: the primary one. */
   environmentId: environmentIdSchema.optional(),
   name: nameSchema.optional(),
   repositoryUrl: repositoryUrlSchema.optional(),
@@ -253,26 +254,6 @@ export type AppIdentity = z.infer<typeof appIdentitySchema>;
 
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
-
-/** The most copies of one app that an agent runs. */
-const instancesMax = 64;
-
-/** Without an environment: that where the app was made. */
-export const scaleAppInputSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  instances: z.number().int().min(1).max(instancesMax),
-});
-export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;
-
-/** In an environment where the app runs; default: its primary environment. */
-const serverOfApp = { appId: appIdSchema, environmentId: environmentIdSchema.optional(), serverId: serverIdSchema };
-
-export const attachServerInputSchema = z.object(serverOfApp);
-export type AttachServerInput = z.infer<typeof attachServerInputSchema>;
-
-export const detachServerInputSchema = z.object(serverOfApp);
-export type DetachServerInput = z.infer<typeof detachServerInputSchema>;
 
 /** Adds an app to an environment, with the settings of its primary one. It is added as a whole or not at all. */
 export const addEnvironmentInputSchema = z.object({
@@ -291,19 +272,9 @@ export const addEnvironmentInputSchema = z.object({
 });
 export type AddEnvironmentInput = z.infer<typeof addEnvironmentInputSchema>;
 
-export const placeRefSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema });
-export type PlaceRef = z.infer<typeof placeRefSchema>;
-
-export const addedEnvironmentSchema = placeRefSchema.extend({ deploymentId: deploymentIdSchema.nullable() });
+export const addedEnvironmentSchema = placementRefSchema.extend({ deploymentId: deploymentIdSchema.nullable() });
 export type AddedEnvironment = z.infer<typeof addedEnvironmentSchema>;
 
 /** The name of the app. */
-export const detachEnvironmentInputSchema = placeRefSchema.extend({ confirmName: z.string().max(200) });
+export const detachEnvironmentInputSchema = placementRefSchema.extend({ confirmName: z.string().max(200) });
 export type DetachEnvironmentInput = z.infer<typeof detachEnvironmentInputSchema>;
-
-export const placedServerSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema,
-  serverId: serverIdSchema,
-});
-export type PlacedServerRef = z.infer<typeof placedServerSchema>;

@@ -27,7 +27,7 @@ interface AppRow {
   readonly secretsProblem: string | null;
   readonly environmentId: string;
   readonly environmentName: string;
-  readonly isHome: boolean;
+  readonly isPrimary: boolean;
   readonly serverId: string;
   readonly serverName: string;
   readonly serverIsLocal: boolean;
@@ -57,7 +57,7 @@ export interface AppFilter {
   /** Limits the apps to those that may be seen, by their project or an environment where they run. */
   readonly reach: Reach;
   readonly slug?: string;
-  /** Without one, each app is shown where it was made, or in the oldest of those that may be seen. */
+  /** Without one, each app is shown in its primary environment, or in the oldest of those that may be seen. */
   readonly environmentId?: string | undefined;
   readonly search?: string | undefined;
   /** Name and id of the last row of the page before. */
@@ -103,7 +103,7 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
       branch: row.branch,
       environmentId: parseId('env', row.environmentId),
       environmentName: row.environmentName,
-      isHome: row.isHome,
+      isPrimary: row.isPrimary,
       serverId: parseId('srv', row.serverId),
       serverName: row.serverName,
       serverCount: row.serverIds.length,
@@ -148,7 +148,8 @@ const placed = { projectId: Prisma.sql`app.project_id`, environmentId: Prisma.sq
 /** Matches apps with at least one visible environment. */
 function isSeen(reach: Reach): Prisma.Sql {
   if (reach.everywhere) return Prisma.sql`true`;
-  return Prisma.sql`EXISTS (SELECT 1 FROM placement WHERE placement.app_id = app.id AND ${isReached(reach, placed)})`;
+  return Prisma.sql`EXISTS (SELECT 1 FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
+    WHERE placement.app_id = app.id AND ${isReached(reach, placed)})`;
 }
 
 async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
@@ -179,10 +180,10 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
     WITH page AS (${page})
     SELECT app.id, app.name, app.slug, app.project_id AS "projectId", project.name AS "projectName",
            app.repository_url AS "repositoryUrl", app.root_folder AS "rootFolder", app.command,
-           app.health_path AS "healthPath", app.created_at AS "createdAt", home.branch,
-           home.instances AS "instancesWanted", home.secrets_problem AS "secretsProblem", home.environment_id AS "environmentId",
-           home.deploys_paused_at AS "deploysPausedAt",
-           home.environment_id = made.environment_id AS "isHome", environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
+           app.health_path AS "healthPath", app.created_at AS "createdAt", placement.branch,
+           placement.instances AS "instancesWanted", primary_server.secrets_problem AS "secretsProblem", placement.environment_id AS "environmentId",
+           placement.deploys_paused_at AS "deploysPausedAt",
+           placement.is_primary AS "isPrimary", environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
            server.is_local AS "serverIsLocal", server.connected_gateway AS "connectedGateway",
            server.last_seen_at AS "lastSeenAt", release.id AS "releaseId", release.number AS "releaseNumber",
            release.commit_hash AS "releaseCommitHash", release.commit_subject AS "releaseCommitSubject",
@@ -190,33 +191,33 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            last.trigger AS "deploymentTrigger", last.commit_hash AS "deploymentCommitHash",
            last.commit_subject AS "deploymentCommitSubject", last.queued_at AS "deploymentQueuedAt",
            last.finished_at AS "deploymentFinishedAt",
-           ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
+           ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id AND domain.environment_id = placement.environment_id
                  ORDER BY domain.created_at, domain.host, domain.path_prefix) AS "hosts",
            (SELECT domain.path_prefix FROM domain
-            WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
+            WHERE domain.app_id = app.id AND domain.environment_id = placement.environment_id
             ORDER BY domain.created_at, domain.host, domain.path_prefix LIMIT 1) AS "firstPath",
-           ARRAY(SELECT placement.server_id FROM placement
-                 WHERE placement.app_id = app.id AND placement.environment_id = home.environment_id) AS "serverIds",
-           (SELECT coalesce(json_agg(copies), '[]') FROM placement CROSS JOIN ${copiesOfPlacement}
-            WHERE placement.app_id = app.id AND placement.environment_id = home.environment_id
-              AND placement.live_release_id IS NOT NULL) AS "copies"
+           ARRAY(SELECT server_id FROM placement_server
+                 WHERE placement_server.placement_id = placement.id) AS "serverIds",
+           (SELECT coalesce(json_agg(copies), '[]') FROM placement_server CROSS JOIN ${copiesOnServer}
+            WHERE placement_server.placement_id = placement.id
+              AND placement_server.live_release_id IS NOT NULL) AS "copies"
     FROM page AS app
     JOIN project ON project.id = app.project_id
     CROSS JOIN LATERAL (
       SELECT * FROM placement
       WHERE placement.app_id = app.id AND ${isReached(filter.reach, placed)}
         AND (${filter.environmentId ?? null}::text IS NULL OR placement.environment_id = ${filter.environmentId ?? null})
-      ORDER BY placement.created_at, placement.id LIMIT 1
-    ) AS home
+        AND EXISTS (SELECT 1 FROM placement_server WHERE placement_server.placement_id = placement.id)
+      ORDER BY placement.is_primary DESC, placement.created_at, placement.id LIMIT 1
+    ) AS placement
     CROSS JOIN LATERAL (
-      SELECT environment_id FROM placement WHERE placement.app_id = app.id
-      ORDER BY placement.created_at, placement.id LIMIT 1
-    ) AS made
-    JOIN environment ON environment.id = home.environment_id
-    JOIN server ON server.id = home.server_id
-    LEFT JOIN release ON release.id = home.live_release_id
+      SELECT * FROM placement_server WHERE placement_server.placement_id = placement.id ORDER BY position LIMIT 1
+    ) AS primary_server
+    JOIN environment ON environment.id = placement.environment_id
+    JOIN server ON server.id = primary_server.server_id
+    LEFT JOIN release ON release.id = primary_server.live_release_id
     LEFT JOIN LATERAL (
-      SELECT * FROM deployment WHERE deployment.app_id = app.id AND deployment.environment_id = home.environment_id
+      SELECT * FROM deployment WHERE deployment.app_id = app.id AND deployment.environment_id = placement.environment_id
       ORDER BY deployment.queued_at DESC, deployment.id DESC LIMIT 1
     ) AS last ON true
     ORDER BY ${order}`;
@@ -237,10 +238,10 @@ function briefOf(row: AppRow): DeploymentBrief | null {
 }
 
 /**
- * Lateral join for a query with `placement`: `copies.wanted` and `copies.working`. With an autoscaler, the minimum is
+ * Lateral join for a query with `placement` and `placement_server`: `copies.wanted` and `copies.working` on that server. With an autoscaler, the minimum is
  * wanted. A sleeping copy counts as working, because a request wakes it.
  */
-export const copiesOfPlacement = Prisma.sql`LATERAL (
+export const copiesOnServer = Prisma.sql`LATERAL (
   SELECT greatest(1, coalesce((
            SELECT (config.settings -> 'autoscaling' ->> 'instancesMin')::int FROM app_config AS config
            WHERE config.app_id = placement.app_id AND config.environment_id = placement.environment_id
@@ -248,6 +249,6 @@ export const copiesOfPlacement = Prisma.sql`LATERAL (
          ), placement.instances)) AS wanted,
          (SELECT count(*)::int FROM instance
           WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
-            AND instance.server_id = placement.server_id AND instance.release_id = placement.live_release_id
+            AND instance.server_id = placement_server.server_id AND instance.release_id = placement_server.live_release_id
             AND instance.process = 'web' AND instance.state IN ('healthy', 'asleep')) AS working
 ) AS copies`;

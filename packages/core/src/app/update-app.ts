@@ -20,15 +20,13 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
       healthPath: true,
       command: true,
       placements: {
-        where: environmentId === undefined ? {} : { environmentId },
-        select: { branch: true, environmentId: true },
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-        take: 1,
+        where: environmentId === undefined ? { isPrimary: true } : { environmentId, servers: { some: {} } },
+        select: { id: true, branch: true },
       },
     },
   });
-  const place = app?.placements[0];
-  if (app === null || place === undefined) throw new AppError('app.not_found', { appId });
+  const placement = app?.placements[0];
+  if (app === null || placement === undefined) throw new AppError('app.not_found', { appId });
   if (changes.name !== undefined) {
     const other = await tx.app.findFirst({
       where: { organizationId, name: changes.name, NOT: { id: appId } },
@@ -48,14 +46,13 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
     },
   });
   if (branch !== undefined) {
-    const where = { appId, environmentId: place.environmentId, organizationId };
-    await tx.placement.updateMany({ where, data: { branch } });
+    await tx.placement.updateMany({ where: { id: placement.id, organizationId }, data: { branch } });
   }
   const { slug, placements: _, ...settings } = app;
   await recordAudit(ctx, {
     action: 'app.update',
     target: { kind: 'app', id: appId, label: changes.name ?? app.name },
-    ...changedFields({ ...settings, branch: place.branch }, { ...changes, branch }),
+    ...changedFields({ ...settings, branch: placement.branch }, { ...changes, branch }),
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   return { id: parseId('app', appId), slug };

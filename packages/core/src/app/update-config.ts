@@ -1,19 +1,20 @@
 // Stores a new version of an app's settings.
 // Invariant: it never touches a release; they are immutable.
+
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import {
   type ConfigRef,
   diffSettings,
   findNewestConfig,
-  requirePlace,
   type Settings,
   settingsSchema,
   type UpdateConfigInput,
 } from '../config/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf, hasServer } from '../server/index.ts';
+import { bumpServersOf, requirePlacement } from '../placement/index.ts';
+import { hasServer } from '../server/index.ts';
 
 /** Changes what is given. The same settings make no new version. Throws approval.in_review. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
@@ -21,7 +22,7 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
   const { appId } = input;
   // Locks the app, so that two calls at the same time never make the same number.
   await requireNothingInReview(ctx, { appId });
-  const place = await requirePlace(ctx, input);
+  const place = await requirePlacement(ctx, input);
   const { environmentId } = place;
   const newest = await findNewestConfig(ctx, place);
   const given = Object.fromEntries(Object.entries(input.settings).filter(([, value]) => value !== undefined));

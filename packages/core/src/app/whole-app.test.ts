@@ -139,7 +139,16 @@ test('an app stays out of an environment where it runs, and without the release 
 });
 
 /** Shows that the comparisons above see the rows of every part. */
-const tablesOfApp = ['app', 'placement', 'app_config', 'secret', 'secret_version', 'source_credential', 'domain']
+const tablesOfApp = [
+  'app',
+  'placement',
+  'placement_server',
+  'app_config',
+  'secret',
+  'secret_version',
+  'source_credential',
+  'domain',
+]
   .concat('deployment', 'deployment_step', 'audit_event')
   .map((name) => `public.${name}`);
 const countRows = async () =>
@@ -152,9 +161,9 @@ test('the same inputs store an app with every part, and each part has its audit 
   expect(publicKey).toBeNull();
   const grown = Object.entries(await countRows()).filter(([name, count]) => count > (rows[name] ?? 0));
   expect(grown.map(([name]) => name)).toEqual(expect.arrayContaining(tablesOfApp));
-  const { places, domains, image, environmentId } = await world.tenant((ctx) => getApp(ctx, { slug }, hosts));
+  const { placements, domains, image, environmentId } = await world.tenant((ctx) => getApp(ctx, { slug }, hosts));
   expect(image).toBe('registry.example.test/shop:2');
-  expect(places.map(({ servers }) => servers.map(({ serverId }) => serverId))).toEqual([[world.serverId, second]]);
+  expect(placements.map(({ servers }) => servers.map(({ serverId }) => serverId))).toEqual([[world.serverId, second]]);
   expect(domains).toMatchObject([{ host: 'shop.example.test', pathPrefix: '/api' }]);
   const { config, secrets, credentials } = await world.tenant(async ({ tx }) => ({
     config: await tx.appConfig.findFirstOrThrow({ where: { appId } }),
@@ -174,7 +183,6 @@ test('the same inputs store an app with every part, and each part has its audit 
   const known = new Set(before.map(({ id }) => id));
   const events = (await auditEventsOf(world)).filter(({ id }) => !known.has(id));
   expect(events.map(({ action }) => action).sort()).toEqual([
-    'app.attach_server',
     'app.create',
     'config.update',
     'credential.update',
@@ -209,8 +217,8 @@ test('an image is not built, and no server stands twice', () => {
 test('the same inputs add the app to a protected environment, where the first deployment waits for approval', async () => {
   const known = new Set((await auditEventsOf(world)).map(({ id }) => id));
   const { environmentId, deploymentId } = await add(addition());
-  const { places, domains } = await world.tenant((ctx) => getApp(ctx, { slug: 'taken', environmentId }, hosts));
-  const place = places.find((each) => each.environmentId === environmentId);
+  const { placements, domains } = await world.tenant((ctx) => getApp(ctx, { slug: 'taken', environmentId }, hosts));
+  const place = placements.find((each) => each.environmentId === environmentId);
   expect(place).toMatchObject({ environmentName: 'Staging', protected: true, branch: 'next' });
   expect(place?.servers.map(({ serverId }) => serverId)).toEqual([world.serverId, second]);
   expect(domains).toMatchObject([{ host: 'next.example.test' }]);
@@ -222,7 +230,6 @@ test('the same inputs add the app to a protected environment, where the first de
   const events = (await auditEventsOf(world)).filter(({ id }) => !known.has(id));
   expect(events.map(({ action }) => action).sort()).toEqual([
     'app.add_environment',
-    'app.attach_server',
     'deployment.promote_release',
     'domain.attach',
     'environment.create',

@@ -47,10 +47,11 @@ async function mayRead(ctx: OrganizationCtx, serverId: string, digest: string): 
   const { organizationId } = ctx;
   const [found] = await ctx.tx.$queryRaw<{ readable: boolean }[]>`
     SELECT EXISTS (
-      SELECT 1 FROM release JOIN placement
-        ON placement.app_id = release.app_id AND placement.environment_id = release.environment_id
+      SELECT 1 FROM release
+      JOIN placement ON placement.app_id = release.app_id AND placement.environment_id = release.environment_id
+      JOIN placement_server ON placement_server.placement_id = placement.id
       WHERE release.organization_id = ${organizationId} AND release.artifact_digest = ${digest}
-        AND placement.server_id = ${serverId}
+        AND placement_server.server_id = ${serverId}
     ) OR EXISTS (
       SELECT 1 FROM deployment
       WHERE deployment.organization_id = ${organizationId} AND deployment.upload_digest = ${digest}

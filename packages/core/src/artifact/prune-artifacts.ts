@@ -32,12 +32,11 @@ export async function findOrphans(ctx: SystemCtx, files: readonly StoredFile[]):
 
 async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {
   const { tx, organizationId } = ctx;
-  const places = await tx.placement.findMany({
-    where: { organizationId },
-    distinct: ['appId', 'environmentId'],
+  const placements = await tx.placement.findMany({
+    where: { organizationId, servers: { some: {} } },
     select: { appId: true, environmentId: true },
   });
-  const kept = await findKeptReleases(ctx, places);
+  const kept = await findKeptReleases(ctx, placements);
   const underWay = await tx.deployment.findMany({
     where: { organizationId, state: { in: ['queued', 'building', 'releasing', 'rolling_out'] } },
     select: { uploadDigest: true, release: { select: { artifactDigest: true } } },

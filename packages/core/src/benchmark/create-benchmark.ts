@@ -2,6 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { isPathAtOrBelow, rowsOf } from './rules.ts';
 import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
@@ -10,22 +11,12 @@ import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from '
 export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
-  const placement = await tx.placement.findFirst({
-    where: {
-      appId,
-      organizationId,
-      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
-    },
-    select: {
-      environmentId: true,
-      liveReleaseId: true,
-      server: { select: { id: true, connectedGateway: true, lastSeenAt: true } },
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
+  if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
+  const server = await tx.server.findFirstOrThrow({
+    where: { id: serverId, organizationId },
+    select: { id: true, connectedGateway: true, lastSeenAt: true },
   });
-  if (placement === null) throw new AppError('app.not_found', { appId });
-  if (placement.liveReleaseId === null) throw new AppError('app.not_live', { appId });
-  const { server, environmentId } = placement;
   const now = ctx.clock.now();
   if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId: server.id });
 

@@ -112,7 +112,7 @@ const measurablePlanSchema = benchmarkPlanSchema.refine(
   { path: ['protocols'], message: 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.' },
 );
 
-/** Without an environment: in that where the app was made. */
+/** Without an environment: in the primary one. */
 export const createBenchmarkInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),

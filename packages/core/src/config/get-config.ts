@@ -1,13 +1,14 @@
 // Returns the settings of an app in one environment, and those that are not deployed yet.
 import type { Ctx } from '../kernel/index.ts';
+import { type PlacementInput, requirePlacement } from '../placement/index.ts';
 import { diffSettings } from './diff-settings.ts';
-import type { ConfigView, PlaceInput } from './schema.ts';
-import { findNewestConfig, loadSettings, requirePlace } from './store.ts';
+import type { ConfigView } from './schema.ts';
+import { findNewestConfig, loadSettings } from './store.ts';
 
-export async function getConfig(ctx: Ctx, input: PlaceInput): Promise<ConfigView> {
+export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<ConfigView> {
   const { organizationId } = ctx;
-  const place = await requirePlace(ctx, input);
-  const config = await findNewestConfig(ctx, place);
+  const placement = await requirePlacement(ctx, input);
+  const config = await findNewestConfig(ctx, placement);
   const row =
     config.id === null
       ? null
@@ -21,14 +22,14 @@ export async function getConfig(ctx: Ctx, input: PlaceInput): Promise<ConfigView
       : await ctx.tx.user.findFirst({ where: { id: row.authorUserId }, select: { name: true } });
   return {
     ...config,
-    instances: place.instances,
-    branch: place.branch,
-    deploysPaused: place.deploysPausedAt !== null,
-    environmentId: place.environmentId,
-    environmentName: place.environmentName,
+    instances: placement.instances,
+    branch: placement.branch,
+    deploysPaused: placement.deploysPausedAt !== null,
+    environmentId: placement.environmentId,
+    environmentName: placement.environmentName,
     createdAt: row?.createdAt ?? null,
     authorName: author?.name ?? null,
-    notDeployed: await notDeployed(ctx, place.liveReleaseId, config.settings),
+    notDeployed: await notDeployed(ctx, placement.liveReleaseId, config.settings),
   };
 }
 

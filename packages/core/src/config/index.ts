@@ -4,4 +4,4 @@ export { getConfig } from './get-config.ts';
 export { listConfigs } from './list-configs.ts';
 export { isSameNetwork, isWithinNetwork, listensOnSocket, opensNetwork, runCommandsIn, variablesIn } from './rules.ts';
 export * from './schema.ts';
-export { findNewestConfig, loadSettings, type Place, requirePlace, type StoredConfig } from './store.ts';
+export { findNewestConfig, loadSettings, type StoredConfig } from './store.ts';

@@ -1,14 +1,14 @@
 // Lists the versions of an app's settings in one environment.
 import { parseId } from '@fairlead/contract/ids';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { diffSettings } from './diff-settings.ts';
 import { type ConfigVersion, defaultSettings, type ListConfigsInput, settingsSchema } from './schema.ts';
-import { requirePlace } from './store.ts';
 
 /** Newest first. The cursor is a version's number. */
 export async function listConfigs(ctx: Ctx, input: ListConfigsInput): Promise<Page<ConfigVersion>> {
   const { organizationId } = ctx;
-  const { environmentId } = await requirePlace(ctx, input);
+  const { environmentId } = await requirePlacement(ctx, input);
   const before = Number.parseInt(input.cursor ?? '', 10);
   // One more than the page and its successor: the last one shown is compared with it.
   const rows = await ctx.tx.appConfig.findMany({

@@ -1,10 +1,11 @@
 // Schema of an app's settings in one environment.
 // Invariant: stored values are in the agent's bounds, because an agent refuses its whole state for one value that is
 // not.
-import { appIdSchema, configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } from '../kernel/process.ts';
+import { placementInputSchema } from '../placement/schema.ts';
 import { rootFolderSchema } from '../source/schema.ts';
 import { appTrafficSchema } from '../traffic/schema.ts';
 import { normalizeServerPort, serverPortProblem, serverPortsMax } from './server-port.ts';
@@ -257,10 +258,6 @@ export type Settings = z.infer<typeof settingsSchema>;
 /** Default settings of an app. */
 export const defaultSettings: Settings = settingsSchema.parse({});
 
-/** An app in one of its environments; default: the one where it was made. */
-export const placeSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
-export type PlaceInput = z.infer<typeof placeSchema>;
-
 export const configSchema = z.object({
   /** Null: the settings were never changed. */
   id: configIdSchema.nullable(),
@@ -281,7 +278,7 @@ export const configSchema = z.object({
 export type ConfigView = z.infer<typeof configSchema>;
 
 /** Only given fields change. `autoscaling` and `traffic` take effect immediately, the others with the next deployment. */
-export const updateConfigInputSchema = placeSchema.extend({
+export const updateConfigInputSchema = placementInputSchema.extend({
   settings: z.object(
     Object.fromEntries(
       Object.entries(settingsSchema.shape).map(([name, schema]) => [name, schema.unwrap().optional()]),
@@ -297,7 +294,7 @@ export type UpdateConfigInput = z.infer<typeof updateConfigInputSchema>;
 export const configRefSchema = z.object({ configId: configIdSchema, number: z.number().int() });
 export type ConfigRef = z.infer<typeof configRefSchema>;
 
-export const listConfigsInputSchema = pageInputSchema.extend(placeSchema.shape);
+export const listConfigsInputSchema = pageInputSchema.extend(placementInputSchema.shape);
 export type ListConfigsInput = z.infer<typeof listConfigsInputSchema>;
 export const configPageSchema = pageSchema(
   z.object({

@@ -6,10 +6,11 @@ import { type AppId, newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { attachServer, updateConfig } from '../app/index.ts';
+import { updateConfig } from '../app/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
+import { prepareDesiredState } from '../desired-state/index.ts';
+import { attachServer } from '../placement/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
-import { renderDesiredState } from '../server/index.ts';
 import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import {
   deleteCredential,
@@ -69,7 +70,7 @@ async function build(): Promise<void> {
   expect([state, failureMessage]).toEqual(['building', null]);
 }
 const stateOf = (serverId: string) =>
-  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }));
+  prepareDesiredState(world.system, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl });
 async function sealedFor(serverId: string): Promise<Uint8Array | undefined> {
   return (await stateOf(serverId)).builds.find((spec) => spec.appId === appId)?.credentials?.sealed;
 }

@@ -1,8 +1,8 @@
 // Advances a deployment, as a worker's job. The state machine makes the decisions.
 
-import { parseId } from '@fairlead/contract/ids';
-import { findNewestConfig, requirePlace } from '../config/index.ts';
+import { findNewestConfig } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
+import { lockApps, requirePlacement } from '../placement/index.ts';
 import { findBuildSnapshot } from '../secret/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
@@ -12,15 +12,8 @@ import { createCheckedSnapshot } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
 import { findOrigin } from './find-origin.ts';
 import { isFinished, step } from './machine.ts';
-import {
-  type DeploymentRow,
-  findDeployment,
-  findUnfinished,
-  loadMachine,
-  lockApps,
-  toTargets,
-  underWayStates,
-} from './store.ts';
+import { activeDeploymentStates } from './schema.ts';
+import { type DeploymentRow, findDeployment, findUnfinished, loadMachine, toTargets } from './store.ts';
 
 export interface AdvanceInput {
   readonly deploymentId: string;
@@ -81,10 +74,10 @@ async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
 }
 
 async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): Promise<boolean> {
-  const underWay = await findUnfinished(ctx, { appId, environmentId }, underWayStates);
+  const underWay = await findUnfinished(ctx, { appId, environmentId }, activeDeploymentStates);
   return underWay.some((each) => each.id !== id) || (await awaitsApproval(ctx, id));
 }
 
 function placeOf(ctx: Ctx, { appId, environmentId }: DeploymentRow) {
-  return requirePlace(ctx, { appId: parseId('app', appId), environmentId: parseId('env', environmentId) });
+  return requirePlacement(ctx, { appId, environmentId });
 }

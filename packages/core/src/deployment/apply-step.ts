@@ -183,8 +183,8 @@ async function serve(
   serverId: string,
   liveReleaseId: string | null,
 ): Promise<void> {
-  await ctx.tx.placement.updateMany({
-    where: { appId, environmentId, serverId, organizationId: ctx.organizationId },
+  await ctx.tx.placementServer.updateMany({
+    where: { placement: { appId, environmentId }, serverId, organizationId: ctx.organizationId },
     data: { liveReleaseId },
   });
 }

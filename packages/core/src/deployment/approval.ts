@@ -1,13 +1,15 @@
 // Approval of a deployment to a protected environment by a second member.
 // Invariant: the requester, or the maker of the requesting token, never approves. A check of the table enforces the
 // same.
+
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { lockApps } from '../placement/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
-import { findDeployment, loadMachine, lockApps } from './store.ts';
+import { findDeployment, loadMachine } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
 
 /**

@@ -1,10 +1,12 @@
 // Cancels a deployment on a user's request.
+
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { lockApps } from '../placement/index.ts';
 import { applyStep } from './apply-step.ts';
 import { auditDeployment } from './audit-deployment.ts';
 import { isFinished, step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
-import { findDeployment, loadMachine, lockApps } from './store.ts';
+import { findDeployment, loadMachine } from './store.ts';
 
 /**
  * Takes effect immediately: the work leaves the servers' desired state, and the former release keeps serving. Servers

@@ -1,10 +1,12 @@
 // Checks that an app's servers support its settings; returns the failure that the deployment would end with.
 // Invariant: an agent never gets messages that need a capability it lacks; the deployment is refused with a sentence.
+
 import { type Capability, supports } from '@fairlead/contract/capabilities';
-import { listensOnSocket, loadSettings, type Place, type Settings } from '../config/index.ts';
+import { listensOnSocket, loadSettings, type Settings } from '../config/index.ts';
+import { missingBuildCapability, missingCapability, missingCapabilityMessage } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import type { Placement, PlacementServer } from '../placement/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { missingBuildCapability, missingCapability, missingCapabilityMessage } from '../server/index.ts';
 import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
@@ -19,7 +21,7 @@ interface ServerRow {
 export interface BuildCheck {
   readonly row: Pick<DeploymentRow, 'appId' | 'ref' | 'uploadDigest'>;
   readonly settings: Settings;
-  readonly place: Place;
+  readonly place: Placement;
   readonly buildServerId: string;
   /** Its secrets, when some are marked for builds. */
   readonly buildSnapshotId: string | null;
@@ -59,7 +61,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
 /** Checks a release before its rollout: its settings, its secrets, and that every server can reach its artifact. */
 export async function checkRollout(
   ctx: OrganizationCtx,
-  { releaseId, place }: { readonly releaseId: string; readonly place: Place },
+  { releaseId, place }: { readonly releaseId: string; readonly place: Placement },
 ): Promise<Failure | null> {
   const { tx, organizationId } = ctx;
   const release = await tx.release.findFirstOrThrow({
@@ -74,7 +76,7 @@ export async function checkRollout(
     },
   });
   const { builtOnServerId, artifactDigest: digest } = release;
-  const lacksIt = (server: Place['servers'][number]) =>
+  const lacksIt = (server: PlacementServer) =>
     server.serverId !== builtOnServerId && server.liveReleaseId !== releaseId;
   const elsewhere = place.servers.filter(lacksIt);
   if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
@@ -94,7 +96,7 @@ export async function checkRollout(
 async function checkTargets(
   ctx: OrganizationCtx,
   settings: Settings,
-  place: Place,
+  place: Placement,
   artifactServerId: string,
   needs: Readonly<Record<'container' | 'socket', boolean>>,
 ): Promise<Failure | null> {

@@ -1,14 +1,19 @@
 // Creates a deployment for a git ref or an uploaded folder, and enqueues it.
+
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { triggerOf } from './requester.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
-import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { startDeployment } from './start-deployment.ts';
 
 /** Deploys the newest commit of a ref; without one, of the branch the app follows. */
 export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): Promise<DeploymentRef> {
   const { appId, uploadDigest, withoutCache } = input;
-  const { environmentId, serverId, branch } = await requirePlacement(ctx, appId, input.environmentId);
+  const { environmentId, serverId, branch } = await requirePlacement(ctx, {
+    appId,
+    environmentId: input.environmentId,
+  });
   if (uploadDigest !== undefined) await requireUpload(ctx, uploadDigest);
   else await requireSource(ctx, { appId, environmentId });
   const deploymentId = await startDeployment(ctx, {

@@ -1,11 +1,12 @@
 // Deploys the live release with the newest secrets, without a build.
+
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { lockApps, requirePlacement } from '../placement/index.ts';
 import { createSnapshot } from '../secret/index.ts';
 import { copyRelease } from './copy-release.ts';
 import type { DeploymentRef, DeploySecretsInput } from './schema.ts';
-import { requireNothingAhead, requirePlacement, startDeployment } from './start-deployment.ts';
-import { lockApps } from './store.ts';
+import { requireNothingAhead, startDeployment } from './start-deployment.ts';
 
 /**
  * Rolls out like every other deployment: started beside the old release, switched to when healthy. Refused while a
@@ -14,7 +15,10 @@ import { lockApps } from './store.ts';
 export async function deploySecrets(ctx: Ctx, input: DeploySecretsInput): Promise<DeploymentRef> {
   const { appId } = input;
   await lockApps(ctx, [appId]);
-  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId, input.environmentId);
+  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, {
+    appId,
+    environmentId: input.environmentId,
+  });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   await requireNothingAhead(ctx, { appId, environmentId });
   const { snapshotId, problem } = await createSnapshot(ctx, { appId, environmentId });

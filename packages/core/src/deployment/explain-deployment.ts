@@ -1,13 +1,16 @@
 // Loads the facts that explain.ts needs to say why a deployment is not live yet.
+
 import { findNewestConfig, loadSettings } from '../config/index.ts';
+import { missingCapability } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { isConnected, missingCapability } from '../server/index.ts';
+import { isConnected } from '../server/index.ts';
 import { awaitsApproval } from './approval.ts';
 import { findTakenSlots } from './build-slots.ts';
 import { explain } from './explain.ts';
 import { isFinished } from './machine.ts';
 import type { Wait } from './schema.ts';
-import { type DeploymentRow, findDeployment, findUnfinished, underWayStates } from './store.ts';
+import { activeDeploymentStates } from './schema.ts';
+import { type DeploymentRow, findDeployment, findUnfinished } from './store.ts';
 
 /** Null when it is over. */
 export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow): Promise<Wait | null> {
@@ -15,22 +18,20 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = row;
   const now = ctx.clock.now();
-  const placements = await tx.placement.findMany({
+  const placement = await tx.placement.findFirst({
     where: { appId, environmentId, organizationId },
-    select: { server: true, instances: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { instances: true, servers: { select: { server: true }, orderBy: { position: 'asc' } } },
   });
+  const placed = placement?.servers.map(({ server }) => server) ?? [];
   const rolls = await tx.deploymentServer.findMany({
     where: { deploymentId: row.id, organizationId },
     orderBy: { position: 'asc' },
   });
   const queued = row.state === 'queued';
   const settings = queued ? (await findNewestConfig(ctx, row)).settings : await loadSettings(ctx, row.configId);
-  const builderId = row.buildServerId ?? settings.buildServerId ?? placements[0]?.server.id ?? null;
+  const builderId = row.buildServerId ?? settings.buildServerId ?? placed[0]?.id ?? null;
   const builder = builderId === null ? null : await tx.server.findFirst({ where: { id: builderId, organizationId } });
-  const servers = new Map(
-    [...placements.map(({ server }) => server), ...(builder ? [builder] : [])].map((s) => [s.id, s]),
-  );
+  const servers = new Map([...placed, ...(builder ? [builder] : [])].map((server) => [server.id, server]));
   const nameOf = (id: string): string => servers.get(id)?.name ?? 'a server';
   const inState = (state: string): string[] =>
     rolls.filter((each) => each.state === state).map((each) => each.serverId);
@@ -39,10 +40,10 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
     row.state === 'building' || (queued && needsBuild)
       ? [builderId]
       : queued
-        ? placements.map(({ server }) => server.id)
+        ? placed.map(({ id }) => id)
         : [...inState('rolling_out'), ...inState('reverting')];
   const [ahead] = queued
-    ? (await findUnfinished(ctx, { appId, environmentId }, underWayStates)).filter(({ id }) => id !== row.id)
+    ? (await findUnfinished(ctx, { appId, environmentId }, activeDeploymentStates)).filter(({ id }) => id !== row.id)
     : [];
   const rollingOut = inState('rolling_out');
   return explain({
@@ -57,13 +58,19 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
       const server = id === null ? undefined : servers.get(id);
       return server === undefined || isConnected(server, now) ? [] : [server.name];
     }),
-    lacking: placements.flatMap(({ server }) => {
-      const capability = missingCapability(settings, server.capabilities);
-      return capability === null ? [] : [{ serverName: server.name, capability }];
+    lacking: placed.flatMap(({ name, capabilities }) => {
+      const capability = missingCapability(settings, capabilities);
+      return capability === null ? [] : [{ serverName: name, capability }];
     }),
     step: row.steps.find((each) => each.state === 'running' && each.name !== 'queue')?.name ?? null,
     buildServerName: builder?.name ?? null,
-    instances: row.releaseId === null ? null : await countInstances(ctx, row, rollingOut, placements),
+    instances:
+      row.releaseId === null
+        ? null
+        : {
+            healthy: await countHealthy(ctx, row.releaseId, rollingOut),
+            wanted: (placement?.instances ?? 0) * placed.filter(({ id }) => rollingOut.includes(id)).length,
+          },
     rollingOut: rollingOut.map(nameOf),
     live: inState('live').map(nameOf),
     goingBack: inState('reverting').map(nameOf),
@@ -85,23 +92,14 @@ export async function explainApp(
   return row === null ? null : explainDeployment(ctx, row);
 }
 
-async function countInstances(
-  ctx: OrganizationCtx,
-  row: DeploymentRow,
-  serverIds: readonly string[],
-  placements: readonly { readonly instances: number; readonly server: { readonly id: string } }[],
-) {
-  const healthy = await ctx.tx.instance.count({
+async function countHealthy(ctx: OrganizationCtx, releaseId: string, serverIds: readonly string[]): Promise<number> {
+  return ctx.tx.instance.count({
     where: {
       organizationId: ctx.organizationId,
-      releaseId: row.releaseId ?? '',
+      releaseId,
       serverId: { in: [...serverIds] },
       process: 'web',
       state: 'healthy',
     },
   });
-  const wanted = placements
-    .filter(({ server }) => serverIds.includes(server.id))
-    .reduce((sum, each) => sum + each.instances, 0);
-  return { healthy, wanted };
 }

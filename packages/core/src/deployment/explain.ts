@@ -1,7 +1,7 @@
 // Writes the sentence that says why a deployment is not live yet. Pure.
 // Invariant: every state that waits has a sentence.
 import type { Capability } from '@fairlead/contract/capabilities';
-import { missingCapabilityMessage } from '../server/index.ts';
+import { missingCapabilityMessage } from '../desired-state/index.ts';
 import type { DeploymentState, Wait } from './schema.ts';
 
 export interface WaitFacts {

@@ -42,10 +42,11 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     select: { firstLine: true, lineCount: true },
     orderBy: { firstLine: 'desc' },
   });
-  const placement = await ctx.tx.placement.findFirst({
-    where: { organizationId, appId: summary.appId, environmentId: summary.environmentId },
+  const { appId, environmentId } = summary;
+  const primary = await ctx.tx.placementServer.findFirst({
+    where: { organizationId, placement: { appId, environmentId } },
     select: { server: { select: { id: true, name: true } }, liveReleaseId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    orderBy: { position: 'asc' },
   });
   const machine = await findDeployment(ctx, deploymentId);
   const finished = isFinished(summary.state);
@@ -54,8 +55,8 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     ...summary,
     repositoryUrl: row.app.repositoryUrl,
     projectId: parseId('prj', row.app.projectId),
-    serverId: placement === null ? null : parseId('srv', placement.server.id),
-    serverName: placement?.server.name ?? null,
+    serverId: primary === null ? null : parseId('srv', primary.server.id),
+    serverName: primary?.server.name ?? null,
     steps: steps.map((each) => ({
       name: stepNameSchema.parse(each.name),
       position: each.position,
@@ -78,8 +79,8 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     canRollBackTo:
       summary.state === 'live' &&
       summary.releaseId !== null &&
-      placement !== null &&
-      placement.liveReleaseId !== summary.releaseId,
+      primary !== null &&
+      primary.liveReleaseId !== summary.releaseId,
     logLineCount: lastChunk === null ? 0 : lastChunk.firstLine + lastChunk.lineCount,
     approval:
       approval?.state === 'pending' && summary.state !== 'queued' ? { ...approval, state: 'withdrawn' } : approval,

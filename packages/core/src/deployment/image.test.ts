@@ -4,8 +4,8 @@ import { parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
+import { prepareDesiredState } from '../desired-state/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
-import { renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import { createDeployment, getDeployment } from './index.ts';
 
@@ -47,9 +47,11 @@ test('an image of a registry goes live under its own name, and the agent gets it
   status.commit = undefined;
   status.artifact = { ...artifact, command: [], kind: ArtifactKind.IMAGE } as typeof artifact;
   await world.report({ builds: [status] });
-  const desired = await world.system((ctx) =>
-    renderDesiredState(ctx, { serverId: world.serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }),
-  );
+  const desired = await prepareDesiredState(world.system, {
+    serverId: world.serverId,
+    sealer: createSecretSealer(world.keys),
+    urlOf: testUrl,
+  });
   expect(desired.requires).toContain('container');
   expect(desired.apps.find((spec) => spec.appId === appId)?.candidate?.release?.artifactKind).toBe(ArtifactKind.IMAGE);
   await world.report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });

@@ -73,7 +73,7 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
            actor.name AS "actorName", requester.name AS "requestedByName",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage",
            page.queued_at AS "queuedAt", page.started_at AS "startedAt", page.finished_at AS "finishedAt",
-           page.state = 'live' AND page.release_id IS NOT NULL AND page.release_id = placement.live_release_id
+           page.state = 'live' AND page.release_id IS NOT NULL AND page.release_id = primary_server.live_release_id
              AND NOT EXISTS (
                SELECT 1 FROM deployment AS later
                WHERE later.app_id = page.app_id AND later.environment_id = page.environment_id
@@ -82,10 +82,10 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
     JOIN app ON app.id = page.app_id
     JOIN environment ON environment.id = page.environment_id
     LEFT JOIN LATERAL (
-      SELECT live_release_id FROM placement
+      SELECT live_release_id FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
       WHERE placement.app_id = page.app_id AND placement.environment_id = page.environment_id
-      ORDER BY placement.created_at, placement.id LIMIT 1
-    ) AS placement ON true
+      ORDER BY placement_server.position LIMIT 1
+    ) AS primary_server ON true
     LEFT JOIN release ON release.id = page.release_id
     LEFT JOIN "user" AS actor ON actor.id = page.actor_user_id
     LEFT JOIN "user" AS requester ON requester.id = page.requested_by_user_id

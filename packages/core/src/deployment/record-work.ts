@@ -1,11 +1,12 @@
 // Records reported builds and rollouts.
 // Invariant: it never trusts a value that an agent sent.
+
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
-import { parseId } from '@fairlead/contract/ids';
-import { listensOnSocket, loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
+import { listensOnSocket, loadSettings, type Settings } from '../config/index.ts';
+import { missingCapabilityMessage } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { missingCapabilityMessage } from '../server/index.ts';
+import { lockApps, type Placement, requirePlacement } from '../placement/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit-deployment.ts';
 import { createCheckedSnapshot } from './check-secrets.ts';
@@ -20,7 +21,8 @@ import {
   readSteps,
   uploadedCommit,
 } from './read-report.ts';
-import { type DeploymentRow, findUnfinished, loadMachine, lockApps, toTargets, underWayStates } from './store.ts';
+import { activeDeploymentStates } from './schema.ts';
+import { type DeploymentRow, findUnfinished, loadMachine, toTargets } from './store.ts';
 
 export interface WorkReport {
   readonly serverId: string;
@@ -37,14 +39,14 @@ export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promi
   const mine = await ctx.tx.deployment.findMany({
     where: {
       organizationId: ctx.organizationId,
-      state: { in: [...underWayStates] },
+      state: { in: [...activeDeploymentStates] },
       OR: [{ buildServerId: serverId }, { servers: { some: { serverId } } }],
     },
     select: { id: true, appId: true },
   });
   if (mine.length === 0) return;
   await lockApps(ctx, [...new Set(mine.map(({ appId }) => appId))]);
-  const rows = await findUnfinished(ctx, { id: { in: mine.map(({ id }) => id) } }, underWayStates);
+  const rows = await findUnfinished(ctx, { id: { in: mine.map(({ id }) => id) } }, activeDeploymentStates);
   const builds = new Map(input.builds.map((status) => [status.deploymentId, status]));
   const rollouts = new Map(input.rollouts.map((status) => [status.deploymentId, status]));
 
@@ -96,7 +98,7 @@ async function recordBuild(
   const reported = readOutcome(status);
   if (reported === null) return;
   const { appId, environmentId } = row;
-  const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId: parseId('env', environmentId) });
+  const place = await requirePlacement(ctx, { appId, environmentId });
   const settings = await loadSettings(ctx, row.configId);
   const artifact = readArtifact(status.artifact, await startCommand(ctx, row, settings));
   const commit = commitOf(row, settings, status, artifact, ctx.clock.now());
@@ -139,7 +141,7 @@ async function startCommand(
 
 async function checkBuilt(
   ctx: OrganizationCtx,
-  place: Place,
+  place: Placement,
   settings: Settings,
   commit: ReportedCommit | null,
   artifact: ReportedArtifact | null,

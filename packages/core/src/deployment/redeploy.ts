@@ -1,10 +1,10 @@
 // Redeploys: builds and rolls out the same ref again.
 
-import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { originSchema } from '../release/index.ts';
 import type { DeploymentRef, RedeployInput } from './schema.ts';
-import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { startDeployment } from './start-deployment.ts';
 
 /** Builds and rolls out the same commit or folder again; the same ref if it never got as far as a commit. */
 export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<DeploymentRef> {
@@ -14,7 +14,7 @@ export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<Deployme
   });
   if (old === null) throw new AppError('deployment.not_found', { deploymentId: input.deploymentId });
   const { appId, uploadDigest } = old;
-  const { environmentId, serverId } = await requirePlacement(ctx, appId, parseId('env', old.environmentId));
+  const { environmentId, serverId } = await requirePlacement(ctx, old);
   const deploymentId = await startDeployment(ctx, {
     appId,
     environmentId,

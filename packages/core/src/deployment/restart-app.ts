@@ -1,9 +1,10 @@
 // Restarts an app: new instances of the live release.
 // Invariant: it never changes the live release.
+
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { lockApps, requirePlacement } from '../placement/index.ts';
 import type { DeploymentRef, RestartAppInput } from './schema.ts';
-import { requireNothingAhead, requirePlacement, startDeployment } from './start-deployment.ts';
-import { lockApps } from './store.ts';
+import { requireNothingAhead, startDeployment } from './start-deployment.ts';
 
 /**
  * Rolls the live release out again, on every server of the app in that environment. The new instances take over when
@@ -13,7 +14,10 @@ import { lockApps } from './store.ts';
 export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<DeploymentRef> {
   const { appId } = input;
   await lockApps(ctx, [appId]);
-  const { environmentId, serverId, servers, liveReleaseId } = await requirePlacement(ctx, appId, input.environmentId);
+  const { environmentId, serverId, servers, liveReleaseId } = await requirePlacement(ctx, {
+    appId,
+    environmentId: input.environmentId,
+  });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   await requireNothingAhead(ctx, { appId, environmentId });
   // Going back failed on one of them: a restart would change what is live there.

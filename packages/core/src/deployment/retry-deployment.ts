@@ -1,9 +1,10 @@
 // Retries a failed deployment.
-import { parseId } from '@fairlead/contract/ids';
+
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { originSchema } from '../release/index.ts';
 import { type DeploymentRef, deploymentStateSchema } from './schema.ts';
-import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { startDeployment } from './start-deployment.ts';
 
 /**
  * Rolls out the failed deployment's build again, or repeats the build if there was none. Throws
@@ -32,7 +33,7 @@ export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<D
     throw new AppError('deployment.not_retryable', { deploymentId, state });
   }
   const { appId, uploadDigest } = old;
-  const { environmentId, serverId } = await requirePlacement(ctx, appId, parseId('env', old.environmentId));
+  const { environmentId, serverId } = await requirePlacement(ctx, old);
   const started = await startDeployment(ctx, {
     appId,
     environmentId,

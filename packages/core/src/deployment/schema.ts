@@ -24,6 +24,9 @@ export const deploymentStateSchema = z.enum([
 ]);
 export type DeploymentState = z.infer<typeof deploymentStateSchema>;
 
+/** States in which a deployment builds or rolls out. */
+export const activeDeploymentStates: readonly DeploymentState[] = ['building', 'releasing', 'rolling_out'];
+
 /** `manual`, `api` and `system`: a new deployment by a member, by an API token and by the control plane itself. */
 export const deploymentTriggerSchema = z.enum([
   'manual',
@@ -198,7 +201,7 @@ export const digestSchema = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, 'This is no digest: sha256: and 64 hexadecimal digits.');
 
-/** Without a ref: the newest commit of the branch the app follows. Without an environment: that where the app was made. */
+/** Without a ref: the newest commit of the branch the app follows. Without an environment: the primary one. */
 export const createDeploymentInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
@@ -234,13 +237,3 @@ export const promoteReleaseInputSchema = z.object({
   releaseId: releaseIdSchema,
 });
 export type PromoteReleaseInput = z.infer<typeof promoteReleaseInputSchema>;
-
-/** Paused: only people deploy. */
-export const pauseDeploysInputSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  paused: z.boolean(),
-});
-export type PauseDeploysInput = z.infer<typeof pauseDeploysInputSchema>;
-export const pauseDeploysOutputSchema = z.object({ appId: appIdSchema, paused: z.boolean() });
-export type PausedDeploys = z.infer<typeof pauseDeploysOutputSchema>;

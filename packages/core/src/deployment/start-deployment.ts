@@ -1,8 +1,8 @@
 // Enqueues a deployment; shared by deploy, redeploy and rollback.
 import type { AuditAction } from '@fairlead/contract/audit-actions';
-import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
-import { requirePlace } from '../config/index.ts';
+import { type DeploymentId, newId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { lockApps } from '../placement/index.ts';
 import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit-deployment.ts';
@@ -10,7 +10,7 @@ import { isFinished } from './machine.ts';
 import { requesterOf } from './requester.ts';
 import { type DeploymentTrigger, deploymentStateSchema } from './schema.ts';
 import { firstSteps, positionOf } from './steps.ts';
-import { findUnfinished, lockApps, underWayStates } from './store.ts';
+import { findUnfinished } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
 
 export interface DeploymentOrder {
@@ -127,17 +127,6 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   return id;
 }
 
-/**
- * Returns the placement of an app in the given environment, or else in the one where it was made. `serverId` is the
- * primary server.
- */
-export async function requirePlacement(ctx: Ctx, appId: string, environmentId?: EnvironmentId) {
-  const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId });
-  const [first] = place.servers;
-  if (first === undefined) throw new AppError('app.not_found', { appId });
-  return { ...place, serverId: first.serverId };
-}
-
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /** Throws deployment.under_way, also for a deployment that waits. The app is locked. */
@@ -147,13 +136,4 @@ export async function requireNothingAhead(
 ): Promise<void> {
   const [ahead] = await findUnfinished(ctx, place, unfinished);
   if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });
-}
-
-/** Throws placement.under_way. The app is locked. */
-export async function requireNothingUnderWay(
-  ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string },
-): Promise<void> {
-  const [found] = await findUnfinished(ctx, place, underWayStates);
-  if (found !== undefined) throw new AppError('placement.under_way', { deploymentId: found.id });
 }

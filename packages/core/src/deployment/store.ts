@@ -1,15 +1,14 @@
 // Locks, reads and writes deployments around a transition of the state machine.
 // Invariant: a transaction locks the app before its deployments, and apps in the order of their ids, so that two never
 // deadlock.
-import { findNewestConfig, loadSettings, type Place, type Settings } from '../config/index.ts';
+import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import type { PlacementServer } from '../placement/index.ts';
 import { type Origin, originSchema } from '../release/index.ts';
 import { limitsOf } from './build-slots.ts';
 import type { Machine, ServerRoll, Target } from './machine.ts';
 import { type DeploymentState, deploymentStateSchema, serverRolloutStateSchema, stepStateSchema } from './schema.ts';
 import type { StepRow } from './steps.ts';
-
-export const underWayStates: readonly DeploymentState[] = ['building', 'releasing', 'rolling_out'];
 
 export interface RollRow extends ServerRoll {
   readonly position: number;
@@ -63,13 +62,6 @@ const columns = {
   servers: { orderBy: { position: 'asc' } },
 } as const;
 
-/** Holds the apps until the transaction ends. NO KEY: rows that point at the app may still be inserted. */
-export async function lockApps(ctx: OrganizationCtx, appIds: readonly string[]): Promise<void> {
-  await ctx.tx.$queryRaw`
-    SELECT id FROM app WHERE organization_id = ${ctx.organizationId} AND id = ANY(${[...appIds]})
-    ORDER BY id FOR NO KEY UPDATE`;
-}
-
 /** Null if the organization has no deployment with that id. */
 export async function findDeployment(ctx: OrganizationCtx, id: string): Promise<DeploymentRow | null> {
   const row = await ctx.tx.deployment.findFirst({ where: { id, organizationId: ctx.organizationId }, select: columns });
@@ -118,7 +110,6 @@ export async function loadMachine(ctx: OrganizationCtx, row: DeploymentRow): Pro
   const placement = await tx.placement.findFirst({
     where: { appId, environmentId, organizationId },
     select: { instances: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   const { state, ending, heartbeatAt, deadlineAt } = row;
   return {
@@ -168,6 +159,6 @@ function toRow(row: RawRow): DeploymentRow {
 }
 
 /** Returns the target servers of a release: every server of the app in that environment, the first one first. */
-export function toTargets(servers: Place['servers']): Target[] {
+export function toTargets(servers: readonly PlacementServer[]): Target[] {
   return servers.map(({ serverId, liveReleaseId }) => ({ serverId, formerReleaseId: liveReleaseId }));
 }

@@ -1,8 +1,9 @@
 // Attaches a host name, or a path of one, to an app.
+
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServersOf, requirePlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
-import { bumpServersOf } from '../server/index.ts';
 import { createRoute } from './create-route.ts';
 import { type HostPolicy, isReservedHost } from './reserved-host.ts';
 import { type AppLinks, domainLabel } from './rules.ts';
@@ -16,20 +17,9 @@ export async function attachDomain(
   config: AppLinks & HostPolicy,
   reach: Reach = wholeReach,
 ): Promise<DomainView> {
-  const { organizationId } = ctx;
   const { appId, host, pathPrefix } = input;
   if (isReservedHost(host, config)) throw new AppError('domain.reserved', { host });
-  const placement = await ctx.tx.placement.findFirst({
-    where: {
-      appId,
-      organizationId,
-      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
-    },
-    select: { environmentId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (placement === null) throw new AppError('app.not_found', { appId });
-  const { environmentId } = placement;
+  const { environmentId } = await requirePlacement(ctx, input);
   const id = await createRoute(ctx, { appId, environmentId, host, pathPrefix }, reach);
   await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {

@@ -70,13 +70,13 @@ async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewR
   if (others.length === 0) return;
   const placements = await ctx.tx.placement.findMany({
     where: { organizationId, OR: [{ appId, environmentId }, ...others] },
-    select: { appId: true, environmentId: true, serverId: true },
+    select: { appId: true, environmentId: true, servers: { select: { serverId: true } } },
   });
   // Every server of a host must have all of its paths, or another app would answer for the missing ones.
   const serversOf = (place: { readonly appId: string; readonly environmentId: string }) =>
     placements
       .filter((row) => row.appId === place.appId && row.environmentId === place.environmentId)
-      .map(({ serverId }) => serverId)
+      .flatMap(({ servers }) => servers.map(({ serverId }) => serverId))
       .sort()
       .join();
   const own = serversOf({ appId, environmentId });

@@ -1,7 +1,8 @@
 // Detaches a host name from its app.
+
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf } from '../server/index.ts';
+import { bumpServersOf } from '../placement/index.ts';
 import { domainLabel } from './rules.ts';
 import type { DomainRef } from './schema.ts';
 

@@ -55,11 +55,11 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
     JOIN app ON app.id = domain.app_id
     JOIN environment ON environment.id = domain.environment_id
     LEFT JOIN LATERAL (
-      SELECT server_id FROM placement
+      SELECT server_id FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
       WHERE placement.app_id = domain.app_id AND placement.environment_id = domain.environment_id
-      ORDER BY placement.created_at, placement.id LIMIT 1
-    ) AS placement ON true
-    LEFT JOIN server ON server.id = placement.server_id
+      ORDER BY placement_server.position LIMIT 1
+    ) AS primary_server ON true
+    LEFT JOIN server ON server.id = primary_server.server_id
     WHERE ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${label} LIMIT ${filter.limit}`;
   return rows.map(({ isLocal, policy, ...row }) => ({

@@ -1,7 +1,8 @@
 // Updates a domain's policy. It takes effect at once, without a deployment.
+
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf } from '../server/index.ts';
+import { bumpServersOf } from '../placement/index.ts';
 import { hashPassword, type Policy, policySchema, type StoredPolicy, storedPolicySchema } from '../traffic/index.ts';
 import { domainLabel } from './rules.ts';
 import type { UpdateDomainPolicyInput } from './schema.ts';

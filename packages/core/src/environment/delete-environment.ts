@@ -21,7 +21,8 @@ export async function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput)
   });
   if (first.id === environmentId) throw new AppError('environment.first', { environmentId });
   const where = { environmentId, organizationId };
-  if ((await tx.placement.count({ where })) > 0) throw new AppError('environment.in_use', { environmentId });
+  if ((await tx.placement.count({ where: { ...where, servers: { some: {} } } })) > 0)
+    throw new AppError('environment.in_use', { environmentId });
   if (name !== input.confirmName.trim()) throw new AppError('environment.confirm_mismatch', { environmentId });
   // Deployments point at releases without a cascade between them: from the outside in.
   await tx.deployment.deleteMany({ where });

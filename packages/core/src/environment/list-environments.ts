@@ -8,13 +8,15 @@ import type { EnvironmentList } from './schema.ts';
 export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Promise<EnvironmentList> {
   const rows = await ctx.tx.environment.findMany({
     where: { organizationId: ctx.organizationId, ...whereReached(reach) },
-    select: { id: true, name: true, slug: true, protected: true, project: { select: { id: true, name: true } } },
+    select: {
+      id: true,
+      name: true,
+      slug: true,
+      protected: true,
+      project: { select: { id: true, name: true } },
+      _count: { select: { placements: { where: { servers: { some: {} } } } } },
+    },
     orderBy: [{ project: { createdAt: 'asc' } }, { createdAt: 'asc' }, { id: 'asc' }],
-  });
-  // An app on several servers has a placement on each.
-  const placed = await ctx.tx.placement.groupBy({
-    by: ['environmentId', 'appId'],
-    where: { organizationId: ctx.organizationId, environmentId: { in: rows.map(({ id }) => id) } },
   });
   const firsts = await ctx.tx.environment.findMany({
     where: { organizationId: ctx.organizationId },
@@ -23,10 +25,10 @@ export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Pro
     orderBy: [{ projectId: 'asc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
   return {
-    items: rows.map(({ id, project, ...row }) => ({
+    items: rows.map(({ id, project, _count, ...row }) => ({
       ...row,
       isFirst: firsts.some((first) => first.id === id),
-      appCount: placed.filter(({ environmentId }) => environmentId === id).length,
+      appCount: _count.placements,
       id: parseId('env', id),
       projectId: parseId('prj', project.id),
       projectName: project.name,

@@ -153,7 +153,8 @@ async function recordInstances(
            state text, pid int, port int, restarts int, detail text, process text,
            "cpuMillis" int, "memoryBytes" bigint, "startedAt" timestamptz)
     JOIN placement ON placement.app_id = row."appId" AND placement.environment_id = row."environmentId"
-                  AND placement.server_id = ${serverId} AND placement.organization_id = ${organizationId}
+                  AND placement.organization_id = ${organizationId}
+    JOIN placement_server ON placement_server.placement_id = placement.id AND placement_server.server_id = ${serverId}
     JOIN release ON release.id = row."releaseId" AND release.app_id = row."appId"
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, pid = excluded.pid, port = excluded.port,
       restarts = excluded.restarts, detail = excluded.detail, started_at = excluded.started_at,

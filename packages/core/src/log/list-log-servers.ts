@@ -7,8 +7,8 @@ export async function listLogServers(
   ctx: OrganizationCtx,
   { appId, environmentId, serverIds }: Pick<AppLogQuery, 'appId' | 'environmentId' | 'serverIds'>,
 ): Promise<ReadonlySet<string>> {
-  const rows = await ctx.tx.placement.findMany({
-    where: { organizationId: ctx.organizationId, appId, environmentId, serverId: { in: serverIds } },
+  const rows = await ctx.tx.placementServer.findMany({
+    where: { organizationId: ctx.organizationId, placement: { appId, environmentId }, serverId: { in: serverIds } },
     select: { serverId: true },
   });
   return new Set(rows.map(({ serverId }) => serverId));

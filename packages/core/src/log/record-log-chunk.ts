@@ -44,7 +44,7 @@ export async function findLogSlot(
       OR: [
         { buildServerId: serverId },
         { servers: { some: { serverId } } },
-        { app: { placements: { some: { serverId, organizationId } } } },
+        { app: { placements: { some: { servers: { some: { serverId, organizationId } } } } } },
       ],
     },
     select: { buildServerId: true, servers: { select: { serverId: true }, orderBy: { position: 'asc' } } },

@@ -1,9 +1,10 @@
 // Schemas of a page of a deployment's log, and of searches in apps' logs.
+
 import { appLogBatch, appLogFilter, appLogLine } from '@fairlead/contract/app-log';
 import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { logLine } from '@fairlead/contract/live';
 import { z } from 'zod';
-import { placeSchema } from '../config/schema.ts';
+import { placementInputSchema } from '../placement/schema.ts';
 
 export const numberedLineSchema = logLine.extend({
   /** Counts from 0 over the whole deployment. */
@@ -30,7 +31,7 @@ export const logPageSchema = z.object({
 export type LogPage = z.infer<typeof logPageSchema>;
 
 export const tailLogInputSchema = appLogFilter.extend({
-  ...placeSchema.shape,
+  ...placementInputSchema.shape,
   /** Without it, all servers of the app. */
   serverId: serverIdSchema.optional(),
 });

@@ -1,13 +1,14 @@
 // Finds the servers that hold the requested log lines.
+
 import type { AppLogQuery } from '@fairlead/contract/app-log';
-import { requirePlace } from '../config/index.ts';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import type { TailLogInput } from './schema.ts';
 
 /** Throws app.not_found and placement.missing. */
 export async function toLogQuery(ctx: OrganizationCtx, input: TailLogInput, follow: boolean): Promise<AppLogQuery> {
   const { serverId, environmentId: _, appId, ...filter } = input;
-  const place = await requirePlace(ctx, input);
+  const place = await requirePlacement(ctx, input);
   const serverIds = place.servers
     .map((each) => each.serverId)
     .filter((id) => serverId === undefined || id === serverId);

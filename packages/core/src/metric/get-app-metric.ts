@@ -9,7 +9,7 @@ import {
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
-import { requireMetricPlace } from './require-metric-place.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { type AppMetric, type AppMetricInput, type AppPoint, markerStateSchema } from './schema.ts';
 import { chartWindow, elapsedSeconds } from './windows.ts';
 
@@ -29,7 +29,8 @@ interface SampleRow {
 export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<AppMetric> {
   const { organizationId } = ctx;
   const { appId } = input;
-  const { environmentId, serverIds } = await requireMetricPlace(ctx, input);
+  const { environmentId, servers } = await requirePlacement(ctx, input);
+  const serverIds = servers.map(({ serverId }) => serverId);
   const now = ctx.clock.now();
   const window = chartWindow(input.range, now);
   const rows: SampleRow[] = [];

@@ -3,7 +3,7 @@ import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract
 import { metricRangePlans } from '@fairlead/contract/metrics';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
-import { requireMetricPlace } from './require-metric-place.ts';
+import { requirePlacement } from '../placement/index.ts';
 import type { AppMetricInput, RouteMetric, RouteMetrics } from './schema.ts';
 import { segmentsOf } from './windows.ts';
 
@@ -24,7 +24,8 @@ const routesMax = 100;
 export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise<RouteMetrics> {
   const { organizationId } = ctx;
   const { appId } = input;
-  const { environmentId, serverIds } = await requireMetricPlace(ctx, input);
+  const { environmentId, servers } = await requirePlacement(ctx, input);
+  const serverIds = servers.map(({ serverId }) => serverId);
   const now = ctx.clock.now();
   const { lengthMs } = metricRangePlans[input.range];
   // A sum needs no steps, so the coarsest rows do, from the beginning of one of them.

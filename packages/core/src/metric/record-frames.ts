@@ -83,7 +83,7 @@ export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInpu
 
 async function placedApps(ctx: OrganizationCtx, serverId: string): Promise<ReadonlySet<string>> {
   const placements = await ctx.tx.placement.findMany({
-    where: { serverId, organizationId: ctx.organizationId },
+    where: { servers: { some: { serverId } }, organizationId: ctx.organizationId },
     select: { appId: true, environmentId: true },
   });
   return new Set(placements.map((placement) => `${placement.appId}/${placement.environmentId}`));

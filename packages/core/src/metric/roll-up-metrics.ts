@@ -121,19 +121,19 @@ async function rollUp(tx: ScopedTx, level: Level, at: Date, serverIds: readonly 
     SELECT sample.organization_id, sample.app_id, sample.environment_id, sample.server_id, sample.seconds, sample.requests,
       sample.errors, sample.client_errors, sample.latency, sample.bytes_received, sample.bytes_sent, sample.cpu_millis_avg,
       sample.memory_bytes_max, sample.in_flight_max
-    FROM placement
+    FROM placement_server JOIN placement ON placement.id = placement_server.placement_id
     JOIN ${source('app')} sample ON sample.app_id = placement.app_id AND sample.environment_id = placement.environment_id
-      AND sample.server_id = placement.server_id AND sample.at >= ${at} AND sample.at < ${until}
-    WHERE placement.server_id = ANY (${serverIds}::text[])`;
+      AND sample.server_id = placement_server.server_id AND sample.at >= ${at} AND sample.at < ${until}
+    WHERE placement_server.server_id = ANY (${serverIds}::text[])`;
   await upsertApps(tx, target('app'), at, mergeAppRows(samples));
 
   const routes = await tx.$queryRaw<RouteMetricRow[]>`
     SELECT sample.organization_id, sample.app_id, sample.environment_id, sample.server_id, sample.host, sample.path_prefix,
       sample.seconds, sample.requests, sample.errors, sample.client_errors, sample.latency
-    FROM placement
+    FROM placement_server JOIN placement ON placement.id = placement_server.placement_id
     JOIN ${source('route')} sample ON sample.app_id = placement.app_id AND sample.environment_id = placement.environment_id
-      AND sample.server_id = placement.server_id AND sample.at >= ${at} AND sample.at < ${until}
-    WHERE placement.server_id = ANY (${serverIds}::text[])`;
+      AND sample.server_id = placement_server.server_id AND sample.at >= ${at} AND sample.at < ${until}
+    WHERE placement_server.server_id = ANY (${serverIds}::text[])`;
   await upsertRoutes(tx, target('route'), at, mergeRouteRows(routes));
 }
 

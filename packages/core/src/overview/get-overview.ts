@@ -1,7 +1,7 @@
 // Returns the data of the overview page, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import { copiesOfPlacement, countApps, loadApps } from '../app/index.ts';
+import { copiesOnServer, countApps, loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
@@ -71,11 +71,12 @@ async function findUnhealthy(ctx: Ctx, reach: Reach): Promise<UnhealthyApp[]> {
     SELECT app.name AS "appName", app.slug AS "appSlug", environment.id AS "environmentId", environment.name AS "environmentName",
            sum(least(copies.working, copies.wanted))::int AS "healthy", sum(copies.wanted)::int AS "wanted"
     FROM placement
+    JOIN placement_server ON placement_server.placement_id = placement.id
     JOIN app ON app.id = placement.app_id
-    JOIN server ON server.id = placement.server_id
+    JOIN server ON server.id = placement_server.server_id
     JOIN environment ON environment.id = placement.environment_id
-    CROSS JOIN ${copiesOfPlacement}
-    WHERE placement.organization_id = ${ctx.organizationId} AND placement.live_release_id IS NOT NULL
+    CROSS JOIN ${copiesOnServer}
+    WHERE placement.organization_id = ${ctx.organizationId} AND placement_server.live_release_id IS NOT NULL
       AND server.connected_gateway IS NOT NULL AND server.applied_epoch = server.desired_epoch
       AND server.applied_number = server.desired_number
       AND ${isReached(reach, environmentColumns)}

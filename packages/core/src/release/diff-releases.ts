@@ -1,11 +1,13 @@
 // Compares two releases of an app in one environment. Secrets are compared by version: no value is read.
-import { diffSettings, loadSettings, requirePlace } from '../config/index.ts';
+
+import { diffSettings, loadSettings } from '../config/index.ts';
 import { commandLine } from '../kernel/command.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import type { DiffReleasesInput, ReleaseDiff } from './schema.ts';
 
 export async function diffReleases(ctx: Ctx, input: DiffReleasesInput): Promise<ReleaseDiff> {
-  const { environmentId } = await requirePlace(ctx, input);
+  const { environmentId } = await requirePlacement(ctx, input);
   const [from, to] = [
     await requireRelease(ctx, input.appId, environmentId, input.fromReleaseId),
     await requireRelease(ctx, input.appId, environmentId, input.toReleaseId),

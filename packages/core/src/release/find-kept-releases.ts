@@ -36,7 +36,8 @@ export async function findKeptReleases(
        -- The live one is one of them as a rule, and does not count.
        ORDER BY release.number DESC LIMIT coalesce(config.keep, ${defaultSettings.releasesKept}::int) + 1)
       UNION
-      SELECT release.* FROM release JOIN placement ON placement.live_release_id = release.id
+      SELECT release.* FROM release JOIN placement_server ON placement_server.live_release_id = release.id
+      JOIN placement ON placement.id = placement_server.placement_id
       WHERE placement.app_id = place."appId" AND placement.environment_id = place."environmentId"
         AND placement.organization_id = ${ctx.organizationId}
     ) AS kept`;

@@ -1,7 +1,8 @@
 // Lists releases, page by page.
+
 import { parseId } from '@fairlead/contract/ids';
-import { requirePlace } from '../config/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import { findKeptReleases } from './find-kept-releases.ts';
 import type { ListReleasesInput, ReleaseView } from './schema.ts';
 
@@ -9,7 +10,7 @@ import type { ListReleasesInput, ReleaseView } from './schema.ts';
 export async function listReleases(ctx: Ctx, input: ListReleasesInput): Promise<Page<ReleaseView>> {
   const { organizationId } = ctx;
   const { appId, limit } = input;
-  const { environmentId, liveReleaseId } = await requirePlace(ctx, input);
+  const { environmentId, liveReleaseId } = await requirePlacement(ctx, input);
   const before = Number.parseInt(input.cursor ?? '', 10);
   const rows = await ctx.tx.release.findMany({
     where: {

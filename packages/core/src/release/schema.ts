@@ -2,8 +2,9 @@
 
 import { appIdSchema, environmentIdSchema, releaseIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { differenceSchema, placeSchema } from '../config/schema.ts';
+import { differenceSchema } from '../config/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { placementInputSchema } from '../placement/schema.ts';
 
 export const releaseSchema = z.object({
   id: releaseIdSchema,
@@ -25,7 +26,7 @@ export const releaseSchema = z.object({
 });
 export type ReleaseView = z.infer<typeof releaseSchema>;
 
-export const listReleasesInputSchema = pageInputSchema.extend(placeSchema.shape);
+export const listReleasesInputSchema = pageInputSchema.extend(placementInputSchema.shape);
 export type ListReleasesInput = z.infer<typeof listReleasesInputSchema>;
 export const releasePageSchema = pageSchema(releaseSchema);
 

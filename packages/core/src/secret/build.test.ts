@@ -6,7 +6,7 @@ import { type AppId, newId, parseId } from '@fairlead/contract/ids';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { beforeEach, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
-import { renderDesiredState } from '../server/index.ts';
+import { prepareDesiredState } from '../desired-state/index.ts';
 import { builtStatus, type TestWorld, testUrl } from '../testing/index.ts';
 import {
   attachSecretGroup,
@@ -50,7 +50,7 @@ async function addBuilder(): Promise<string> {
 
 const at = (reference: string) => `$\{{ ${reference} }}`;
 const stateOf = (serverId: string) =>
-  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }));
+  prepareDesiredState(world.system, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl });
 
 async function openedOf(serverId: string, sealed: Uint8Array): Promise<SecretBundle> {
   const decrypter = new Decrypter();

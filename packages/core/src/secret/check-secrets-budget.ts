@@ -15,17 +15,21 @@ export async function checkSecretsBudget(
     SELECT server.name, (
       SELECT COALESCE(sum(size_bytes), 0)::bigint FROM secret_snapshot
       WHERE organization_id = ${organizationId} AND id IS DISTINCT FROM ${snapshot.id} AND id IN (
-        SELECT release.secret_snapshot_id FROM placement JOIN release ON release.id = placement.live_release_id
-        WHERE placement.server_id = server.id
+        SELECT release.secret_snapshot_id FROM placement_server JOIN release ON release.id = placement_server.live_release_id
+        WHERE placement_server.server_id = server.id
         UNION
         SELECT release.secret_snapshot_id FROM deployment
         JOIN placement ON placement.app_id = deployment.app_id AND placement.environment_id = deployment.environment_id
+        JOIN placement_server ON placement_server.placement_id = placement.id
         JOIN release ON release.id = deployment.release_id
-        WHERE placement.server_id = server.id AND deployment.state IN ('building', 'releasing', 'rolling_out'))
+        WHERE placement_server.server_id = server.id AND deployment.state IN ('building', 'releasing', 'rolling_out'))
     ) AS bytes
-    FROM server JOIN placement AS home ON home.server_id = server.id
-    WHERE server.organization_id = ${organizationId} AND home.app_id = ${appId}
-      AND home.environment_id = ${environmentId}`;
+    FROM server
+    JOIN placement_server AS own ON own.server_id = server.id
+    JOIN placement AS target ON target.id = own.placement_id
+    WHERE server.organization_id = ${organizationId} AND target.app_id = ${appId}
+      AND target.environment_id = ${environmentId}
+    ORDER BY bytes DESC LIMIT 1`;
   if (row === undefined || Number(row.bytes) + snapshot.bytes <= serverSecretsBytesMax) return null;
   const most = `${serverSecretsBytesMax / 1024 / 1024} MiB`;
   return `The secrets of all apps on the server ${row.name} together would be larger than ${most}. Make some smaller, or run an app elsewhere.`;

@@ -5,7 +5,7 @@ import { type AppId, parseId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
 import { getApp, updateConfig } from '../app/index.ts';
 import { createDeployment, deploySecrets, rollbackApp } from '../deployment/index.ts';
-import { renderDesiredState } from '../server/index.ts';
+import { prepareDesiredState } from '../desired-state/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testUrl } from '../testing/index.ts';
 import { attachSecretGroup, createSecretGroup, createSecretSealer, deleteSecret, deleteSecretGroup } from './index.ts';
 import { serverSecretsBytesMax } from './rules.ts';
@@ -119,7 +119,7 @@ test('an app with undecryptable secrets is held back alone: other apps continue,
   // As after a start of the gateway, which remembers nothing that it sealed.
   const sealer = () => createSecretSealer(world.keys);
   const render = () =>
-    world.system((ctx) => renderDesiredState(ctx, { serverId: world.serverId, sealer: sealer(), urlOf: testUrl }));
+    prepareDesiredState(world.system, { serverId: world.serverId, sealer: sealer(), urlOf: testUrl });
   const problems = async () =>
     Promise.all(
       ['shop', 'neighbour'].map(

@@ -133,7 +133,7 @@ test('an organization ends with all its secrets and keys', async () => {
   await goLive(first);
   const { organizationId } = world;
   await world.system(async ({ tx }) => {
-    await tx.placement.deleteMany({ where: { organizationId } });
+    await tx.placementServer.deleteMany({ where: { organizationId } });
     await tx.deployment.deleteMany({ where: { organizationId } });
     await tx.organization.delete({ where: { id: organizationId } });
     expect(await tx.dataKey.count({ where: { organizationId } })).toBe(0);

@@ -1,7 +1,7 @@
 // Lists the versions of a secret: author and time, never the value.
 import type { Ctx } from '../kernel/index.ts';
 import { deliverySchema, type SecretHistory, type SecretRef } from './schema.ts';
-import { loadEntries, requireAppPlace, requireSecret } from './store.ts';
+import { loadEntries, requireAppPlacement, requireSecret } from './store.ts';
 
 interface VersionRow {
   readonly id: string;
@@ -25,7 +25,7 @@ export async function listSecretVersions(ctx: Ctx, input: SecretRef): Promise<Se
     ORDER BY version.number DESC`;
   const { appId, environmentId } = secret;
   const place = appId === null ? null : { appId, environmentId: environmentId ?? undefined };
-  const live = place === null ? null : (await requireAppPlace(ctx, place)).liveRelease;
+  const live = place === null ? null : (await requireAppPlacement(ctx, place)).liveRelease;
   const entries = live?.secretSnapshotId ? await loadEntries(ctx, live.secretSnapshotId) : [];
   const liveIds = new Set(entries.map(({ versionId }) => versionId));
   return {

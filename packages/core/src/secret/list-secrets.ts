@@ -2,11 +2,11 @@
 import type { Ctx } from '../kernel/index.ts';
 import { findExpected } from './list-missing-names.ts';
 import type { AppSecrets, AppSecretsInput, SecretChange } from './schema.ts';
-import { type EntryRow, loadEntries, loadShelves, requireAppPlace, snapshotIdOf, viewOf } from './store.ts';
+import { type EntryRow, loadEntries, loadShelves, requireAppPlacement, snapshotIdOf, viewOf } from './store.ts';
 
 export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<AppSecrets> {
   const { appId } = input;
-  const { environmentId, liveReleaseId, liveRelease, app } = await requireAppPlace(ctx, input);
+  const { environmentId, liveReleaseId, liveRelease, app } = await requireAppPlacement(ctx, input);
   const { own, groups, resolved } = await loadShelves(ctx, { appId, environmentId, projectId: app.projectId });
   const liveSnapshotId = snapshotIdOf(liveRelease?.secretSnapshotId);
   const live = liveSnapshotId === null ? [] : await loadEntries(ctx, liveSnapshotId);

@@ -28,7 +28,7 @@ const valueSchema = z.string().superRefine((value, check) => {
 export const secretsProblemSchema = z.enum(['undecryptable', 'no_room']);
 export type SecretsProblem = z.infer<typeof secretsProblemSchema>;
 
-/** An app in one of its environments, by default the one where it was made; or a group. */
+/** An app in one of its environments, by default the primary one; or a group. */
 export const secretOwnerSchema = z.union([
   z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() }).strict(),
   z.object({ groupId: secretGroupIdSchema }).strict(),

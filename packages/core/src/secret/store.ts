@@ -7,6 +7,7 @@ import {
   type SecretSnapshotId,
 } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import type { StoredValue } from './data-key.ts';
 import { type GroupNodes, type Resolved, resolve, type SecretNode } from './resolve.ts';
 import { deliverySchema, type SecretOwner, type SecretView } from './schema.ts';
@@ -28,28 +29,30 @@ export async function lockShelf(ctx: OrganizationCtx, owner: SecretOwner): Promi
   }
   await ctx.tx.$queryRaw`
     SELECT id FROM app WHERE id = ${owner.appId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
-  const { environmentId } = await requireAppPlace(ctx, owner);
+  const { environmentId } = await requireAppPlacement(ctx, owner);
   return { appId: owner.appId, environmentId, groupId: null };
 }
 
-/** An app in the environment that is named; without one, in that where it was made. */
-export async function requireAppPlace(
+/** An app in the environment that is named, else in its primary one, with its project and the snapshot of its live release. */
+export async function requireAppPlacement(
   ctx: OrganizationCtx,
   { appId, environmentId }: { readonly appId: string; readonly environmentId?: string | undefined },
 ) {
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId: ctx.organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
-    select: {
-      environmentId: true,
-      serverId: true,
-      liveReleaseId: true,
-      liveRelease: { select: { secretSnapshotId: true } },
-      app: { select: { name: true, projectId: true } },
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  const { organizationId } = ctx;
+  const placement = await requirePlacement(ctx, { appId, environmentId });
+  const { liveReleaseId } = placement;
+  const app = await ctx.tx.app.findFirstOrThrow({
+    where: { id: appId, organizationId },
+    select: { name: true, projectId: true },
   });
-  if (placement === null) throw new AppError('app.not_found', { appId });
-  return { ...placement, environmentId: parseId('env', placement.environmentId) };
+  const liveRelease =
+    liveReleaseId === null
+      ? null
+      : await ctx.tx.release.findFirstOrThrow({
+          where: { id: liveReleaseId, organizationId },
+          select: { secretSnapshotId: true },
+        });
+  return { ...placement, app, liveRelease };
 }
 
 export interface WhichSecrets {

@@ -21,16 +21,3 @@ export async function bumpServer(ctx: OrganizationCtx, serverId: string): Promis
   await ctx.tx.$executeRaw`SELECT pg_notify(${desiredChannel}, ${JSON.stringify(notice)})`;
   return version.number;
 }
-
-/** Every server of an app in an environment, in one order, so that two transactions never wait for each other in a circle. */
-export async function bumpServersOf(
-  ctx: OrganizationCtx,
-  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
-): Promise<void> {
-  const rows = await ctx.tx.placement.findMany({
-    where: { appId, environmentId, organizationId: ctx.organizationId },
-    select: { serverId: true },
-    orderBy: { serverId: 'asc' },
-  });
-  for (const { serverId } of rows) await bumpServer(ctx, serverId);
-}

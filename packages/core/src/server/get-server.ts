@@ -34,10 +34,11 @@ export async function getServer(
   });
   const apps = await ctx.tx.$queryRaw<AppRow[]>`
     SELECT app.id, app.name, app.slug, environment.id AS "environmentId", environment.name AS "environmentName"
-    FROM placement
+    FROM placement_server
+    JOIN placement ON placement.id = placement_server.placement_id
     JOIN app ON app.id = placement.app_id
     JOIN environment ON environment.id = placement.environment_id
-    WHERE placement.server_id = ${input.serverId} AND placement.organization_id = ${organizationId}
+    WHERE placement_server.server_id = ${input.serverId} AND placement_server.organization_id = ${organizationId}
     ORDER BY app.name, app.id`;
   if (summary === undefined || row === null) throw new AppError('server.not_found', { serverId: input.serverId });
   return {

@@ -1,13 +1,20 @@
 // Rules of upgrades: the offered agent, the requested one, and when an upgrade counts as lost. Pure.
 import { supports } from '@fairlead/contract/capabilities';
 import { errorTable } from '@fairlead/contract/errors';
-import type { AgentRow } from './desired-state.ts';
 import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';
 
 /** Time limit of an upgrade, which waits for the server's builds and rollouts; after this it counts as ended. */
 const silenceMaxMs = 60 * 60_000;
 
 const targets: Readonly<Record<string, AgentTarget>> = { x86_64: 'linux-x64', aarch64: 'linux-arm64' };
+
+/** Agent that a member requested, as the desired state names it. */
+export interface WantedAgent {
+  readonly version: string;
+  readonly digest: string;
+  readonly sizeBytes: number;
+  readonly attempt: number;
+}
 
 interface AgentFacts {
   readonly hostInfo: unknown;
@@ -54,7 +61,7 @@ export function upgradeView(stored: unknown, now: Date): UpgradeView | null {
  * Returns the requested agent while its upgrade runs. One request is one attempt, so that a manual installation
  * afterwards stays.
  */
-export function wantedAgent(stored: unknown, now: Date): AgentRow | null {
+export function wantedAgent(stored: unknown, now: Date): WantedAgent | null {
   const upgrade = upgradeView(stored, now);
   if (upgrade?.state !== 'running') return null;
   const { version, digest, sizeBytes, attempt } = upgrade;

@@ -23,6 +23,7 @@ import {
 import type { Database } from '@fairlead/db';
 import { addEnvironment, addEnvironmentInputSchema, createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
+import { prepareDesiredState, type RenderInput } from '../desired-state/index.ts';
 import { domainUrl } from '../domain/index.ts';
 import type { Clock, Ctx, Log, SystemCtx } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
@@ -34,7 +35,6 @@ import {
   type SecretKeys,
   sealEnvelope,
 } from '../secret/index.ts';
-import { type RenderInput, renderDesiredState } from '../server/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
 export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
@@ -77,7 +77,7 @@ export interface TestWorld {
   report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
   /** Builds and rolls out as a healthy agent reports it. */
   finish(deploymentId: string): Promise<void>;
-  desired(): ReturnType<typeof renderDesiredState>;
+  desired(): ReturnType<typeof prepareDesiredState>;
 }
 
 export interface CreatedTestApp {
@@ -162,7 +162,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
       await report({ builds: [builtStatus(deploymentId)] });
       await report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
     },
-    desired: () => system((ctx) => renderDesiredState(ctx, { serverId, sealer, urlOf: testUrl })),
+    desired: () => prepareDesiredState(system, { serverId, sealer, urlOf: testUrl }),
   };
 }
 

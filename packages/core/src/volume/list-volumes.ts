@@ -1,6 +1,7 @@
 // Lists volumes.
-import { requirePlace } from '../config/index.ts';
+
 import type { Ctx } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
 import type { ListVolumesInput, VolumeList } from './schema.ts';
 import { loadVolumes } from './store.ts';
 
@@ -8,6 +9,6 @@ export async function listVolumes(ctx: Ctx, input: ListVolumesInput): Promise<Vo
   const { appId } = input;
   if (appId === undefined) return { items: await loadVolumes(ctx, input) };
   // The caller's right was checked in one environment, so the list covers that one only.
-  const { environmentId } = await requirePlace(ctx, { appId, environmentId: input.environmentId });
+  const { environmentId } = await requirePlacement(ctx, { appId, environmentId: input.environmentId });
   return { items: await loadVolumes(ctx, { appId, environmentId }) };
 }

@@ -42,7 +42,8 @@ export async function recordVolumes(ctx: OrganizationCtx, input: ReportedVolumes
     FROM jsonb_to_recordset(${wanted}::jsonb)
       AS row (id text, "appId" text, "environmentId" text, name text, "usedBytes" bigint)
     JOIN placement ON placement.app_id = row."appId" AND placement.environment_id = row."environmentId"
-                  AND placement.server_id = ${serverId} AND placement.organization_id = ${organizationId}
+                  AND placement.organization_id = ${organizationId}
+    JOIN placement_server ON placement_server.placement_id = placement.id AND placement_server.server_id = ${serverId}
     JOIN app ON app.id = row."appId" AND app.organization_id = ${organizationId}
     JOIN environment ON environment.id = row."environmentId" AND environment.organization_id = ${organizationId}
     WHERE row.name ~ '^[a-z0-9][a-z0-9-]{0,39}$'

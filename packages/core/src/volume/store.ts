@@ -19,8 +19,8 @@ export async function loadVolumes(
   });
   const appIds = rows.map(({ appId }) => appId);
   const used = await loadUsed(ctx, appIds);
-  const places = await ctx.tx.placement.findMany({
-    where: { organizationId: ctx.organizationId, appId: { in: appIds } },
+  const placements = await ctx.tx.placement.findMany({
+    where: { organizationId: ctx.organizationId, appId: { in: appIds }, servers: { some: {} } },
     select: { appId: true, environmentId: true },
   });
   return rows.map((row) => {
@@ -40,7 +40,9 @@ export async function loadVolumes(
       createdAt: row.createdAt,
       deleteAt: row.deleteAt,
       inUse: used.has(keyOf(row)),
-      isLeft: !places.some(({ appId, environmentId }) => appId === row.appId && environmentId === row.environmentId),
+      isLeft: !placements.some(
+        ({ appId, environmentId }) => appId === row.appId && environmentId === row.environmentId,
+      ),
     };
   });
 }
@@ -55,12 +57,13 @@ async function loadUsed(ctx: OrganizationCtx, appIds: readonly string[]): Promis
     SELECT config.app_id AS "appId", config.environment_id AS "environmentId", config.settings
     FROM app_config AS config
     WHERE config.organization_id = ${ctx.organizationId} AND config.app_id = ANY(${[...appIds]})
-      AND EXISTS (SELECT 1 FROM placement
+      AND EXISTS (SELECT 1 FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
                   WHERE placement.app_id = config.app_id AND placement.environment_id = config.environment_id)
       AND (NOT EXISTS (SELECT 1 FROM app_config AS newer
                        WHERE newer.app_id = config.app_id AND newer.environment_id = config.environment_id
                          AND newer.number > config.number)
-        OR EXISTS (SELECT 1 FROM placement JOIN release ON release.id = placement.live_release_id
+        OR EXISTS (SELECT 1 FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
+                   JOIN release ON release.id = placement_server.live_release_id
                    WHERE placement.app_id = config.app_id AND release.config_id = config.id)
         OR EXISTS (SELECT 1 FROM deployment WHERE deployment.config_id = config.id
                      AND deployment.state IN ('building', 'releasing', 'rolling_out')))`;

@@ -6,7 +6,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useUrlFilter } from '../page/use-url-state.ts';
 
-export type AppPlacement = AppDetail['places'][number];
+export type AppPlacement = AppDetail['placements'][number];
 
 export interface AppInEnvironment {
   /** App with its settings in this environment. */
@@ -19,19 +19,19 @@ export interface AppInEnvironment {
 export function useAppInEnvironment(slug: string, initial: AppDetail): AppInEnvironment {
   const trpc = useTRPC();
   const { value } = useUrlFilter('environment');
-  const home = useQuery(trpc.app.get.queryOptions({ slug })).data;
-  const { places, environmentId: first } = home ?? initial;
-  const requested = places.find(({ environmentId }) => environmentId === value && value !== first)?.environmentId;
+  const primary = useQuery(trpc.app.get.queryOptions({ slug })).data;
+  const { placements, environmentId: first } = primary ?? initial;
+  const requested = placements.find(({ environmentId }) => environmentId === value && value !== first)?.environmentId;
   const current = useQuery({
     ...trpc.app.get.queryOptions({ slug, ...(requested === undefined ? {} : { environmentId: requested }) }),
     placeholderData: keepPreviousData,
   }).data;
   const app = current ?? initial;
-  return { app, placement: placementOf(app), linkEnvironmentId: app.isHome ? undefined : app.environmentId };
+  return { app, placement: placementOf(app), linkEnvironmentId: app.isPrimary ? undefined : app.environmentId };
 }
 
 export function placementOf(app: AppDetail): AppPlacement | null {
-  return app.places.find(({ environmentId }) => environmentId === app.environmentId) ?? null;
+  return app.placements.find(({ environmentId }) => environmentId === app.environmentId) ?? null;
 }
 
 /** Returns the hint for an app without a deployment. */

@@ -27,7 +27,8 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items;
   const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
   const open = (environments ?? []).filter(
-    ({ id, projectId }) => projectId === app.projectId && !app.places.some(({ environmentId }) => environmentId === id),
+    ({ id, projectId }) =>
+      projectId === app.projectId && !app.placements.some(({ environmentId }) => environmentId === id),
   );
   // Creating an environment needs the permission in the whole organization.
   const mayCreate = can('environment.write', {});
@@ -78,7 +79,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
       open
       onClose={onClose}
       title={`Add ${app.name} to an environment`}
-      detail={`It starts with the settings of ${app.places[0]?.environmentName ?? app.environmentName}. Secrets, volumes and domains are its own.`}
+      detail={`It starts with the settings of ${app.placements[0]?.environmentName ?? app.environmentName}. Secrets, volumes and domains are its own.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>

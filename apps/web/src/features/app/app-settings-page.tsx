@@ -37,7 +37,9 @@ export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProp
         readOnly={!can('app.write', { projectId: app.projectId })}
       />
       {children}
-      {!app.isHome && can('app.delete', app) ? <RemoveFromEnvironmentCard key={app.environmentId} app={app} /> : null}
+      {!app.isPrimary && can('app.delete', app) ? (
+        <RemoveFromEnvironmentCard key={app.environmentId} app={app} />
+      ) : null}
       {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );
@@ -92,7 +94,7 @@ function SettingsForm({ app, linkEnvironmentId, readOnly }: SettingsFormProps) {
             {(control) => <Input {...control} name="name" defaultValue={app.name} />}
           </Field>
           <Field
-            label={app.places.length > 1 ? `Branch of ${app.environmentName}` : 'Branch'}
+            label={app.placements.length > 1 ? `Branch of ${app.environmentName}` : 'Branch'}
             hint="Default: the repository's default branch"
             error={failure?.fields.branch}
           >

@@ -20,12 +20,12 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
   const router = useRouter();
   const pathname = usePathname();
   const [adding, setAdding] = useState(false);
-  const [first] = app.places;
+  const [first] = app.placements;
   const go = (environmentId: string) =>
     router.push(environmentId === first?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
   // A grant in one environment of the project is enough to add the app there.
   const mayAdd = can('app.write', { projectId: app.projectId });
-  if (app.places.length < 2 && !mayAdd) {
+  if (app.placements.length < 2 && !mayAdd) {
     return <span className="text-ink-soft">{app.environmentName}</span>;
   }
   return (
@@ -46,7 +46,7 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
         )}
       >
         <MenuLabel>Environment</MenuLabel>
-        {app.places.map((place) => (
+        {app.placements.map((place) => (
           <MenuItem
             key={place.environmentId}
             checked={place.environmentId === app.environmentId}

@@ -160,7 +160,7 @@ function usePromotionTargets(deployment: DeploymentDetail) {
   const { can } = useMe();
   const places =
     useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId })).data
-      ?.places ?? [];
+      ?.placements ?? [];
   return places.filter(
     ({ environmentId }) =>
       environmentId !== deployment.environmentId &&

@@ -232,7 +232,7 @@ interface MissingServersProps {
 function MissingServers({ app, failures }: MissingServersProps) {
   if (failures.length === 0) return null;
   const names = new Map(
-    app.places.flatMap(({ servers }) => servers.map((each) => [each.serverId as string, each.serverName])),
+    app.placements.flatMap(({ servers }) => servers.map((each) => [each.serverId as string, each.serverName])),
   );
   return (
     <ul className="border-line border-b bg-warn-wash px-4 py-2 text-sm">

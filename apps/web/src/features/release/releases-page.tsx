@@ -101,7 +101,7 @@ function ReleaseRow({
   onCompare,
 }: ReleaseProps & { readonly onCompare: (() => void) | null }) {
   const { can } = useMe();
-  const others = app.places.filter((placement) => placement.environmentId !== environmentId);
+  const others = app.placements.filter((placement) => placement.environmentId !== environmentId);
   const targets = others.filter((placement) =>
     can('deployment.write', { projectId: app.projectId, environmentId: placement.environmentId }),
   );

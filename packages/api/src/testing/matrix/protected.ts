@@ -16,11 +16,13 @@ export interface ProtectedReport {
 }
 
 /** Apps with visitors in the environment: an app that was never deployed has none. */
-const served = 'SELECT app_id FROM placement WHERE environment_id = $1 AND live_release_id IS NOT NULL';
+const served = `SELECT placement.app_id FROM placement JOIN placement_server ON placement_server.placement_id = placement.id
+  WHERE placement.environment_id = $1 AND placement_server.live_release_id IS NOT NULL`;
 /** Rows that decide what visitors of an environment get, now or with its next deployment. */
 const deciding: Readonly<Record<string, string>> = {
   environment: 'r.id = $1',
   placement: `r.environment_id = $1 AND r.app_id IN (${served})`,
+  placement_server: `r.placement_id IN (SELECT id FROM placement WHERE environment_id = $1 AND app_id IN (${served}))`,
   instance: 'r.environment_id = $1',
   app_config: `r.environment_id = $1 AND r.app_id IN (${served})`,
   volume: 'r.environment_id = $1',
@@ -28,7 +30,8 @@ const deciding: Readonly<Record<string, string>> = {
   secret: `r.environment_id = $1 OR r.group_id IN (SELECT group_id FROM secret_group_app WHERE app_id IN (${served}))`,
   secret_group_app: `r.app_id IN (${served})`,
   source_credential: `r.app_id IN (${served})`,
-  server: 'r.id IN (SELECT server_id FROM placement WHERE environment_id = $1)',
+  server: `r.id IN (SELECT placement_server.server_id FROM placement_server
+    JOIN placement ON placement.id = placement_server.placement_id WHERE placement.environment_id = $1)`,
   deployment: `r.environment_id = $1
     AND NOT EXISTS (SELECT 1 FROM deployment_approval WHERE deployment_id = r.id AND state = 'pending')`,
   benchmark_run: `r.environment_id = $1 AND r.state IN ('queued', 'running')`,

@@ -74,7 +74,7 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
   const organizationId = stage.ownId;
   const [projectId, serverId] = [stage.own.get('prj') ?? '', stage.own.get('srv') ?? ''];
   const [environmentId, otherId] = [newId('env'), newId('app')];
-  // Placed later than the stage's own placement, so that the app's first environment stays the same.
+  // Created later than the stage's own environment, so that this stays the first.
   const createdAt = new Date(Date.now() + 60_000);
   await world.system(async ({ tx }) => {
     await tx.environment.create({
@@ -93,9 +93,9 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
       const { id: _id, ...release } = await tx.release.findFirstOrThrow({ where: { organizationId } });
       const copied = { plan: release.plan ?? {}, origin: release.origin ?? {} };
       await tx.release.create({ data: { ...release, ...placed, ...copied, id: ids.rel, number: 100 } });
-      await tx.placement.create({
-        data: { ...placed, id: newId('plc'), serverId, branch: 'main', liveReleaseId: ids.rel, createdAt },
-      });
+      const servers = { create: { serverId, position: 0, liveReleaseId: ids.rel } };
+      const isPrimary = appId === otherId;
+      await tx.placement.create({ data: { ...placed, id: newId('plc'), branch: 'main', isPrimary, servers } });
       await tx.deployment.create({
         data: {
           ...placed,

@@ -8,8 +8,8 @@ import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
-import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
-import { renderDesiredState } from './index.ts';
+import { prepareDesiredState } from './index.ts';
+import { type DesiredRows, type ReleaseRow, toDesiredState } from './to-desired-state.ts';
 
 const release: ReleaseRow = {
   id: 'rel_1',
@@ -179,8 +179,7 @@ test('only the local server fronts the control plane', async () => {
   const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' as const }];
   const { serverId } = world;
   const sealer = createSecretSealer(world.keys);
-  const render = () =>
-    world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes, sealer, urlOf: testUrl }));
+  const render = () => prepareDesiredState(world.system, { serverId, controlRoutes, sealer, urlOf: testUrl });
   expect((await render()).routes).toHaveLength(1);
   await world.system(({ tx }) => tx.server.update({ where: { id: serverId }, data: { isLocal: false } }));
   expect((await render()).routes).toEqual([]);

@@ -1,17 +1,15 @@
 // Pauses deployments by push for an app. Manual deployments are never paused.
-
 import { recordAudit } from '../audit/index.ts';
-import { requirePlace } from '../config/index.ts';
 import { type Ctx, notifyChange } from '../kernel/index.ts';
 import type { PauseDeploysInput, PausedDeploys } from './schema.ts';
-import { lockApps } from './store.ts';
+import { lockApps, requirePlacement } from './store.ts';
 
 export async function pauseDeploys(ctx: Ctx, input: PauseDeploysInput): Promise<PausedDeploys> {
   const { appId, paused } = input;
   await lockApps(ctx, [appId]);
-  const { environmentId, appName, deploysPausedAt } = await requirePlace(ctx, input);
+  const { id, environmentId, appName, deploysPausedAt } = await requirePlacement(ctx, input);
   await ctx.tx.placement.updateMany({
-    where: { appId, environmentId, organizationId: ctx.organizationId },
+    where: { id, organizationId: ctx.organizationId },
     data: { deploysPausedAt: paused ? (deploysPausedAt ?? ctx.clock.now()) : null },
   });
   await recordAudit(ctx, {

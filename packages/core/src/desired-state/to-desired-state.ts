@@ -25,6 +25,7 @@ import type { StoredPlan } from '../benchmark/schema.ts';
 import { defaultSettings, listensOnSocket, type Settings, variablesIn } from '../config/index.ts';
 import { isHostAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
+import type { WantedAgent } from '../server/index.ts';
 import { type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import { requiredCapabilities } from './capabilities.ts';
 import { appFields, builders, releaseFields, rolloutFields, workerFields } from './settings-fields.ts';
@@ -119,13 +120,6 @@ export interface ControlRoute {
   readonly socket: 'web' | 'gateway';
 }
 
-export interface AgentRow {
-  readonly version: string;
-  readonly digest: string;
-  readonly sizeBytes: number;
-  readonly attempt: number;
-}
-
 export interface DesiredRows {
   readonly serverId: string;
   readonly epoch: number;
@@ -140,7 +134,7 @@ export interface DesiredRows {
   readonly deletedVolumes: readonly VolumeRow[];
   readonly proxy: ProxySettings;
   /** The agent that a member requested; null: the one that runs. */
-  readonly agent: AgentRow | null;
+  readonly agent: WantedAgent | null;
 }
 
 const benchmarkProtocols = {

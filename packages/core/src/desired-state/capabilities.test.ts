@@ -11,7 +11,7 @@ import {
   type PlacementRow,
   type ReleaseRow,
   toDesiredState,
-} from './desired-state.ts';
+} from './to-desired-state.ts';
 
 const all = Object.keys(capabilities) as Capability[];
 const without = (...names: Capability[]) => all.filter((name) => !names.includes(name));

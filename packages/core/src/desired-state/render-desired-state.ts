@@ -1,0 +1,154 @@
+// Renders the desired state of a server: loads its rows, seals its secrets, and passes both to toDesiredState.
+// Invariant: it writes nothing.
+import type { DesiredState } from '@fairlead/contract/agent';
+import { supports } from '@fairlead/contract/capabilities';
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { storedPlanSchema } from '../benchmark/schema.ts';
+import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import {
+  findKeptReleases,
+  type OriginRoute,
+  originSchema,
+  releasePlanSchema,
+  systemVariables,
+} from '../release/index.ts';
+import type { SecretSealer } from '../secret/index.ts';
+import { wantedAgent } from '../server/index.ts';
+import { proxySettingsSchema } from '../traffic/index.ts';
+import { loadBuilds } from './load-builds.ts';
+import { loadPlacements } from './load-placements.ts';
+import { loadRollouts } from './load-rollouts.ts';
+import type { PlacementSecretsProblem } from './record-secrets-problems.ts';
+import { placementKey, type StoredRelease, settingsOf } from './stored-release.ts';
+import {
+  type BenchmarkPlanRow,
+  type ControlRoute,
+  type ReleaseRow,
+  toDesiredState,
+  type VolumeRow,
+} from './to-desired-state.ts';
+
+export interface RenderInput {
+  readonly serverId: string;
+  /** Routes to the control plane itself; the local server fronts it, no other one gets them. */
+  readonly controlRoutes?: readonly ControlRoute[];
+  readonly sealer: SecretSealer;
+  /** Address of a domain, for FAIRLEAD_URL. */
+  readonly urlOf: (route: OriginRoute, onLocalServer: boolean) => string;
+}
+
+export interface RenderedState {
+  readonly state: DesiredState;
+  /** Placements whose problem with secrets is another one than recorded, for `recordSecretsProblems`. */
+  readonly secretsProblems: readonly PlacementSecretsProblem[];
+}
+
+/** Renders the whole desired state of a server at its newest version. */
+export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Promise<RenderedState> {
+  const { serverId, sealer } = input;
+  const server = await loadServer(ctx, serverId);
+  const { capabilities } = server;
+  const scoped = forOrganization(ctx, server.organizationId);
+  const placements = await loadPlacements(scoped, serverId);
+  const rollouts = await loadRollouts(scoped, serverId);
+  const builds = await loadBuilds(scoped, serverId);
+  const kept = await findKeptReleases(scoped, placements);
+
+  const target = { serverId, recipient: server.recipient };
+  const releases = [
+    ...placements.map(({ liveRelease }) => liveRelease),
+    ...[...rollouts.values()].map(({ release }) => release),
+  ];
+  const snapshotIds = new Set(releases.flatMap((release) => release?.secretSnapshotId ?? []));
+  const sealed = await sealer.seal(scoped, target, [...snapshotIds]);
+  const buildSnapshotIds = builds.flatMap(({ buildSnapshotId }) => buildSnapshotId ?? []);
+  const buildSecrets = await sealer.sealForBuilds(scoped, target, buildSnapshotIds);
+  const credentials = await sealer.sealCredentials(scoped, target, builds);
+
+  const variablesOf = (origin: unknown) =>
+    systemVariables(originSchema.parse(origin), (route) => input.urlOf(route, server.isLocal));
+  const releaseRow = ({ secretSnapshotId, config, plan, origin, ...row }: StoredRelease): ReleaseRow => ({
+    ...row,
+    artifactKind: row.artifactKind === 'image' ? 'image' : 'archive',
+    settings: settingsOf(config),
+    plan: releasePlanSchema.parse(plan),
+    systemVariables: variablesOf(origin),
+    secrets: (secretSnapshotId !== null && sealed.get(secretSnapshotId)) || null,
+  });
+  const problemOf = (release: StoredRelease | null | undefined) =>
+    sealed.get(release?.secretSnapshotId ?? '')?.problem ?? null;
+
+  const secretsProblems = placements.flatMap(({ appId, environmentId, liveRelease, secretsProblem }) => {
+    const problem = problemOf(liveRelease) ?? problemOf(rollouts.get(placementKey({ appId, environmentId }))?.release);
+    return problem === secretsProblem ? [] : [{ appId, environmentId, problem }];
+  });
+  const state = toDesiredState({
+    serverId,
+    epoch: server.epoch,
+    number: server.number,
+    capabilities,
+    keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
+    deletedVolumes: supports(capabilities, 'volume') ? await loadDeletedVolumes(scoped, serverId) : [],
+    proxy: proxySettingsSchema.parse(server.proxy),
+    agent: supports(capabilities, 'upgrade') ? wantedAgent(server.upgrade, ctx.clock.now()) : null,
+    controlRoutes: server.isLocal ? (input.controlRoutes ?? []) : [],
+    placements: placements.map(({ liveRelease, settings: { autoscaling, traffic }, ...placement }) => {
+      const rollout = rollouts.get(placementKey(placement));
+      return {
+        ...placement,
+        live: liveRelease === null ? null : releaseRow(liveRelease),
+        candidate: rollout === undefined ? null : { ...rollout, release: releaseRow(rollout.release) },
+        autoscaling,
+        traffic,
+      };
+    }),
+    builds: builds.map(({ origin, buildSnapshotId, ...build }) => ({
+      ...build,
+      systemVariables: variablesOf(origin),
+      secrets: buildSecrets.get(buildSnapshotId ?? '') ?? null,
+      credentials: credentials.get(build.appId) ?? null,
+    })),
+    benchmarks: await loadBenchmarks(scoped, serverId),
+  });
+  return { state, secretsProblems };
+}
+
+interface ServerRow {
+  readonly organizationId: string;
+  readonly isLocal: boolean;
+  readonly epoch: number;
+  readonly number: bigint;
+  readonly recipient: string | null;
+  readonly proxy: unknown;
+  readonly capabilities: string[];
+  readonly upgrade: unknown;
+}
+
+/** Waits for transactions that changed something and bumped the version, so that version and content belong together. */
+async function loadServer(
+  { tx }: SystemCtx,
+  serverId: string,
+): Promise<ServerRow & { readonly organizationId: OrganizationId }> {
+  const [row] = await tx.$queryRaw<ServerRow[]>`
+    SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy, upgrade
+    FROM server WHERE id = ${serverId} FOR SHARE`;
+  if (row === undefined) throw new AppError('server.not_found', { serverId });
+  return { ...row, organizationId: parseId('org', row.organizationId) };
+}
+
+async function loadDeletedVolumes(ctx: OrganizationCtx, serverId: string): Promise<VolumeRow[]> {
+  return ctx.tx.$queryRaw<VolumeRow[]>`
+    SELECT app_id AS "appId", environment_id AS "environmentId", name FROM volume
+    WHERE organization_id = ${ctx.organizationId} AND released_at IS NOT NULL AND jsonb_exists(used_bytes, ${serverId})
+    ORDER BY app_id, environment_id, name`;
+}
+
+async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Promise<BenchmarkPlanRow[]> {
+  const runs = await ctx.tx.benchmarkRun.findMany({
+    where: { organizationId: ctx.organizationId, serverId, state: { in: ['queued', 'running'] } },
+    select: { id: true, appId: true, environmentId: true, plan: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return runs.map(({ id, plan, ...run }) => ({ ...run, runId: id, plan: storedPlanSchema.parse(plan) }));
+}

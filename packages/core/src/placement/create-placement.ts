@@ -1,0 +1,49 @@
+// Places an app in an environment.
+import { newId } from '@fairlead/contract/ids';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { hasServer } from '../server/index.ts';
+
+export interface NewPlacement {
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly branch: string;
+  readonly instances?: number;
+  readonly isPrimary: boolean;
+  /** At least one; the primary server first. */
+  readonly serverIds: readonly string[];
+}
+
+/**
+ * Places an app in an environment of its own project. An app that returns to an environment finds its settings and
+ * secrets there. Throws environment.not_found, server.not_found and placement.exists. The app is locked.
+ */
+export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId, branch, instances = 1, isPrimary, serverIds } = input;
+  const app = await tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });
+  const environment = { id: environmentId, organizationId, projectId: app.projectId };
+  if ((await tx.environment.count({ where: environment })) === 0) {
+    throw new AppError('environment.not_found', { environmentId });
+  }
+  for (const serverId of serverIds) {
+    if (!(await hasServer(ctx, { serverId }))) throw new AppError('server.not_found', { serverId });
+  }
+  const former = await tx.placement.findFirst({
+    where: { appId, environmentId, organizationId },
+    select: { id: true, _count: { select: { servers: true } } },
+  });
+  if (former !== null && former._count.servers > 0) {
+    throw new AppError('placement.exists', { appId, environmentId });
+  }
+  const id = former?.id ?? newId('plc');
+  const createdAt = ctx.clock.now();
+  const settings = { branch, instances, isPrimary, deploysPausedAt: null };
+  if (former === null) {
+    await tx.placement.create({ data: { id, organizationId, appId, environmentId, ...settings, createdAt } });
+  } else {
+    await tx.placement.updateMany({ where: { id, organizationId }, data: settings });
+  }
+  await tx.placementServer.createMany({
+    data: serverIds.map((serverId, position) => ({ placementId: id, organizationId, serverId, position, createdAt })),
+  });
+}

@@ -1,0 +1,15 @@
+export { attachServer } from './attach-server.ts';
+export { createPlacement } from './create-placement.ts';
+export { detachServer } from './detach-server.ts';
+export { pauseDeploys } from './pause-deploys.ts';
+export { scaleApp } from './scale-app.ts';
+export * from './schema.ts';
+export {
+  bumpServersOf,
+  findPlacement,
+  lockApps,
+  type Placement,
+  type PlacementServer,
+  requireNothingUnderWay,
+  requirePlacement,
+} from './store.ts';

@@ -1,0 +1,30 @@
+// Schemas of placements in the API: an app in one of its environments, and its servers there.
+import { appIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+
+/** An app in one of its environments; default: its primary environment. */
+export const placementInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
+export type PlacementInput = z.infer<typeof placementInputSchema>;
+
+export const placementRefSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema });
+export type PlacementRef = z.infer<typeof placementRefSchema>;
+
+export const placementServerInputSchema = placementInputSchema.extend({ serverId: serverIdSchema });
+export type PlacementServerInput = z.infer<typeof placementServerInputSchema>;
+
+export const placementServerRefSchema = placementRefSchema.extend({ serverId: serverIdSchema });
+export type PlacementServerRef = z.infer<typeof placementServerRefSchema>;
+
+/** Maximum number of copies of one app that an agent runs. */
+const instancesMax = 64;
+
+export const scaleAppInputSchema = placementInputSchema.extend({
+  instances: z.number().int().min(1).max(instancesMax),
+});
+export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;
+
+/** Paused: only people deploy. */
+export const pauseDeploysInputSchema = placementInputSchema.extend({ paused: z.boolean() });
+export type PauseDeploysInput = z.infer<typeof pauseDeploysInputSchema>;
+export const pauseDeploysOutputSchema = z.object({ appId: appIdSchema, paused: z.boolean() });
+export type PausedDeploys = z.infer<typeof pauseDeploysOutputSchema>;

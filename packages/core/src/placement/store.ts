@@ -1,0 +1,114 @@
+// Locks and reads placements. A placement without servers doesn't run, and counts as none here.
+import { type AppId, type EnvironmentId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { activeDeploymentStates } from '../deployment/schema.ts';
+import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+
+export interface PlacementServer {
+  readonly serverId: ServerId;
+  readonly liveReleaseId: string | null;
+}
+
+export interface Placement {
+  readonly id: string;
+  readonly appId: AppId;
+  readonly appName: string;
+  readonly environmentId: EnvironmentId;
+  readonly environmentName: string;
+  readonly isPrimary: boolean;
+  readonly branch: string;
+  /** Number of copies on each server. */
+  readonly instances: number;
+  readonly deploysPausedAt: Date | null;
+  /** The primary server first. */
+  readonly servers: readonly [PlacementServer, ...PlacementServer[]];
+  /** The primary server. */
+  readonly serverId: ServerId;
+  /** Live release of the primary server. */
+  readonly liveReleaseId: string | null;
+}
+
+export interface PlacementWhere {
+  readonly appId: string;
+  /** Default: the primary environment. */
+  readonly environmentId?: string | undefined;
+}
+
+/** Null: the app does not run there. */
+export async function findPlacement(ctx: OrganizationCtx, where: PlacementWhere): Promise<Placement | null> {
+  const { appId, environmentId } = where;
+  const row = await ctx.tx.placement.findFirst({
+    where: {
+      appId,
+      organizationId: ctx.organizationId,
+      ...(environmentId === undefined ? { isPrimary: true } : { environmentId }),
+    },
+    select: {
+      id: true,
+      environmentId: true,
+      isPrimary: true,
+      branch: true,
+      instances: true,
+      deploysPausedAt: true,
+      app: { select: { name: true } },
+      environment: { select: { name: true } },
+      servers: { select: { serverId: true, liveReleaseId: true }, orderBy: { position: 'asc' } },
+    },
+  });
+  if (row === null) return null;
+  const { app, environment, servers, ...rest } = row;
+  const [primary, ...others] = servers.map((each) => ({ ...each, serverId: parseId('srv', each.serverId) }));
+  if (primary === undefined) return null;
+  return {
+    ...rest,
+    appId: parseId('app', appId),
+    appName: app.name,
+    environmentId: parseId('env', row.environmentId),
+    environmentName: environment.name,
+    servers: [primary, ...others],
+    serverId: primary.serverId,
+    liveReleaseId: primary.liveReleaseId,
+  };
+}
+
+/** Throws app.not_found. */
+export async function requirePlacement(ctx: OrganizationCtx, where: PlacementWhere): Promise<Placement> {
+  const placement = await findPlacement(ctx, where);
+  if (placement === null) throw new AppError('app.not_found', { appId: where.appId });
+  return placement;
+}
+
+/** Holds the apps until the transaction ends. NO KEY: rows that point at the app may still be inserted. */
+export async function lockApps(ctx: OrganizationCtx, appIds: readonly string[]): Promise<void> {
+  await ctx.tx.$queryRaw`
+    SELECT id FROM app WHERE organization_id = ${ctx.organizationId} AND id = ANY(${[...appIds]})
+    ORDER BY id FOR NO KEY UPDATE`;
+}
+
+/** Throws placement.under_way while a deployment builds or rolls out. The app is locked. */
+export async function requireNothingUnderWay(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const found = await ctx.tx.deployment.findFirst({
+    where: { organizationId: ctx.organizationId, appId, environmentId, state: { in: [...activeDeploymentStates] } },
+    select: { id: true },
+  });
+  if (found !== null) throw new AppError('placement.under_way', { deploymentId: found.id });
+}
+
+/**
+ * Gives every server of an app in an environment a new desired state, in one order, so that two transactions never wait
+ * for each other in a circle.
+ */
+export async function bumpServersOf(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const rows = await ctx.tx.placementServer.findMany({
+    where: { placement: { appId, environmentId }, organizationId: ctx.organizationId },
+    select: { serverId: true },
+    orderBy: { serverId: 'asc' },
+  });
+  for (const { serverId } of rows) await bumpServer(ctx, serverId);
+}
