@@ -56,15 +56,15 @@ type Target = Pick<AddEnvironmentInput, 'appId' | 'environment'>;
 
 /** The environment that takes the app in, and the primary one, because settings and source come from there. */
 export const byAddedEnvironment = scopeOf<Target>('environment', ['appId', 'environment'], async (core, input) => {
-  const [home, target] = [await findPlacement(core, { id: input.appId }), await findTarget(core, input)];
-  return home === null || target === null ? null : [target, home];
+  const [primary, target] = [await findPlacement(core, { id: input.appId }), await findTarget(core, input)];
+  return primary === null || target === null ? null : [target, primary];
 });
 
 /** A new environment lies in the app's project: only grants there or in the whole organization cover it. */
 async function findTarget(core: OrganizationCtx, { appId, environment }: Target): Promise<Scope | null> {
   if (environment.kind === 'existing') return findEnvironment(core, environment);
-  const home = await findPlacement(core, { id: appId });
-  return home === null ? null : { ...home, environmentId: null };
+  const primary = await findPlacement(core, { id: appId });
+  return primary === null ? null : { ...primary, environmentId: null };
 }
 
 export const partsOfAddedEnvironment: AlsoNeeds<AddEnvironmentInput> = allOf<AddEnvironmentInput>(
