@@ -12,7 +12,7 @@ import { layOut, openData } from '../../tools/start/folders.ts';
 import { Supervisor } from '../../tools/start/supervisor.ts';
 import { atMost, type Measurement, percentile } from './table.ts';
 
-const LISTS = ['', '/apps', '/deployments', '/servers', '/benchmarks', '/domains', '/members'];
+const LISTS = ['', '/projects', '/apps', '/deployments', '/servers', '/benchmarks', '/domains', '/members'];
 const WARM_UP = 5;
 const REQUESTS = 50;
 const BOUND_MS = 150;

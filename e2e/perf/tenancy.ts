@@ -104,7 +104,7 @@ async function callsOf(target: Target): Promise<readonly Call[]> {
     throw new Error('the scenario is too small');
   let turn = 0;
   return [
-    { name: 'overview.get', run: (ctx) => getOverview(ctx, links, seesAll) },
+    { name: 'overview.get', run: (ctx) => getOverview(ctx, {}, links, seesAll) },
     { name: 'app.list', run: (ctx) => listApps(ctx, { limit: 50 }, links) },
     { name: 'app.get', run: (ctx) => getApp(ctx, { slug: app.slug }, links) },
     { name: 'deployment.list', run: (ctx) => listDeployments(ctx, { limit: 50 }) },

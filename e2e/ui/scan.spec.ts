@@ -8,6 +8,7 @@ const ORGANIZATION = '/my-organization';
 
 const PAGES = [
   '',
+  '/projects',
   '/apps',
   '/apps/new',
   '/apps/hello',

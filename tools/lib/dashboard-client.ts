@@ -27,17 +27,22 @@ export async function claimSetup(url: string, token: string, person: Person): Pr
   return organizationSlug;
 }
 
-export async function signIn(url: string, { email, password }: Person): Promise<Dashboard> {
+/** Signs in by password; returns the cookies of the session. */
+export async function openSession(url: string, { email, password }: Person): Promise<string> {
   const response = await fetch(`${url}/api/auth/sign-in/email`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: url },
     body: JSON.stringify({ email, password }),
   });
   if (!response.ok) throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
-  const cookie = response.headers
+  return response.headers
     .getSetCookie()
     .map((header) => header.split(';')[0])
     .join('; ');
+}
+
+export async function signIn(url: string, person: Person): Promise<Dashboard> {
+  const cookie = await openSession(url, person);
   const session = (organization?: string) => ({
     cookie,
     ...(organization === undefined ? {} : { 'x-fairlead-organization': organization }),

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
+import { advanceDeploymentJob, type JobName, moveMetricsJob } from '@fairlead/contract/jobs';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createDeployment } from '@fairlead/core/deployment';
 import { type Log, systemClock } from '@fairlead/core/kernel';
@@ -126,6 +126,31 @@ test('a deployment that its server does not finish in time fails with a message'
   await start('sweeper');
   await expect.poll(async () => (await deployment(id)).state).toBe('failed');
   expect((await deployment(id)).failureMessage).toMatch(/^[A-Z].*\.$/);
+});
+
+test('samples of an app that moved follow it', async () => {
+  const { appId, environmentId, serverId } = rows;
+  const to = newId('env');
+  await db.database.system(
+    'test',
+    (tx) => tx.$executeRaw`
+      INSERT INTO metric.app_1h (organization_id, app_id, environment_id, server_id, at, requests, errors, client_errors,
+        latency, bytes_received, bytes_sent, cpu_millis_avg, memory_bytes_max, in_flight_max)
+      VALUES (${organizationId}, ${appId}, ${environmentId}, ${serverId}, date_trunc('hour', now()), 7, 0, 0, '', 0, 0, 0,
+        0, 0)`,
+  );
+  await start('one');
+  const environments = [{ from: parseId('env', environmentId), to }];
+  await db.database.tenant(organizationId, (tx) =>
+    enqueue(tx, moveMetricsJob, { organizationId, appId: parseId('app', appId), environments }),
+  );
+  const found = () =>
+    db.database.system(
+      'test',
+      (tx) => tx.$queryRaw<{ environment_id: string }[]>`
+        SELECT environment_id FROM metric.app_1h WHERE app_id = ${appId}`,
+    );
+  await expect.poll(found).toEqual([{ environment_id: to }]);
 });
 
 test('a job whose payload no longer fits its schema fails and harms no other', async () => {

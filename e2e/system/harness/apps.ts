@@ -1,5 +1,5 @@
 // Small apps for tests, each good or bad in one way.
-import { PASS } from './gates.ts';
+import { type Gates, PASS } from './gates.ts';
 import type { Files } from './repository.ts';
 
 const manifest = (scripts: Readonly<Record<string, string>>) =>
@@ -239,4 +239,129 @@ function loadedHead(text: string): string[] {
     "import { createServer } from 'node:http';",
     `const text = ${JSON.stringify(text)};`,
   ];
+}
+
+/** App that is healthy, and answers every other request with 500 and `line` in its log. */
+export function brokenApp(line: string): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': serverOf(
+      `if (request.url !== '/up') console.error(${JSON.stringify(line)});`,
+      "response.writeHead(request.url === '/up' ? 200 : 500).end();",
+    ),
+  };
+}
+
+/** App that holds a request to `/hold/<name>` until the gate of that name opens. */
+export function holdingApp(gates: Gates): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': [
+      PASS,
+      serverOf(
+        "const name = request.url.split('/hold/')[1];",
+        "if (name === undefined) return response.end('up');",
+        `pass(${JSON.stringify(gates.address(''))} + name).then(() => response.end('held'));`,
+      ),
+    ].join('\n'),
+  };
+}
+
+/** App that writes the query of `/write` to a file of its volume `notes`, and answers with the file. */
+export function volumeApp(text: string): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': [
+      "import { existsSync, readFileSync, writeFileSync } from 'node:fs';",
+      "const file = process.env.FAIRLEAD_VOLUMES + '/notes/text';",
+      serverOf(
+        "if (request.url.startsWith('/write?')) writeFileSync(file, request.url.split('?')[1]);",
+        `response.end(${JSON.stringify(`${text}: `)} + (existsSync(file) ? readFileSync(file, 'utf8') : ''));`,
+      ),
+    ].join('\n'),
+  };
+}
+
+/** App that answers with what all its release commands wrote; they wait at the gate `migrate`. */
+export function migratingApp(text: string, gates: Gates): Files {
+  const file = "process.env.FAIRLEAD_VOLUMES + '/data/migrations'";
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'release.js': [
+      "import { appendFileSync } from 'node:fs';",
+      PASS,
+      `await pass(${JSON.stringify(gates.address('migrate'))});`,
+      `appendFileSync(${file}, ${JSON.stringify(`migrated ${text}\n`)});`,
+      '',
+    ].join('\n'),
+    'server.js': [
+      "import { readFileSync } from 'node:fs';",
+      serverOf(`response.end(${JSON.stringify(`${text}: `)} + readFileSync(${file}, 'utf8'));`),
+    ].join('\n'),
+  };
+}
+
+/** App that answers with the number of builds that its cache has seen. */
+export function buildCountingApp(): Files {
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'build.js': [
+      "import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';",
+      "const folder = 'node_modules/.cache/counter';",
+      "const file = folder + '/builds';",
+      "const build = existsSync(file) ? Number(readFileSync(file, 'utf8')) + 1 : 1;",
+      'mkdirSync(folder, { recursive: true });',
+      'writeFileSync(file, String(build));',
+      "writeFileSync('build.txt', 'build ' + build);",
+      '',
+    ].join('\n'),
+    'server.js': [
+      "import { readFileSync } from 'node:fs';",
+      serverOf("response.end(readFileSync('build.txt', 'utf8'));"),
+    ].join('\n'),
+  };
+}
+
+/** App that answers with a random stamp of its build and the variable STAGE. */
+export function stampedApp(): Files {
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'build.js': [
+      "import { randomUUID } from 'node:crypto';",
+      "import { writeFileSync } from 'node:fs';",
+      "writeFileSync('stamp', randomUUID());",
+      '',
+    ].join('\n'),
+    'server.js': [
+      "import { readFileSync } from 'node:fs';",
+      serverOf("response.end(readFileSync('stamp', 'utf8') + ' ' + process.env.STAGE);"),
+    ].join('\n'),
+  };
+}
+
+/** App that logs a JSON line for each `/order/<number>`: an error for even numbers. */
+export function loggingApp(): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': serverOf(
+      "const order = Number(request.url.split('/order/')[1]);",
+      "const [level, end] = order % 2 === 0 ? ['error', 'refused'] : ['info', 'paid'];",
+      "if (order > 0) console.log(JSON.stringify({ level, msg: 'order ' + order + ' ' + end }));",
+      "response.end('logged');",
+    ),
+  };
+}
+
+/** Source of a server with these lines as its handler. */
+function serverOf(...handler: readonly string[]): string {
+  return [
+    "import { createServer } from 'node:http';",
+    'const server = createServer((request, response) => {',
+    ...handler.map((line) => `  ${line}`),
+    '});',
+    'server.keepAliveTimeout = 75_000;',
+    'server.listen(Number(process.env.PORT));',
+    "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+    '',
+  ].join('\n');
 }

@@ -6,6 +6,7 @@ import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
 import type { Undo } from '../../../tools/lib/undo.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
+import { WEB_SERVER } from '../../../tools/start/builds.ts';
 import { ControlPlane } from '../../../tools/start/control-plane.ts';
 import { type Folders, layOut, openData } from '../../../tools/start/folders.ts';
 import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
@@ -24,6 +25,8 @@ export interface SystemOptions {
   readonly parent?: string;
   /** True for durable PostgreSQL commits, which survive a kill. Slower. */
   readonly durable?: boolean;
+  /** True for the built dashboard and its API, at `controlPlane.publicUrl`. */
+  readonly dashboard?: boolean;
   /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;
   /** Options of the agent's `run` command. */
@@ -63,7 +66,7 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
     databaseUrl: undefined,
     supervisor,
     agentBinary: AGENT_BINARY,
-    webServer: undefined,
+    webServer: options.dashboard === true ? WEB_SERVER : undefined,
     unsafeButFast: options.durable !== true,
   });
   undo.push(() => controlPlane.stopDatabase());

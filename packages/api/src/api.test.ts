@@ -183,7 +183,7 @@ test('a server is enrolled by a command that can be used once', async () => {
 
 test('every list and page works for an almost empty organization', async () => {
   const caller = api.caller(owner.cookie);
-  const overview = await caller.overview.get();
+  const overview = await caller.overview.get({});
   expect(overview.servers).toMatchObject([{ name: 'local', state: 'online', cpuMillis: null }]);
   expect((await caller.server.list()).items).toHaveLength(1);
   expect(await caller.server.get({ serverId: api.world.serverId })).toMatchObject({ isLocal: true });

@@ -7,6 +7,7 @@ import { startTestApi, type TestApi } from './testing/index.ts';
 import { declaredProcedures } from './testing/matrix/declared.ts';
 
 const fresh = [
+  'app.move',
   'credential.rotateKey',
   'credential.update',
   'deployment.approve',
@@ -31,7 +32,7 @@ const fresh = [
 
 /** Permissions that let a person leave a right or a way in, open a source, or remove a protection. */
 const lasting =
-  /^(member\.(invite|write)|role\.write|token\.write|server\.enrol|environment\.write|secret\.(reveal|write)|deployment\.approve|organization\.(write|delete|transfer))$/;
+  /^(member\.(invite|write)|project\.write|role\.write|token\.write|server\.enrol|environment\.write|secret\.(reveal|write)|deployment\.approve|organization\.(write|delete|transfer))$/;
 
 /** Mutations under such a permission that leave nothing behind. Add a new one here with its reason, or make it fresh. */
 const notLasting: Readonly<Record<string, string>> = {
@@ -43,6 +44,9 @@ const notLasting: Readonly<Record<string, string>> = {
   'invitation.revoke': 'takes a way in',
   'member.delete': 'takes rights',
   'member.revokeToken': 'takes a way in',
+  'project.create': 'holds nothing yet',
+  'project.delete': 'only without an app or a secret in it',
+  'project.update': 'changes a name',
   'role.delete': 'only while no member holds it',
   'secret.attachGroup': 'changes what an app is given, as a deployment does',
   'secret.createGroup': 'no app has it yet',

@@ -5,6 +5,7 @@ import type {
   DeploymentId,
   DomainId,
   EnvironmentId,
+  ProjectId,
   SecretGroupId,
   SecretId,
   ServerId,
@@ -68,6 +69,26 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
 export const approverOfApp = approver<{ readonly appId: AppId }>(
   'in each environment where the app runs',
   placementsOf,
+);
+
+interface AppMove {
+  readonly appId: AppId;
+  readonly environments: readonly { readonly to: EnvironmentId }[];
+}
+
+/** Visitors of both sides get something else: an app that is gone, or one that nobody approved there. */
+export const approverOfMove = approver<AppMove>(
+  'in each environment where the app runs, and in each that it moves to',
+  async (core, { appId, environments }) => [
+    ...(await placementsOf(core, { appId })),
+    ...environments.map(({ to }) => to),
+  ],
+);
+
+export const approverOfProject = approver<{ readonly projectId: ProjectId }>(
+  'in each environment of the project',
+  async ({ tx, organizationId }, { projectId }) =>
+    (await tx.environment.findMany({ where: { organizationId, projectId }, select: { id: true } })).map(({ id }) => id),
 );
 
 interface AppChange {

@@ -17,6 +17,7 @@ import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
 import { organizationRouter } from './routers/organization.ts';
 import { overviewRouter } from './routers/overview.ts';
+import { projectRouter } from './routers/project.ts';
 import { releaseRouter } from './routers/release.ts';
 import { roleRouter } from './routers/role.ts';
 import { secretRouter } from './routers/secret.ts';
@@ -46,6 +47,7 @@ export const apiRouter = router({
   metric: metricRouter,
   organization: organizationRouter,
   overview: overviewRouter,
+  project: projectRouter,
   release: releaseRouter,
   role: roleRouter,
   secret: secretRouter,

@@ -106,7 +106,7 @@ test.each(['project', 'environment'] as const)(
     expect(hosts).not.toContain('theirs.example.test');
     expect((await caller.benchmark.list({})).items).toEqual([]);
     expect((await caller.environment.list()).items.map(({ id }) => id)).toEqual([environmentId]);
-    const overview = await caller.overview.get();
+    const overview = await caller.overview.get({});
     expect(overview).toMatchObject({ appCount: 1, servers: [], serverCount: 0 });
     expect(JSON.stringify(overview)).not.toMatch(/theirs/i);
     // A search in a list reveals nothing of a hidden row.
@@ -120,7 +120,7 @@ test('without a permission there are no lists; with it everywhere a list shows a
   const { cookie } = await api.signUp('Everywhere', 'viewer');
   const all = api.caller(cookie);
   expect((await all.app.list({})).items.map(({ slug }) => slug)).toEqual([slug, 'theirs']);
-  expect(JSON.stringify(await all.overview.get())).toContain('Theirs');
+  expect(JSON.stringify(await all.overview.get({}))).toContain('Theirs');
 });
 
 test('secrets of an app belong to its environment, shared ones to their project', async () => {
@@ -301,7 +301,7 @@ test('a grant for one environment never allows acts on the primary one', async (
   expect(view.placements.map(({ environmentName }) => environmentName)).toEqual(['Staging']);
   expect(await caller.app.get({ slug })).toMatchObject({ environmentName: 'Staging', isPrimary: false });
   expect((await caller.app.list({})).items).toMatchObject([{ slug, environmentId: staging, isPrimary: false }]);
-  expect((await caller.overview.get()).appCount).toBe(1);
+  expect((await caller.overview.get({})).appCount).toBe(1);
   await expect(caller.app.get({ slug, environmentId: parseId('env', environmentId) })).rejects.toMatchObject(denied);
   const everybody = api.caller((await api.signUp('Everybody', 'viewer')).cookie);
   expect(await everybody.app.get({ slug })).toMatchObject({ environmentName: 'Production', isPrimary: true });

@@ -265,6 +265,35 @@ export const byProject = scopeOf<{ readonly projectId?: ProjectId | undefined }>
       : { projectId, environmentId: null },
 );
 
+/** Returns the scopes of an app and of the project that it moves to. */
+export const byAppAndProject = scopeOf<{ readonly appId: AppId; readonly projectId: ProjectId }>(
+  'project',
+  ['appId', 'projectId'],
+  async (core, input) => {
+    const [app] = await byApp.find(core, input);
+    const [project] = await byProject.find(core, input);
+    return app === undefined || project === undefined ? null : [app, project];
+  },
+);
+
+/** A move takes an app away from one project, and the other one runs it at once with its domains. */
+export const runsMovedApp: AlsoNeeds<{ readonly appId: AppId; readonly projectId: ProjectId }> = {
+  words: '`app.delete` where the app is; `app.write`, `deployment.write` and `domain.write` where it goes',
+  permissions: ['app.delete', 'app.write', 'deployment.write', 'domain.write'],
+  reads: ['appId', 'projectId'],
+  find: async (core, input) => {
+    const [from = null] = await byApp.find(core, input);
+    const [to = null] = await byProject.find(core, input);
+    return [
+      { anyOf: ['app.delete'], scope: from },
+      ...(['app.write', 'deployment.write', 'domain.write'] as const).map((permission) => ({
+        anyOf: [permission] as const,
+        scope: to,
+      })),
+    ];
+  },
+};
+
 export const byEnvironment = scopeOf<{ readonly environmentId: EnvironmentId }>(
   'environment',
   ['environmentId'],

@@ -1,7 +1,7 @@
 // Background jobs: name, payload, attempts and schedule of each. Definitions are data: handlers are in apps/worker,
 // enqueueing in packages/db.
 import { z } from 'zod';
-import { deploymentIdSchema, organizationIdSchema } from './ids.ts';
+import { appIdSchema, deploymentIdSchema, environmentIdSchema, organizationIdSchema } from './ids.ts';
 
 export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
   readonly name: Name;
@@ -77,6 +77,19 @@ const rollUpMetricsJob = defineJob({
   every: { cron: '* * * * *' },
 });
 
+/** Carries an app's samples over to the environments of the project that it moved to. Safe to run twice. */
+export const moveMetricsJob = defineJob({
+  name: 'metric.move',
+  scope: 'tenant',
+  payload: z.object({
+    organizationId: organizationIdSchema,
+    appId: appIdSchema,
+    environments: z.array(z.object({ from: environmentIdSchema, to: environmentIdSchema })),
+  }),
+  attemptsMax: 10,
+  every: null,
+});
+
 /** Makes partitions ahead and drops those past their age. */
 const pruneMetricsJob = defineJob({
   name: 'metric.prune',
@@ -129,6 +142,7 @@ export const jobs = {
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,
   'deployment.sweep': sweepDeploymentsJob,
+  'metric.move': moveMetricsJob,
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
   'organization.sweep': sweepOrganizationsJob,

@@ -10,7 +10,9 @@ import {
   createAppInputSchema,
   deleteApp,
   getApp,
+  getAppMove,
   listApps,
+  moveApp,
   updateApp,
 } from './app/index.ts';
 import {
@@ -38,9 +40,10 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
-import { scaleApp } from './placement/index.ts';
+import { moveServer, scaleApp } from './placement/index.ts';
+import { deleteProject, getProject, listProjects, updateProject } from './project/index.ts';
 import { listReleases } from './release/index.ts';
-import { wholeReach } from './role/index.ts';
+import { ownerRights, wholeReach } from './role/index.ts';
 import {
   attachSecretGroup,
   createSecretGroup,
@@ -87,6 +90,7 @@ const app = () => parseId('app', foreign.appId);
 const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
+const project = () => ({ projectId: parseId('prj', foreign.projectId) });
 const run = () => ({ runId: parseId('run', foreign.runId) });
 
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
@@ -149,6 +153,15 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => attachDomain(ctx, { appId: app(), host: 'stolen.example.test', pathPrefix: '/' }, links),
   ],
   detachDomain: ['domain.not_found', (ctx) => detachDomain(ctx, { domainId: parseId('dom', foreignDomainId) })],
+  getProject: ['project.not_found', (ctx) => getProject(ctx, project())],
+  updateProject: ['project.not_found', (ctx) => updateProject(ctx, { ...project(), name: 'Stolen' })],
+  deleteProject: ['project.not_found', (ctx) => deleteProject(ctx, { ...project(), confirmName: 'Default' })],
+  getAppMove: ['app.not_found', (ctx) => getAppMove(ctx, { appId: app() })],
+  moveApp: ['app.not_found', (ctx) => moveApp(ctx, { ...project(), appId: app(), environments: [] }, ownerRights)],
+  'moveApp to a foreign project': [
+    'project.not_found',
+    (ctx) => moveApp(ctx, { ...project(), appId: parseId('app', own.appId), environments: [] }, ownerRights),
+  ],
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
@@ -156,6 +169,7 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
   ],
+  moveServer: ['app.not_found', (ctx) => moveServer(ctx, { appId: app(), serverId: server() })],
   scaleApp: ['app.not_found', (ctx) => scaleApp(ctx, { appId: app(), instances: 2 })],
   restartApp: ['app.not_found', (ctx) => restartApp(ctx, { appId: app() })],
   deploySecrets: ['app.not_found', (ctx) => deploySecrets(ctx, { appId: app() })],
@@ -237,7 +251,9 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
     expect(await listSecretGroups(ctx)).toEqual([]);
-    const overview = await getOverview(ctx, links, {
+    expect((await listProjects(ctx)).items.map(({ appCount }) => appCount)).toEqual([1]);
+    expect((await listApps(ctx, { ...page, ...project() }, links)).items).toEqual([]);
+    const overview = await getOverview(ctx, {}, links, {
       apps: wholeReach,
       deployments: wholeReach,
       secrets: wholeReach,

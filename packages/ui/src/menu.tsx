@@ -72,7 +72,7 @@ export function Menu({ trigger, label, align = 'end', children }: MenuProps) {
         tabIndex={-1}
         onToggle={(event) => setOpen(event.newState === 'open')}
         onKeyDown={(event) => walk(event, close)}
-        className="fixed inset-auto m-0 min-w-48 max-w-80 rounded-card border border-line bg-raised p-1 text-ink shadow-float open:animate-arrive"
+        className="fixed inset-auto m-0 max-h-[min(70dvh,32rem)] min-w-48 max-w-80 overflow-y-auto rounded-card border border-line bg-raised p-1 text-ink shadow-float open:animate-arrive"
       >
         <MenuContext value={{ close }}>{children}</MenuContext>
       </div>

@@ -22,6 +22,7 @@ export type SecretView = AppSecrets['secrets'][number];
 export type SecretGroup = Outputs['secret']['listGroups'][number];
 export type SecretOwner = Inputs['secret']['update']['owner'];
 export type Environment = Outputs['environment']['list']['items'][number];
+export type Project = Outputs['project']['list']['items'][number];
 export type Overview = Outputs['overview']['get'];
 export type Range = Inputs['metric']['app']['range'];
 export type SourceBranches = Outputs['source']['branches'];

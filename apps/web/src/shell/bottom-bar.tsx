@@ -26,7 +26,7 @@ export function BottomBar({ items, pathname }: { readonly items: readonly NavIte
         .filter((item) => item.primary)
         .map((item) => (
           <HoverLink
-            key={item.href}
+            key={item.path}
             href={item.href}
             aria-current={item === current ? 'page' : undefined}
             className={itemClass(item === current)}
@@ -46,7 +46,7 @@ export function BottomBar({ items, pathname }: { readonly items: readonly NavIte
       >
         <MenuLabel>{organization.name}</MenuLabel>
         {rest.map((item) => (
-          <MenuItem key={item.href} icon={<item.icon size={15} />} onSelect={() => router.push(item.href)}>
+          <MenuItem key={item.path} icon={<item.icon size={15} />} onSelect={() => router.push(item.href)}>
             {item.title}
           </MenuItem>
         ))}

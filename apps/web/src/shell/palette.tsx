@@ -108,7 +108,7 @@ export function Palette({ open, items, onClose }: PaletteProps) {
       <CommandGroup heading="Go to">
         {items.map((item) => (
           <CommandItem
-            key={item.href}
+            key={item.path}
             value={`go ${item.title}`}
             icon={<item.icon size={15} />}
             hint={

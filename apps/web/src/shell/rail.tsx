@@ -53,7 +53,7 @@ export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
       <nav aria-label="Main">
         <ul className="flex flex-col gap-0.5">
           {items.map((item) => (
-            <li key={item.href}>
+            <li key={item.path}>
               <HoverLink
                 href={item.href}
                 aria-current={item === current ? 'page' : undefined}

@@ -2,7 +2,7 @@
 // Frame of every page inside an organization: navigation rail or bottom bar, palette, shortcuts. Loads no data of its
 // own.
 import dynamic from 'next/dynamic';
-import { usePathname, useRouter } from 'next/navigation';
+import { usePathname, useRouter, useSearchParams } from 'next/navigation';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useMe } from '../common/organization/me.tsx';
 import { BottomBar } from './bottom-bar.tsx';
@@ -18,7 +18,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { paths } = useMe();
   const router = useRouter();
   const pathname = usePathname();
-  const items = useMemo(() => navItemsOf(paths), [paths]);
+  const query = useSearchParams().toString();
+  const items = useMemo(() => navItemsOf(paths, query), [paths, query]);
   const [open, setOpen] = useState<'palette' | 'help' | null>(null);
   // A dialog is loaded on first use and stays mounted from then on.
   const [loaded, setLoaded] = useState({ palette: false, help: false });

@@ -6,7 +6,7 @@ import { pruneRequests } from '@fairlead/core/request';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
-import { rollUpMetricsHandler } from './metric.ts';
+import { moveMetricsHandler, rollUpMetricsHandler } from './metric.ts';
 import { sweepOrganizationsHandler } from './organization.ts';
 import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
@@ -20,6 +20,7 @@ export const handlers: Handlers = {
   },
   'deployment.advance': advanceDeploymentHandler,
   'deployment.sweep': sweepDeploymentsHandler,
+  'metric.move': moveMetricsHandler,
   'metric.prune': async ({ database, clock, log }) => {
     await database.system('metric.prune', (tx) => pruneMetrics({ tx, clock, log }));
   },

@@ -1,5 +1,6 @@
-// Roll-up of metrics, in portions.
-import { rollUpMetrics } from '@fairlead/core/metric';
+// Jobs of metrics, in portions.
+import { forOrganization } from '@fairlead/core/kernel';
+import { movedTables, moveMetrics, rollUpMetrics } from '@fairlead/core/metric';
 import type { Handler } from './handler.ts';
 
 // Maximum number of transactions per run; a larger backlog continues in the next minute.
@@ -14,4 +15,17 @@ export const rollUpMetricsHandler: Handler<'metric.roll_up'> = async ({ database
     if (!more) return;
   }
   log.warn({ portionsMax }, 'metrics are rolled up more slowly than they come');
+};
+
+const moveTimeoutMs = 10 * 60_000;
+
+export const moveMetricsHandler: Handler<'metric.move'> = async ({ database, clock, log }, payload) => {
+  const { organizationId, ...move } = payload;
+  for (const table of movedTables) {
+    await database.system(
+      'metric.move',
+      (tx) => moveMetrics(forOrganization({ tx, clock, log }, organizationId), move, table),
+      { timeoutMs: moveTimeoutMs },
+    );
+  }
 };

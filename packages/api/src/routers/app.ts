@@ -6,6 +6,7 @@ import {
   addedEnvironmentSchema,
   appDetailSchema,
   appIdentitySchema,
+  appMoveSchema,
   appPageSchema,
   createApp,
   createAppInputSchema,
@@ -16,8 +17,12 @@ import {
   detachEnvironmentInputSchema,
   getApp,
   getAppInputSchema,
+  getAppMove,
+  getAppMoveInputSchema,
   listApps,
   listAppsInputSchema,
+  moveApp,
+  moveAppInputSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
@@ -25,6 +30,7 @@ import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import {
   attachServer,
   detachServer,
+  moveServer,
   placementRefSchema,
   placementServerInputSchema,
   placementServerRefSchema,
@@ -40,8 +46,8 @@ import {
   partsOfNewApp,
 } from '../new-app.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, approverOfApp, approverOfAppChange } from '../protection.ts';
-import { byApp, byPlacement, bySeenPlacement } from '../scopes.ts';
+import { approverIn, approverOfApp, approverOfAppChange, approverOfMove } from '../protection.ts';
+import { byApp, byAppAndProject, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -96,6 +102,14 @@ export const appRouter = router({
     .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
 
+  moveServer: memberProcedure('app.write', {
+    input: placementServerInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
+    .output(placementServerRefSchema)
+    .mutation(({ ctx, input }) => moveServer(ctx.core, input)),
+
   detachServer: memberProcedure('app.write', {
     input: placementServerInputSchema,
     scope: byPlacement,
@@ -111,6 +125,20 @@ export const appRouter = router({
   })
     .output(placementRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
+
+  getMove: memberProcedure('project.write', { input: getAppMoveInputSchema, scope: byApp })
+    .output(appMoveSchema)
+    .query(({ ctx, input }) => getAppMove(ctx.core, input)),
+
+  move: memberProcedure('project.write', {
+    input: moveAppInputSchema,
+    scope: byAppAndProject,
+    also: runsMovedApp,
+    fresh: true,
+    protection: approverOfMove,
+  })
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => moveApp(ctx.core, input, ctx.access.rights)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })
     .output(appIdentitySchema)

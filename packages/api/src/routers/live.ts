@@ -47,7 +47,12 @@ export const liveRouter = router({
           return found;
         });
         const events = ctx.live.subscribe({ organizationId, topics, signal: side.signal });
-        return { requireStill: (now) => requireNeeds(now, needs), items: shownOf(events, side, needs) };
+        const projectOf = projectsOf((environmentId) =>
+          ctx.database.tenant(organizationId, (tx) =>
+            tx.environment.findFirst({ where: { id: environmentId, organizationId }, select: { projectId: true } }),
+          ),
+        );
+        return { requireStill: (now) => requireNeeds(now, needs), items: shownOf(events, side, needs, projectOf) };
       }),
     ),
 });
@@ -56,8 +61,21 @@ async function* shownOf(
   events: AsyncIterable<LiveEvent>,
   { access }: StreamSide,
   needs: readonly Need[],
+  projectOf: ProjectOf,
 ): AsyncGenerator<LiveEvent, void> {
-  for await (const event of events) if (mayShow(access(), event, needs)) yield event;
+  for await (const event of events) if (await mayShow(access(), event, needs, projectOf)) yield event;
+}
+
+type ProjectOf = (environmentId: string) => Promise<string | null>;
+
+/** Remembers the project of each environment, which never changes. */
+function projectsOf(find: (environmentId: string) => Promise<{ readonly projectId: string } | null>): ProjectOf {
+  const known = new Map<string, string | null>();
+  return async (environmentId) => {
+    const projectId = known.get(environmentId) ?? (await find(environmentId))?.projectId ?? null;
+    known.set(environmentId, projectId);
+    return projectId;
+  };
 }
 
 /** Permissions and scope required to watch a topic. */
@@ -91,12 +109,25 @@ async function needsOf(core: OrganizationCtx, topic: LiveTopic, access: Access):
   }
 }
 
-/** An app's samples come from all its environments, but its reader may have a grant for only one of them. */
-function mayShow(access: Access, event: LiveEvent, needs: readonly Need[]): boolean {
+/**
+ * An app's samples come from all its environments, but its reader may have a grant for only one of them. Throws
+ * permission.denied if the app moved to another project, where they may not see it.
+ */
+async function mayShow(
+  access: Access,
+  event: LiveEvent,
+  needs: readonly Need[],
+  projectOf: ProjectOf,
+): Promise<boolean> {
   if (event.type !== 'app.sample' || access.may('metric.read')) return true;
   const { appId, environmentId } = event;
-  const projectId = needs.find(({ topicId }) => topicId === appId)?.scope.projectId ?? null;
-  return access.may('metric.read', { projectId, environmentId });
+  const projectId = await projectOf(environmentId);
+  if (access.may('metric.read', { projectId, environmentId })) return true;
+  const need = needs.find(({ topicId }) => topicId === appId);
+  if (need !== undefined && need.scope.projectId !== projectId) {
+    throw new AppError('permission.denied', { permission: 'metric.read' });
+  }
+  return false;
 }
 
 function requireNeeds(access: Access, needs: readonly Need[]): void {

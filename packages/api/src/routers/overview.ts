@@ -1,12 +1,12 @@
 // Procedure of the overview page.
-import { getOverview, overviewSchema } from '@fairlead/core/overview';
+import { getOverview, getOverviewInputSchema, overviewSchema } from '@fairlead/core/overview';
 import { memberProcedure, router } from '../procedures.ts';
 
 export const overviewRouter = router({
-  get: memberProcedure('app.read', { lists: 'environment' })
+  get: memberProcedure('app.read', { input: getOverviewInputSchema, lists: 'environment' })
     .output(overviewSchema)
-    .query(({ ctx }) =>
-      getOverview(ctx.core, ctx.config, {
+    .query(({ ctx, input }) =>
+      getOverview(ctx.core, input, ctx.config, {
         apps: ctx.access.reach('app.read'),
         deployments: ctx.access.reach('deployment.read'),
         secrets: ctx.access.reach('secret.read'),

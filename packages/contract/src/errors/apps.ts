@@ -99,11 +99,36 @@ export const appErrors = {
     'Some host names of this environment also lead to another one, and a protected environment cannot share a host name with one that is not. Detach their domains on one side first.',
   ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
+  'project.name_taken': conflict('There is already a project with this name. Choose another.'),
+  'project.confirm_mismatch': invalid('The name typed is not the name of this project.'),
+  'project.not_empty': conflict(
+    'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first.',
+  ),
+  'project.only': conflict('An organization keeps at least one project. Create another one first, or rename this one.'),
+  'project.too_many': conflict('The organization has as many projects as it may have. Delete one you no longer need.'),
+  'app.in_project': conflict('The app is in this project already.'),
+  'app.move_incomplete': invalid(
+    'Choose an environment of the other project for each environment of the app, and a different one for each.',
+  ),
+  'app.move_under_way': conflict(
+    'A deployment of the app is waiting or under way. Wait for it or cancel it, then move the app.',
+  ),
+  'app.move_groups': conflict(
+    'The app has secret groups of its project, which other projects never get. Detach them on its Secrets page, then move it.',
+  ),
+  'app.move_volumes': conflict(
+    'The app has volumes, and their data stays with their environment. Take them out of its settings, deploy, and delete them. Then move the app.',
+  ),
+  'app.move_hosts': conflict('A host name of the app also leads to other apps. Detach its domains on one side first.'),
+  'app.move_beyond_own': forbidden(
+    'You have permissions in the other project that you lack where the app is now, so you would get them on the app too. Ask a member who has them in both.',
+  ),
   'placement.primary': conflict('This is the primary environment of the app. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
   'placement.exists': conflict('The app runs in this environment already. Add a server there instead.'),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
+  'placement.not_live': conflict('The app has no live release on this server yet. Deploy it there first.'),
   'placement.under_way': conflict('A deployment is under way. Wait for it or cancel it first.'),
   'volume.not_found': missing('There is no such volume.'),
   'volume.confirm_mismatch': invalid('The name typed is not the name of this volume.'),

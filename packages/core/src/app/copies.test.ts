@@ -53,7 +53,7 @@ test('each server needs its own copies; a sleeping one is enough if the minimum 
     });
   const status = async () => (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, links))).items[0]?.status;
   const said = async () =>
-    (await world.tenant((ctx) => getOverview(ctx, links, reach))).attention.filter(
+    (await world.tenant((ctx) => getOverview(ctx, {}, links, reach))).attention.filter(
       ({ kind }) => kind === 'app_unhealthy',
     );
 

@@ -4,6 +4,7 @@ export { deleteApp } from './delete-app.ts';
 export { detachEnvironment } from './detach-environment.ts';
 export { getApp } from './get-app.ts';
 export { listApps } from './list-apps.ts';
+export { getAppMove, moveApp } from './move-app.ts';
 export * from './schema.ts';
 export { type AppFilter, copiesOnServer, countApps, type LoadedApp, loadApps } from './store.ts';
 export { toInspectQuery } from './to-inspect-query.ts';

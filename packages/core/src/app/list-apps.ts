@@ -1,7 +1,7 @@
 // Lists apps, page by page.
 import type { AppLinks } from '../domain/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
-import { type Reach, wholeReach } from '../role/index.ts';
+import { type Reach, reachWithin, wholeReach } from '../role/index.ts';
 import type { AppSummary, ListAppsInput } from './schema.ts';
 import { type AppCursor, loadApps } from './store.ts';
 
@@ -12,9 +12,10 @@ export async function listApps(
   links: AppLinks,
   reach: Reach = wholeReach,
 ): Promise<Page<AppSummary>> {
-  const { search, limit } = input;
+  const { search, limit, projectId } = input;
   const after = input.cursor ? await findCursor(ctx, input.cursor) : null;
-  const apps = await loadApps(ctx, { reach, search, after, order: 'name', limit: limit + 1 }, links);
+  const seen = await reachWithin(ctx, reach, projectId);
+  const apps = await loadApps(ctx, { reach: seen, search, after, order: 'name', limit: limit + 1 }, links);
   return toPage(
     apps,
     limit,

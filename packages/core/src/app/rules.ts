@@ -1,4 +1,5 @@
 // Derives an app's status from its facts. Pure: no database, clock or network.
+import { firstFreeSlug } from '../kernel/text.ts';
 import type { AppStatus } from './schema.ts';
 
 /** Copies on one server: the wanted ones, and those that work or would work once they are woken. */
@@ -30,11 +31,7 @@ export function appStatus(facts: AppFacts): AppStatus {
 /** Paths of the dashboard that an app of that name would hide behind. */
 const reservedSlugs: ReadonlySet<string> = new Set(['new']);
 
-/** "shop", or "shop-2" when another app has it. */
+/** Returns "shop", or "shop-2" when another app or page has it. */
 export function pickSlug(wanted: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(wanted) && !reservedSlugs.has(wanted)) return wanted;
-  for (let suffix = 2; ; suffix += 1) {
-    const slug = `${wanted}-${suffix}`;
-    if (!taken.has(slug)) return slug;
-  }
+  return firstFreeSlug(wanted, new Set([...taken, ...reservedSlugs]));
 }

@@ -155,7 +155,11 @@ export const appDetailSchema = appSummarySchema.extend({
 });
 export type AppDetail = z.infer<typeof appDetailSchema>;
 
-export const listAppsInputSchema = pageInputSchema.extend({ search: searchSchema.optional() });
+export const listAppsInputSchema = pageInputSchema.extend({
+  search: searchSchema.optional(),
+  /** Default: all projects. */
+  projectId: projectIdSchema.optional(),
+});
 export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
 export const appPageSchema = pageSchema(appSummarySchema);
 
@@ -278,3 +282,40 @@ export type AddedEnvironment = z.infer<typeof addedEnvironmentSchema>;
 /** The name of the app. */
 export const detachEnvironmentInputSchema = placementRefSchema.extend({ confirmName: z.string().max(200) });
 export type DetachEnvironmentInput = z.infer<typeof detachEnvironmentInputSchema>;
+
+export const getAppMoveInputSchema = z.object({ appId: appIdSchema });
+export type GetAppMoveInput = z.infer<typeof getAppMoveInputSchema>;
+
+/** Environments that a move to another project must map, and everything that keeps the app where it is. */
+export const appMoveSchema = z.object({
+  environments: z.array(
+    z.object({
+      environmentId: environmentIdSchema,
+      environmentName: z.string(),
+      /** False: the app has left it, and its history, settings and secrets there stay with it. */
+      runs: z.boolean(),
+    }),
+  ),
+  /** Attached groups, which belong to the project. */
+  secretGroups: z.array(z.string()),
+  /** Volumes in any environment. */
+  volumes: z.array(z.string()),
+  /** Hosts that also lead to other apps. */
+  sharedHosts: z.array(z.string()),
+  /** A deployment waits or runs. */
+  underWay: z.boolean(),
+});
+export type AppMove = z.infer<typeof appMoveSchema>;
+
+const moveEnvironmentsMax = 100;
+
+export const moveAppInputSchema = z.object({
+  appId: appIdSchema,
+  projectId: projectIdSchema,
+  /** An environment of the other project for each environment of the app. */
+  environments: z
+    .array(z.object({ from: environmentIdSchema, to: environmentIdSchema }))
+    .min(1)
+    .max(moveEnvironmentsMax),
+});
+export type MoveAppInput = z.infer<typeof moveAppInputSchema>;

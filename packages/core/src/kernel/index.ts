@@ -15,5 +15,5 @@ export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
 export { commonEnv, parseEnv } from './parse-env.ts';
-export { clipText, toSlug } from './text.ts';
+export { clipText, firstFreeSlug, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

@@ -28,6 +28,15 @@ export function toSlug(name: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
+/** Returns "shop", or "shop-2" when another row has it. */
+export function firstFreeSlug(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted)) return wanted;
+  for (let suffix = 2; ; suffix += 1) {
+    const slug = `${wanted}-${suffix}`;
+    if (!taken.has(slug)) return slug;
+  }
+}
+
 /** Clips an agent's text for storage: PostgreSQL refuses NUL, and a megabyte of detail is useless. */
 export function clipText(text: string, lengthMax: number): string {
   return text.replaceAll('\0', '').slice(0, lengthMax);

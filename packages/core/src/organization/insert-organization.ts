@@ -2,6 +2,7 @@
 import { newId, type OrganizationId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { type Actor, forOrganization, type SystemCtx, toSlug } from '../kernel/index.ts';
+import { insertProject } from '../project/index.ts';
 import { freeSlug } from './rules.ts';
 
 // Two concurrent calls with the same name must not choose the same slug.
@@ -21,15 +22,12 @@ export async function insertOrganization(
   });
   const slug = freeSlug(wanted, new Set(taken.map((each) => each.slug)));
   const organizationId = newId('org');
-  const projectId = newId('prj');
   const createdAt = ctx.clock.now();
   await ctx.tx.organization.create({ data: { id: organizationId, name, slug, createdAt } });
-  await ctx.tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default', createdAt } });
-  await ctx.tx.environment.create({
-    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt },
-  });
+  const core = forOrganization(ctx, organizationId);
+  await insertProject(core, { name: 'Default', slug: 'default' });
   await recordAudit(
-    { ...forOrganization(ctx, organizationId), actor, ip },
+    { ...core, actor, ip },
     {
       action: 'organization.create',
       target: { kind: 'organization', id: organizationId, label: name },

@@ -1,5 +1,7 @@
 // Slugs of organizations and the delay of their deletion. Pure.
 
+import { firstFreeSlug } from '../kernel/text.ts';
+
 /** First parts of the dashboard's own paths: an organization of that slug would hide behind them. */
 const reservedSlugs: ReadonlySet<string> = new Set([
   'account',
@@ -25,11 +27,7 @@ export function isReservedSlug(slug: string): boolean {
 /** Returns the slug itself if it is free, else the first free one after it: "acme-2". */
 export function freeSlug(wanted: string, taken: ReadonlySet<string>): string {
   const base = wanted === '' ? 'organization' : isReservedSlug(wanted) ? `${wanted}-organization` : wanted;
-  if (!taken.has(base)) return base;
-  for (let number = 2; ; number += 1) {
-    const slug = `${base}-${number}`;
-    if (!taken.has(slug)) return slug;
-  }
+  return firstFreeSlug(base, taken);
 }
 
 const dayMs = 24 * 60 * 60_000;

@@ -5,11 +5,11 @@ import { copiesOnServer, countApps, loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { isReached, type Reach } from '../role/index.ts';
+import { isReached, type Reach, reachWithin } from '../role/index.ts';
 import { listExpiringSecrets } from '../secret/index.ts';
 import { loadServers } from '../server/index.ts';
 import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
-import type { Overview } from './schema.ts';
+import type { GetOverviewInput, Overview } from './schema.ts';
 
 const appsShown = 12;
 const serversShown = 12;
@@ -26,7 +26,18 @@ export interface OverviewReach {
 }
 
 /** The first page: the latest of everything that the reader may see, and what of it deserves attention. */
-export async function getOverview(ctx: Ctx, links: AppLinks, sees: OverviewReach): Promise<Overview> {
+export async function getOverview(
+  ctx: Ctx,
+  { projectId }: GetOverviewInput,
+  links: AppLinks,
+  reach: OverviewReach,
+): Promise<Overview> {
+  const sees = {
+    apps: await reachWithin(ctx, reach.apps, projectId),
+    deployments: await reachWithin(ctx, reach.deployments, projectId),
+    secrets: await reachWithin(ctx, reach.secrets, projectId),
+    servers: reach.servers,
+  };
   const apps = await loadApps(ctx, { reach: sees.apps, order: 'latest', limit: appsShown }, links);
   const appCount = await countApps(ctx, sees.apps);
   const servers = sees.servers ? await loadServers(ctx) : [];

@@ -1,6 +1,6 @@
 // Schemas of the overview page: what needs attention, and the latest of everything.
 
-import { deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { deploymentIdSchema, environmentIdSchema, projectIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { appSummarySchema } from '../app/schema.ts';
 import { deploymentSummarySchema } from '../deployment/schema.ts';
@@ -24,6 +24,10 @@ export const attentionSchema = z.object({
   serverId: serverIdSchema.nullable(),
 });
 export type Attention = z.infer<typeof attentionSchema>;
+
+/** Without a project: all of them. Servers belong to the organization and are always shown. */
+export const getOverviewInputSchema = z.object({ projectId: projectIdSchema.optional() });
+export type GetOverviewInput = z.infer<typeof getOverviewInputSchema>;
 
 export const overviewSchema = z.object({
   attention: z.array(attentionSchema),

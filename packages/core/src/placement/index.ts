@@ -1,6 +1,7 @@
 export { attachServer } from './attach-server.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
+export { moveServer } from './move-server.ts';
 export { pauseDeploys } from './pause-deploys.ts';
 export { scaleApp } from './scale-app.ts';
 export * from './schema.ts';

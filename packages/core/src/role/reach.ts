@@ -1,6 +1,7 @@
 // Computes the reach of a permission, for lists.
 // Invariant: the result equals that of `may` for each row alone.
 import { Prisma } from '@fairlead/db';
+import type { OrganizationCtx } from '../kernel/index.ts';
 import type { Rights } from './rights.ts';
 import type { Permission } from './schema.ts';
 
@@ -25,6 +26,23 @@ export function reachOf(rights: Rights, permission: Permission): Reach {
     projectIds: holding(rights.projects),
     environmentIds: holding(rights.environments),
   };
+}
+
+/** Narrows a reach to one project, for a filter. Without a project it stays as it is; an unknown one leaves nothing. */
+export async function reachWithin(
+  { tx, organizationId }: OrganizationCtx,
+  reach: Reach,
+  projectId: string | undefined,
+): Promise<Reach> {
+  if (projectId === undefined) return reach;
+  if (reach.everywhere || reach.projectIds.includes(projectId)) {
+    return { everywhere: false, projectIds: [projectId], environmentIds: [] };
+  }
+  const rows = await tx.environment.findMany({
+    where: { organizationId, projectId, id: { in: [...reach.environmentIds] } },
+    select: { id: true },
+  });
+  return { everywhere: false, projectIds: [], environmentIds: rows.map(({ id }) => id) };
 }
 
 /** A condition on the columns that hold the ids of a row's project and environment. */

@@ -32,6 +32,7 @@ export const permissionSchema = z.enum([
   'organization.delete',
   'organization.transfer',
   'organization.write',
+  'project.write',
   'role.read',
   'role.write',
   'secret.read',

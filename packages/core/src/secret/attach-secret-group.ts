@@ -32,8 +32,10 @@ export async function detachSecretGroup(ctx: Ctx, input: SecretGroupAppInput): P
 async function change(ctx: Ctx, { appId, groupId }: SecretGroupAppInput): Promise<{ name: string }> {
   const { organizationId } = ctx;
   await lockShelf(ctx, { groupId });
-  const app = await ctx.tx.app.findFirst({ where: { id: appId, organizationId }, select: { projectId: true } });
-  if (app === null) throw new AppError('app.not_found', { appId });
+  // Shares the lock of a move, so that no app gets a group of a project that it is leaving.
+  const [app] = await ctx.tx.$queryRaw<{ projectId: string }[]>`
+    SELECT project_id AS "projectId" FROM app WHERE id = ${appId} AND organization_id = ${organizationId} FOR SHARE`;
+  if (app === undefined) throw new AppError('app.not_found', { appId });
   const group = await ctx.tx.secretGroup.findFirst({
     where: { id: groupId, organizationId, projectId: app.projectId },
     select: { name: true },

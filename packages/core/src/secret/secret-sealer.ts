@@ -53,22 +53,36 @@ export interface SecretSealer {
   forget(serverId: string): void;
 }
 
+interface CachedSnapshot {
+  /** Environment in the sealed message: an app that moved to another project has another one. */
+  readonly environmentId: string | undefined;
+  readonly snapshot: SealedSnapshot;
+}
+
 /** Seals each snapshot once for a server: sealing is random, and bytes that stay the same need not be applied again. */
 export function createSecretSealer(keys: SecretKeys): SecretSealer {
-  const cache = new Map<string, { readonly recipient: string; readonly snapshots: Map<string, SealedSnapshot> }>();
+  const cache = new Map<string, { readonly recipient: string; readonly snapshots: Map<string, CachedSnapshot> }>();
   return {
     seal: async (ctx, { serverId, recipient }, snapshotIds) => {
       if (snapshotIds.length === 0) return new Map();
       if (recipient === null) throw new AppError('secret.server_cannot_open', { serverId });
       const known = cache.get(serverId);
-      const kept = known?.recipient === recipient ? known.snapshots : new Map<string, SealedSnapshot>();
+      const environments = await findEnvironments(ctx, snapshotIds);
+      const kept = new Map(
+        [...(known?.recipient === recipient ? known.snapshots : [])].flatMap(([id, { environmentId, snapshot }]) =>
+          environments.get(id) === environmentId ? [[id, snapshot] as const] : [],
+        ),
+      );
       const missing = snapshotIds.filter((id) => !kept.has(id));
       const fresh = await sealSnapshots(ctx, keys, recipient, missing, 'all');
       // Keeps only the requested snapshots: older releases of this server are gone from its state.
       const sealed = new Map([...kept, ...fresh].filter(([id]) => snapshotIds.includes(id)));
       // Failures are not cached, so that they are tried again each time: their key may be back.
-      const good = new Map([...sealed].filter(([, { problem }]) => problem === null));
-      cache.set(serverId, { recipient, snapshots: good });
+      const good = [...sealed].filter(([, { problem }]) => problem === null);
+      const snapshots = new Map(
+        good.map(([id, snapshot]) => [id, { environmentId: environments.get(id), snapshot }] as const),
+      );
+      cache.set(serverId, { recipient, snapshots });
       return withinMessage(sealed, snapshotIds);
     },
     sealForBuilds: async (ctx, { serverId, recipient }, snapshotIds) => {
@@ -83,6 +97,14 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       cache.delete(serverId);
     },
   };
+}
+
+async function findEnvironments(ctx: OrganizationCtx, snapshotIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await ctx.tx.secretSnapshot.findMany({
+    where: { id: { in: [...snapshotIds] }, organizationId: ctx.organizationId },
+    select: { id: true, environmentId: true },
+  });
+  return new Map(rows.map(({ id, environmentId }) => [id, environmentId]));
 }
 
 /** Value that agents refuse to open, with any key; one byte, because an empty one would mean no secrets at all. */

@@ -12,21 +12,15 @@ import {
   WorkState,
 } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
-import {
-  type AppId,
-  type EnvironmentId,
-  newId,
-  type OrganizationId,
-  parseId,
-  type ServerId,
-} from '@fairlead/contract/ids';
+import { type AppId, type EnvironmentId, newId, type OrganizationId, type ServerId } from '@fairlead/contract/ids';
 import type { Database } from '@fairlead/db';
 import { addEnvironment, addEnvironmentInputSchema, createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
 import { prepareDesiredState, type RenderInput } from '../desired-state/index.ts';
 import { domainUrl } from '../domain/index.ts';
-import type { Clock, Ctx, Log, SystemCtx } from '../kernel/index.ts';
+import { type Clock, type Ctx, forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
+import { insertProject } from '../project/index.ts';
 import {
   createSecretKeys,
   createSecretSealer,
@@ -229,12 +223,7 @@ export function testWrapper(): KeyWrapper {
 
 async function otherOrganization(ctx: SystemCtx, name: string) {
   const organizationId = newId('org');
-  const projectId = newId('prj');
   await ctx.tx.organization.create({ data: { id: organizationId, name, slug: name } });
-  await ctx.tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default' } });
-  const createdAt = ctx.clock.now();
-  await ctx.tx.environment.create({
-    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt },
-  });
-  return { organizationId: parseId('org', organizationId), slug: name };
+  await insertProject(forOrganization(ctx, organizationId), { name: 'Default', slug: 'default' });
+  return { organizationId, slug: name };
 }

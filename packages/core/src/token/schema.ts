@@ -17,6 +17,8 @@ const personOnly = [
   'member.write',
   'organization.delete',
   'organization.transfer',
+  // A project decides who may see its apps, and a move of an app changes that.
+  'project.write',
   'role.write',
   'secret.reveal',
   'token.read',

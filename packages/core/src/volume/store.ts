@@ -47,6 +47,16 @@ export async function loadVolumes(
   });
 }
 
+/** Returns the names of an app's volumes in any environment: those that servers have, and those that they will make. */
+export async function listVolumeNames(ctx: OrganizationCtx, { appId }: { readonly appId: string }): Promise<string[]> {
+  const rows = await ctx.tx.volume.findMany({
+    where: { appId, organizationId: ctx.organizationId },
+    select: { name: true },
+  });
+  const used = [...(await loadUsed(ctx, [appId]))].map((key) => key.slice(key.lastIndexOf('/') + 1));
+  return [...new Set([...rows.map(({ name }) => name), ...used])].sort();
+}
+
 /**
  * Returns the volumes that the newest settings and the live releases of these apps name, in their placements: settings
  * outlive a placement that ended.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOfRequester } from './states.ts';
+import { decisionOf, nameOfRequester } from './states.ts';
 
 test.each([
   ['a member', { trigger: 'manual', actorName: 'Ada', requestedByName: 'Ada' }, 'Ada'],
@@ -8,4 +8,15 @@ test.each([
   ['the system', { trigger: 'system', actorName: null, requestedByName: null }, 'Fairlead'],
 ] as const)('the requester is named: %s', (_, deployment, name) => {
   expect(nameOfRequester(deployment)).toBe(name);
+});
+
+test.each([
+  ['without protection', null, null],
+  ['before a decision', { state: 'pending', decidedByName: null }, null],
+  ['ended before a decision', { state: 'withdrawn', decidedByName: null }, null],
+  ['approved', { state: 'approved', decidedByName: 'Ada' }, { term: 'Approved', by: 'Ada' }],
+  ['refused', { state: 'refused', decidedByName: 'Ada' }, { term: 'Refused', by: 'Ada' }],
+  ['by a deleted account', { state: 'refused', decidedByName: null }, { term: 'Refused', by: 'a former member' }],
+] as const)('the decision about a deployment is named: %s', (_, approval, decision) => {
+  expect(decisionOf({ approval })).toEqual(decision);
 });

@@ -108,6 +108,24 @@ export function nameOfRequester(
   return trigger === 'api' ? 'API token' : 'Fairlead';
 }
 
+export interface Decision {
+  readonly term: 'Approved' | 'Refused';
+  readonly by: string;
+}
+
+/** Returns the decision about a deployment to a protected environment; null if there is none. */
+export function decisionOf({
+  approval,
+}: {
+  readonly approval: Pick<NonNullable<DeploymentDetail['approval']>, 'state' | 'decidedByName'> | null;
+}): Decision | null {
+  if (approval?.state !== 'approved' && approval?.state !== 'refused') return null;
+  return {
+    term: approval.state === 'approved' ? 'Approved' : 'Refused',
+    by: approval.decidedByName ?? 'a former member',
+  };
+}
+
 export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];
 
 export function isDeploymentState(text: string): text is DeploymentState {

@@ -60,6 +60,7 @@ const changesBesideDeployments: ReadonlySet<Permission> = new Set([
   'benchmark.write',
   'domain.write',
   'environment.write',
+  'project.write',
   'secret.write',
 ]);
 

@@ -11,6 +11,8 @@ export function pathsOf(organization: string) {
     `${root}/apps/${slug}${page}${environmentId === undefined ? '' : `?environment=${environmentId}`}`;
   return {
     overview: root,
+    projects: `${root}/projects`,
+    projectApps: (projectId: string) => `${root}/apps?project=${projectId}`,
     apps: `${root}/apps`,
     newApp: `${root}/apps/new`,
     app: ofApp(''),

@@ -32,6 +32,7 @@ export const PERMISSION_GROUPS: readonly {
       ['app.read', 'See apps'],
       ['app.write', 'Create and change apps'],
       ['app.delete', 'Delete apps'],
+      ['project.write', 'Change projects and move apps'],
       ['metric.read', 'See charts'],
     ],
   },

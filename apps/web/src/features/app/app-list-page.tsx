@@ -10,20 +10,26 @@ import { Plus, SquareStack } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import { AppRows, refetchInterval } from '../../common/app/app-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-// Lists all apps, with a search in the URL.
+// Lists apps, with a search and a project in the URL.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { LoadMore } from '../../common/page/load-more.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { useUrlSearch } from '../../common/page/use-url-state.ts';
+import { useProjectFilter } from '../../common/project/project-filter.ts';
+import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 
 export function AppListPage() {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const search = useUrlSearch();
+  const project = useProjectFilter();
   const apps = useInfiniteQuery({
-    ...trpc.app.list.infiniteQueryOptions({ search: search.value }, { getNextPageParam: (page) => page.nextCursor }),
+    ...trpc.app.list.infiniteQueryOptions(
+      { search: search.value, ...project.input },
+      { getNextPageParam: (page) => page.nextCursor },
+    ),
     placeholderData: keepPreviousData,
     refetchInterval: (query) => refetchInterval(query.state.data?.pages.flatMap((page) => page.items)),
   });
@@ -32,6 +38,7 @@ export function AppListPage() {
       <Page>
         <PageHeader
           title="Apps"
+          pill={<ProjectSwitcher />}
           actions={
             can('app.write') ? (
               <HoverLink href={paths.newApp} className={buttonClass('accent')}>
@@ -51,7 +58,8 @@ export function AppListPage() {
           <QueryView query={apps} skeleton={<SkeletonRows rows={8} />}>
             {(data) => {
               const items = data.pages.flatMap((page) => page.items);
-              if (items.length === 0) return <NoApps searched={search.value} />;
+              if (items.length === 0)
+                return <NoApps searched={search.value} filtered={project.input.projectId !== undefined} />;
               return (
                 <>
                   <AppRows apps={items} />
@@ -66,14 +74,20 @@ export function AppListPage() {
   );
 }
 
-function NoApps({ searched }: { readonly searched: string }) {
+interface NoAppsProps {
+  readonly searched: string;
+  /** Only one project is shown. */
+  readonly filtered: boolean;
+}
+
+function NoApps({ searched, filtered }: NoAppsProps) {
   const { paths, can } = useMe();
   if (searched !== '')
     return <EmptyState title={`No app matches “${searched}”`}>Search by name, address or host.</EmptyState>;
   return (
     <EmptyState
       icon={<SquareStack size={20} />}
-      title="No apps yet"
+      title={filtered ? 'No apps in this project' : 'No apps yet'}
       action={
         can('app.write') ? (
           <HoverLink href={paths.newApp} className={buttonClass('accent')}>

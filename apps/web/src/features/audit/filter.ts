@@ -17,6 +17,7 @@ export const FEATURES = [
   ['grant', 'Grants'],
   ['token', 'API tokens'],
   ['service_account', 'Service accounts'],
+  ['project', 'Projects'],
   ['environment', 'Environments'],
   ['organization', 'Organization'],
   ['account', 'Accounts'],

@@ -41,6 +41,14 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
       });
     },
   );
+  const move = useAction(
+    useMutation(trpc.app.moveServer.mutationOptions()),
+    "The primary server wasn't changed",
+    () => {
+      refetch();
+      toast({ title: 'Primary server changed', detail: 'The next deployment builds there and reaches it first.' });
+    },
+  );
   const where = { projectId: app.projectId, environmentId };
   const mayWrite = can('app.write', where);
   const others = (useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? []).filter(
@@ -50,15 +58,34 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
     <Card>
       <CardHeader title="Servers" detail="Built once, run on each server" />
       <ul>
-        {servers.map((server) => (
+        {servers.map((server, position) => (
           <li key={server.serverId} className="flex min-h-12 items-center gap-3 border-line border-t px-4">
             <HoverLink href={paths.server(server.serverId)} className="min-w-0 truncate rounded-mark hover:underline">
               {server.serverName}
             </HoverLink>
+            {position === 0 && servers.length > 1 ? (
+              <span
+                className="text-ink-faint text-sm"
+                title="Builds the app unless the settings name a build server, and gets a release first"
+              >
+                Primary
+              </span>
+            ) : null}
             {server.connected ? null : <StateText tone="warn">Offline</StateText>}
             <span className="ml-auto text-ink-faint text-sm">
               {server.liveReleaseNumber === null ? 'Not deployed' : `Release ${server.liveReleaseNumber}`}
             </span>
+            {mayWrite && position > 0 && server.liveReleaseNumber !== null ? (
+              <Button
+                size="small"
+                variant="ghost"
+                pending={move.pending}
+                aria-label={`Make ${server.serverName} the primary server`}
+                onClick={() => move.run({ appId: app.id, environmentId, serverId: server.serverId })}
+              >
+                Make primary
+              </Button>
+            ) : null}
             {mayWrite && servers.length > 1 ? (
               <IconButton
                 size="small"

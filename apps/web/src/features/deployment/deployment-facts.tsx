@@ -6,13 +6,14 @@ import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import type { ReactNode } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
-import { nameOfRequester, triggerLabel } from '../../common/deployment/states.ts';
+import { decisionOf, nameOfRequester, triggerLabel } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 
 export function DeploymentFacts({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { paths } = useMe();
   const { commitHash, serverId, startedAt } = deployment;
+  const decision = decisionOf(deployment);
   return (
     <Card className="p-4">
       {deployment.commitSubject === null ? null : (
@@ -63,6 +64,7 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           </Fact>
         )}
         <Fact term={triggerLabel[deployment.trigger]}>by {nameOfRequester(deployment)}</Fact>
+        {decision === null ? null : <Fact term={decision.term}>by {decision.by}</Fact>}
         <Fact term="Queued">
           <RelativeTime at={deployment.queuedAt} />
         </Fact>

@@ -10,7 +10,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { TextWithCode } from '../../common/page/text-with-code.tsx';
 import { useDeploymentCalls } from './deployment-actions.tsx';
-import { nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
+import { failureText, nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 export interface DeploymentOutcomeProps {
   readonly deployment: DeploymentDetail;
@@ -32,7 +32,7 @@ export function DeploymentOutcome({ deployment, onShowLine }: DeploymentOutcomeP
         <div className="min-w-0">
           <h2 className="font-semibold text-bad-text">The deployment failed</h2>
           <p className="wrap-anywhere mt-0.5 text-pretty text-ink">
-            <TextWithCode text={deployment.failureMessage ?? 'See its log.'} /> Live traffic is unaffected.
+            <TextWithCode text={failureText(deployment)} />
           </p>
           <NextStepButton deployment={deployment} onShowLine={onShowLine} />
         </div>

@@ -2,7 +2,7 @@ import { errorCodes } from '@fairlead/contract/errors';
 import type { LogViewLine } from '@fairlead/ui/lib/log-rows';
 import { expect, test } from 'vitest';
 import { pathsOf } from '../../common/organization/paths.ts';
-import { failingLine, nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
+import { failingLine, failureText, nextStepOf, pageOfStep, stepLabel } from './next-step.ts';
 
 const place = { appSlug: 'shop', environmentId: 'env_1', serverId: 'srv_1' };
 
@@ -24,6 +24,17 @@ test('a failure leads to the page where it can be fixed', () => {
 
 test('an unknown failure leads to the log', () => {
   for (const code of [null, 'build.from_the_future', 'toString']) expect(nextStepOf(code)).toBe('log');
+});
+
+test.each([
+  ['build.code_invalid', 'It failed.', 'It failed. Live traffic is unaffected.'],
+  ['build.code_invalid', null, 'See its log. Live traffic is unaffected.'],
+  [null, 'It failed.', 'It failed. Live traffic is unaffected.'],
+  // Visitors got the failed responses of a canary, and the agent says about its commands that traffic is unaffected.
+  ['rollout.canary_failed', 'The old release has all requests again.', 'The old release has all requests again.'],
+  ['rollout.command_failed', 'Live traffic is unaffected.', 'Live traffic is unaffected.'],
+])('a failure says once what it means for live traffic: %s', (failureCode, failureMessage, text) => {
+  expect(failureText({ failureCode, failureMessage })).toBe(text);
 });
 
 const line = (text: string, tone: LogViewLine['tone'] = 'plain'): LogViewLine => ({ text, tone, group: 'build' });

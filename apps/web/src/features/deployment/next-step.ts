@@ -1,4 +1,4 @@
-// Next step after a failed deployment, by its code: a page of settings, the failing line, or a retry. Pure.
+// Text of a failed deployment and its next step, by its code: a page of settings, the failing line, or a retry. Pure.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import { type LogViewLine, plainText } from '@fairlead/ui/lib/log-rows';
 import type { Paths } from '../../common/organization/paths.ts';
@@ -61,6 +61,20 @@ const STEP: Partial<Record<ErrorCode, NextStep>> = {
 export function nextStepOf(failureCode: string | null): NextStep {
   const steps: Readonly<Record<string, NextStep | undefined>> = STEP;
   return (failureCode !== null && Object.hasOwn(steps, failureCode) && steps[failureCode]) || 'log';
+}
+
+/** Codes with messages that already say what visitors noticed. */
+const TELLS_TRAFFIC: ReadonlySet<string> = new Set<ErrorCode>(['rollout.canary_failed', 'rollout.command_failed']);
+
+export interface DeploymentFailure {
+  readonly failureCode: string | null;
+  readonly failureMessage: string | null;
+}
+
+/** Text of a failed deployment, with what it means for live traffic. */
+export function failureText({ failureCode, failureMessage }: DeploymentFailure): string {
+  const message = failureMessage ?? 'See its log.';
+  return TELLS_TRAFFIC.has(failureCode ?? '') ? message : `${message} Live traffic is unaffected.`;
 }
 
 export interface StepPlace {

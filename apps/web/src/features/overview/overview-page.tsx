@@ -5,7 +5,7 @@ import { EmptyState } from '@fairlead/ui/empty-state';
 import { plural } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
@@ -18,14 +18,18 @@ import { OrganizationLive } from '../../common/organization/organization-live.ts
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { useProjectFilter } from '../../common/project/project-filter.ts';
+import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 import { ServerCard } from '../../common/server/server-card.tsx';
 import { Attention } from './attention.tsx';
 
 export function OverviewPage() {
   const { can, paths } = useMe();
   const trpc = useTRPC();
+  const project = useProjectFilter();
   const overview = useQuery({
-    ...trpc.overview.get.queryOptions(),
+    ...trpc.overview.get.queryOptions(project.input),
+    placeholderData: keepPreviousData,
     refetchInterval: (query) => refetchInterval(query.state.data?.apps),
   });
   return (
@@ -33,6 +37,7 @@ export function OverviewPage() {
       <Page>
         <PageHeader
           title="Overview"
+          pill={<ProjectSwitcher />}
           actions={
             can('app.write') ? (
               <HoverLink href={paths.newApp} className={buttonClass('accent')}>
@@ -43,15 +48,22 @@ export function OverviewPage() {
           }
         />
         <QueryView query={overview} skeleton={<OverviewSkeleton />}>
-          {(data) => <OverviewBody overview={data} />}
+          {(data) => <OverviewBody overview={data} projectId={project.input.projectId} />}
         </QueryView>
       </Page>
     </OrganizationLive>
   );
 }
 
-function OverviewBody({ overview }: { readonly overview: Overview }) {
+interface OverviewBodyProps {
+  readonly overview: Overview;
+  /** The only project that is shown; undefined shows all. */
+  readonly projectId: string | undefined;
+}
+
+function OverviewBody({ overview, projectId }: OverviewBodyProps) {
   const { paths } = useMe();
+  const apps = projectId === undefined ? paths.apps : paths.projectApps(projectId);
   return (
     <div className="flex flex-col gap-6">
       <Attention items={overview.attention} />
@@ -59,9 +71,9 @@ function OverviewBody({ overview }: { readonly overview: Overview }) {
         <CardHeader
           title="Apps"
           detail={plural(overview.appCount, 'app')}
-          action={<MoreLink href={paths.apps} shown={overview.apps.length} all={overview.appCount} what="apps" />}
+          action={<MoreLink href={apps} shown={overview.apps.length} all={overview.appCount} what="apps" />}
         />
-        {overview.apps.length === 0 ? <NoApps /> : <AppRows apps={overview.apps} />}
+        {overview.apps.length === 0 ? <NoApps filtered={projectId !== undefined} /> : <AppRows apps={overview.apps} />}
       </Card>
       <Servers overview={overview} />
       <Card>
@@ -124,11 +136,11 @@ function MoreLink(props: {
   );
 }
 
-function NoApps() {
+function NoApps({ filtered }: { readonly filtered: boolean }) {
   const { paths, can } = useMe();
   return (
     <EmptyState
-      title="Deploy your first app"
+      title={filtered ? 'No apps in this project' : 'Deploy your first app'}
       action={
         can('app.write') ? (
           <HoverLink href={paths.newApp} className={buttonClass('accent')}>

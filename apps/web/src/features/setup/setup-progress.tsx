@@ -14,7 +14,7 @@ const ASK_EVERY_MS = 1500;
 export function SetupProgress({ organization }: { readonly organization: string }) {
   const trpc = useTRPC();
   const paths = pathsOf(organization);
-  const overview = useQuery({ ...trpc.overview.get.queryOptions(), refetchInterval: ASK_EVERY_MS }).data;
+  const overview = useQuery({ ...trpc.overview.get.queryOptions({}), refetchInterval: ASK_EVERY_MS }).data;
   const server = overview === undefined ? null : serverStep(overview);
   const app = overview === undefined ? null : appStep(overview);
   const done = server?.state === 'done' && app?.state === 'done';

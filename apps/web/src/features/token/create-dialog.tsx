@@ -10,7 +10,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs } from '../../api/types.ts';
-import { groupsOf, LIFETIMES, readRanges, type TokenPermission } from './permissions.ts';
+import { groupsOf, LIFETIMES, readRanges, scopesOf, type TokenPermission } from './permissions.ts';
 
 export type NewToken = Inputs['token']['create'];
 
@@ -48,14 +48,14 @@ export function CreateDialog({ title, pending, error, token, onCreate, onClose }
 function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pending' | 'error' | 'onCreate'>) {
   const trpc = useTRPC();
   const grantable = useQuery(trpc.token.list.queryOptions()).data?.grantable ?? [];
-  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const projects = useQuery(trpc.project.list.queryOptions()).data?.items ?? [];
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<TokenPermission>>(new Set());
-  const [environmentId, setEnvironmentId] = useState('');
+  const [scope, setScope] = useState('');
   const [ranges, setRanges] = useState('');
   const [days, setDays] = useState('90');
   const failure = error === null || error === undefined ? null : readFailure(error);
-  const place = environments.find(({ id }) => id === environmentId);
+  const scopes = scopesOf(projects);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onCreate({
@@ -63,7 +63,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       permissions: [...chosen],
       ipRanges: readRanges(ranges),
       lifetimeDays: Number(days),
-      ...(place === undefined ? {} : { environmentId: place.id }),
+      ...scopes.find(({ value }) => value === scope)?.input,
     });
   };
   const toggle = (permission: TokenPermission) => {
@@ -101,11 +101,11 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <Field label="Scope">
           {(control) => (
-            <Select {...control} value={environmentId} onChange={(event) => setEnvironmentId(event.target.value)}>
+            <Select {...control} value={scope} onChange={(event) => setScope(event.target.value)}>
               <option value="">Everywhere</option>
-              {environments.map((environment) => (
-                <option key={environment.id} value={environment.id}>
-                  {environment.projectName} / {environment.name}
+              {scopes.map(({ value, label }) => (
+                <option key={value} value={value}>
+                  {label}
                 </option>
               ))}
             </Select>

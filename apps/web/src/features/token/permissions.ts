@@ -1,4 +1,5 @@
 // Permissions that a token may have, with their labels in display order. Pure.
+import type { EnvironmentId, ProjectId } from '@fairlead/contract/ids';
 import type { Inputs } from '../../api/types.ts';
 import { PERMISSION_GROUPS } from '../../common/organization/role-labels.ts';
 
@@ -31,3 +32,30 @@ export const LIFETIMES = [
   ['90', '90 days'],
   ['366', '1 year'],
 ] as const;
+
+interface ScopeProject {
+  readonly id: ProjectId;
+  readonly name: string;
+  readonly environments: readonly { readonly id: EnvironmentId; readonly name: string }[];
+}
+
+export interface TokenScope {
+  /** Id of the environment or the project. */
+  readonly value: string;
+  readonly label: string;
+  readonly input: { readonly environmentId: EnvironmentId } | { readonly projectId: ProjectId };
+}
+
+/** Returns the scopes that a token can be limited to, the narrowest first. */
+export function scopesOf(projects: readonly ScopeProject[]): TokenScope[] {
+  return [
+    ...projects.flatMap(({ name, environments }) =>
+      environments.map(({ id, name: environmentName }) => ({
+        value: id,
+        label: `${name} / ${environmentName}`,
+        input: { environmentId: id },
+      })),
+    ),
+    ...projects.map(({ id, name }) => ({ value: id, label: `Project ${name}`, input: { projectId: id } })),
+  ];
+}

@@ -3,10 +3,13 @@
 import { Button } from '@fairlead/ui/button';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { permissionLabel } from '../../common/organization/role-labels.ts';
+import { scopesOf, type TokenScope } from './permissions.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
 
@@ -22,6 +25,7 @@ export interface TokenRowsProps {
 }
 
 export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps) {
+  const scopes = scopesOf(useQuery(useTRPC().project.list.queryOptions()).data?.items ?? []);
   const [revoking, setRevoking] = useState<Token | null>(null);
   return (
     <>
@@ -50,7 +54,7 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
                 <span className="block truncate" title={permissionsText(token)}>
                   {permissionsText(token)}
                 </span>
-                <span className="block text-sm text-ink-faint">{scopeText(token)}</span>
+                <span className="block text-sm text-ink-faint">{scopeText(token, scopes)}</span>
               </Cell>
               <Cell className="whitespace-nowrap text-ink-soft max-sm:hidden">
                 {token.lastUsedAt === null ? 'Never' : <RelativeTime at={token.lastUsedAt} />}
@@ -103,7 +107,9 @@ function permissionsText({ permissions }: Token): string {
   return permissions.map(permissionLabel).join(', ');
 }
 
-function scopeText({ projectId, environmentId }: Token): string {
-  if (environmentId !== null) return 'in one environment';
-  return projectId === null ? 'everywhere' : 'in one project';
+function scopeText({ projectId, environmentId }: Token, scopes: readonly TokenScope[]): string {
+  const limit = environmentId ?? projectId;
+  if (limit === null) return 'everywhere';
+  const label = scopes.find(({ value }) => value === limit)?.label;
+  return label ?? (environmentId === null ? 'in one project' : 'in one environment');
 }

@@ -1,10 +1,11 @@
 // One call of each mutation, with a valid input. A new mutation without an entry here does not compile.
-import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { expect } from 'vitest';
 import type { AppRouter } from '../../index.ts';
 import { testAgent } from '../test-api.ts';
+import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
+import { peopleCalls } from './people-calls.ts';
 
 // A person's own account belongs to no organization and so to no audit log: what happens to it is written to account_event,
 // which packages/auth's tests hold.
@@ -16,23 +17,6 @@ type MutationsOf<Feature extends keyof Features> = {
 }[keyof Features[Feature] & string];
 type Mutation = { [Feature in keyof Features]: MutationsOf<Feature> }[keyof Features];
 
-export interface AuditCall {
-  /** Creates the rows that the input names. */
-  input(): Promise<unknown>;
-  /** The action it is written down as; null for what only reads and is a mutation to keep its input out of the address. */
-  readonly action: AuditAction | null;
-  /** Puts back what would be in the others' way. */
-  after?(): Promise<unknown>;
-  /** Without it, the owner calls. Asked after the input was made. */
-  by?(): { readonly cookie: string; readonly userId: string };
-  /** Without it, it happens in the world's organization. Asked after the input was made. */
-  at?(): { readonly id: string; readonly slug: string };
-  /** Organization of the log entry, if it is only known after the call. */
-  logOf?(answer: unknown): string;
-  /** For procedures that no member calls. */
-  readonly asStranger?: true;
-}
-
 export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCall>> {
   const {
     caller,
@@ -43,21 +27,16 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     newServer,
     newVolume,
     environmentId,
+    newProject,
+    newMove,
     setProtected,
     awaitingDeployment,
-    newRole,
-    newAccount,
-    newMember,
-    newGrant,
-    newInvitation,
-    newInvitationToken,
     newSecret,
     newGroup,
     newAttachment,
-    newOrganization,
-    setOwner,
   } = auditInputs(stage);
   return {
+    ...peopleCalls(stage),
     'app.create': {
       action: 'app.create',
       input: async () => ({
@@ -83,6 +62,13 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'app.attach_server',
       input: async () => ({ appId: (await newApp()).appId, serverId: await newServer() }),
     },
+    'app.moveServer': {
+      action: 'app.move_server',
+      input: async () => {
+        const { appId } = await newApp();
+        return caller().app.attachServer({ appId, serverId: await newServer() });
+      },
+    },
     'app.detachServer': {
       action: 'app.detach_server',
       input: async () => {
@@ -98,6 +84,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { ...(await newPlace(appId)), confirmName };
       },
     },
+    'app.move': { action: 'app.move', input: () => newMove() },
     'config.update': {
       action: 'config.update',
       input: async () => ({ appId: (await newApp()).appId, settings: { releasesKept: 7 } }),
@@ -226,82 +213,15 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { ...(await caller().environment.create({ name: 'Ending' })), confirmName: 'Ending' };
       },
     },
-    'grant.create': { action: 'grant.create', input: () => newGrant() },
-    'grant.delete': {
-      action: 'grant.delete',
-      input: async () => ({ grantId: (await caller().grant.create(await newGrant())).grantId }),
+    'project.create': { action: 'project.create', input: async () => ({ name: 'Made' }) },
+    'project.update': {
+      action: 'project.update',
+      input: async () => ({ ...(await newProject()), name: `Renamed ${stage.made}` }),
     },
-    'invitation.create': { action: 'invitation.create', input: async () => ({ role: 'viewer' }) },
-    'invitation.rotate': {
-      action: 'invitation.rotate',
-      input: async () => {
-        const { invitationId } = await newInvitation();
-        // A second one is not sent immediately.
-        stage.api.world.clock.forward(60_000);
-        return { invitationId };
-      },
+    'project.delete': {
+      action: 'project.delete',
+      input: async () => ({ ...(await newProject()), confirmName: `Project ${stage.made}` }),
     },
-    'invitation.revoke': { action: 'invitation.revoke', input: () => newInvitation() },
-    'invitation.read': { action: null, input: () => newInvitationToken() },
-    'invitation.accept': {
-      action: 'invitation.accept',
-      input: async () => {
-        stage.other = await stage.api.signUp(`Guest${++stage.made}`, null);
-        return newInvitationToken();
-      },
-      by: () => stage.other,
-    },
-    'invitation.claim': {
-      action: 'invitation.accept',
-      asStranger: true,
-      input: async () => ({
-        ...(await newInvitationToken()),
-        name: 'Newcomer',
-        email: 'newcomer@example.test',
-        password: 'correct horse battery',
-      }),
-    },
-    'member.update': { action: 'member.update', input: async () => ({ ...(await newMember()), role: 'developer' }) },
-    'member.delete': { action: 'member.delete', input: () => newMember() },
-    'organization.create': {
-      action: 'organization.create',
-      input: async () => ({ name: 'Second' }),
-      logOf: (answer) => (answer as { id: string }).id,
-    },
-    'organization.update': {
-      action: 'organization.update',
-      input: async () => ({ name: 'Acme Ltd' }),
-      after: () => caller().organization.update({ name: 'acme' }),
-    },
-    'organization.transfer': {
-      action: 'organization.transfer',
-      input: async () => ({ ...(await newMember()), confirmName: 'acme' }),
-      after: () => setOwner(),
-    },
-    'organization.delete': {
-      action: 'organization.delete',
-      input: () => newOrganization(),
-      at: () => stage.elsewhere,
-    },
-    'organization.restore': {
-      action: 'organization.restore',
-      input: async () => {
-        const deletion = await newOrganization();
-        await stage.api.caller(stage.owner.cookie, stage.elsewhere.slug).organization.delete(deletion);
-      },
-      at: () => stage.elsewhere,
-    },
-    'organization.leave': {
-      action: 'organization.leave',
-      input: async () => {
-        await newMember();
-        return { organizationId: stage.api.world.organizationId };
-      },
-      by: () => stage.other,
-    },
-    'role.create': { action: 'role.create', input: async () => ({ name: 'Reader', permissions: ['app.read'] }) },
-    'role.update': { action: 'role.update', input: async () => ({ ...(await newRole()), name: 'Renamed' }) },
-    'role.delete': { action: 'role.delete', input: () => newRole() },
     'secret.update': {
       action: 'secret.create',
       input: async () => ({ owner: { appId: (await newApp()).appId }, items: [{ name: 'NEW', value: 'hunter2' }] }),
@@ -317,39 +237,6 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => caller().secret.attachGroup(await newAttachment()),
     },
     'secret.rotateKey': { action: 'secret.rotate_key', input: async () => undefined },
-    'serviceAccount.create': {
-      action: 'service_account.create',
-      input: async () => ({ name: 'Pipeline', role: 'deployer' }),
-    },
-    'serviceAccount.update': {
-      action: 'service_account.update',
-      input: async () => ({ ...(await newAccount('Updated')), role: 'viewer' }),
-    },
-    'serviceAccount.delete': {
-      action: 'service_account.delete',
-      input: async () => ({ ...(await newAccount('Deleted')), confirmName: 'Deleted' }),
-    },
-    'serviceAccount.createToken': {
-      action: 'token.create',
-      input: async () => ({ ...(await newAccount('Holder')), name: 'Nightly', permissions: ['app.read'] }),
-    },
-    'serviceAccount.revokeToken': {
-      action: 'token.revoke',
-      input: async () => {
-        const account = await newAccount('Loser');
-        const token = { ...account, name: 'Lost', permissions: ['app.read' as const] };
-        return { tokenId: (await caller().serviceAccount.createToken(token)).id };
-      },
-    },
-    'token.create': { action: 'token.create', input: async () => ({ name: 'Laptop', permissions: ['app.read'] }) },
-    'token.revoke': {
-      action: 'token.revoke',
-      input: async () => ({ tokenId: (await caller().token.create({ name: 'Old', permissions: ['app.read'] })).id }),
-    },
-    'member.revokeToken': {
-      action: 'token.revoke',
-      input: async () => ({ tokenId: (await caller().token.create({ name: 'Leaked', permissions: ['app.read'] })).id }),
-    },
     'server.enrol': { action: 'server.enrol', input: async () => ({ name: 'berlin' }) },
     'server.updateProxy': {
       action: 'server.update_proxy',

@@ -67,6 +67,14 @@ export function auditInputs(stage: AuditStage) {
     if (environment === undefined) throw new Error('an environment was expected');
     return environment.id;
   };
+  const newProject = () => caller().project.create({ name: `Project ${++stage.made}` });
+  async function newMove() {
+    const { appId } = await newApp({ deployNow: false });
+    const { projectId } = await newProject();
+    const projects = (await caller().project.list()).items;
+    const to = projects.find(({ id }) => id === projectId)?.environments[0]?.id;
+    return { appId, projectId, environments: [{ from: await environmentId(), to }] };
+  }
   const setProtected = async (isProtected: boolean) =>
     caller().environment.update({ environmentId: await environmentId(), protected: isProtected });
   /** Creates a deployment that a member requests and the owner approves. */
@@ -123,6 +131,8 @@ export function auditInputs(stage: AuditStage) {
     newServer,
     newVolume,
     environmentId,
+    newProject,
+    newMove,
     setProtected,
     awaitingDeployment,
     newRole,

@@ -292,7 +292,7 @@ export async function checkMatrix(
       { place: 'project', opens: grain !== 'organization' },
     ] as const;
     for (const { place, opens } of cases) {
-      await stage.setGrant([permission], place);
+      await stage.setGrant([permission, ...(procedure.alsoNeeds?.permissions ?? [])], place);
       const person = { ...stage.granted, name: `a grant of ${permission} (${place})` };
       const outcomes: string[] = [];
       for (const { value, ids } of samples) {

@@ -1,4 +1,5 @@
 import type { Metadata } from 'next';
+import { PROJECT_FILTER, projectInput } from '../../../common/project/project-input.ts';
 import { AppListPage } from '../../../features/app/app-list-page.tsx';
 import { organizationPage } from '../../../server/organization-page.tsx';
 
@@ -6,9 +7,10 @@ export const metadata: Metadata = { title: 'Apps' };
 
 export default organizationPage(async ({ api, search }) => {
   await api.load(
+    api.queryClient.prefetchQuery(api.trpc.project.list.queryOptions()),
     api.queryClient.prefetchInfiniteQuery(
       api.trpc.app.list.infiniteQueryOptions(
-        { search: search('search') },
+        { search: search('search'), ...projectInput(search(PROJECT_FILTER)) },
         { getNextPageParam: (page) => page.nextCursor },
       ),
     ),

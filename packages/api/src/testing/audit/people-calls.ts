@@ -1,0 +1,128 @@
+// Calls of the mutations on people and what they hold: members, invitations, roles, grants, tokens, organizations.
+import type { AuditCall } from './audit-call.ts';
+import { type AuditStage, auditInputs } from './inputs.ts';
+
+export function peopleCalls(stage: AuditStage) {
+  const {
+    caller,
+    newRole,
+    newAccount,
+    newMember,
+    newGrant,
+    newInvitation,
+    newInvitationToken,
+    newOrganization,
+    setOwner,
+  } = auditInputs(stage);
+  return {
+    'grant.create': { action: 'grant.create', input: () => newGrant() },
+    'grant.delete': {
+      action: 'grant.delete',
+      input: async () => ({ grantId: (await caller().grant.create(await newGrant())).grantId }),
+    },
+    'invitation.create': { action: 'invitation.create', input: async () => ({ role: 'viewer' }) },
+    'invitation.rotate': {
+      action: 'invitation.rotate',
+      input: async () => {
+        const { invitationId } = await newInvitation();
+        // A second one is not sent immediately.
+        stage.api.world.clock.forward(60_000);
+        return { invitationId };
+      },
+    },
+    'invitation.revoke': { action: 'invitation.revoke', input: () => newInvitation() },
+    'invitation.read': { action: null, input: () => newInvitationToken() },
+    'invitation.accept': {
+      action: 'invitation.accept',
+      input: async () => {
+        stage.other = await stage.api.signUp(`Guest${++stage.made}`, null);
+        return newInvitationToken();
+      },
+      by: () => stage.other,
+    },
+    'invitation.claim': {
+      action: 'invitation.accept',
+      asStranger: true,
+      input: async () => ({
+        ...(await newInvitationToken()),
+        name: 'Newcomer',
+        email: 'newcomer@example.test',
+        password: 'correct horse battery',
+      }),
+    },
+    'member.update': { action: 'member.update', input: async () => ({ ...(await newMember()), role: 'developer' }) },
+    'member.delete': { action: 'member.delete', input: () => newMember() },
+    'organization.create': {
+      action: 'organization.create',
+      input: async () => ({ name: 'Second' }),
+      logOf: (answer) => (answer as { id: string }).id,
+    },
+    'organization.update': {
+      action: 'organization.update',
+      input: async () => ({ name: 'Acme Ltd' }),
+      after: () => caller().organization.update({ name: 'acme' }),
+    },
+    'organization.transfer': {
+      action: 'organization.transfer',
+      input: async () => ({ ...(await newMember()), confirmName: 'acme' }),
+      after: () => setOwner(),
+    },
+    'organization.delete': {
+      action: 'organization.delete',
+      input: () => newOrganization(),
+      at: () => stage.elsewhere,
+    },
+    'organization.restore': {
+      action: 'organization.restore',
+      input: async () => {
+        const deletion = await newOrganization();
+        await stage.api.caller(stage.owner.cookie, stage.elsewhere.slug).organization.delete(deletion);
+      },
+      at: () => stage.elsewhere,
+    },
+    'organization.leave': {
+      action: 'organization.leave',
+      input: async () => {
+        await newMember();
+        return { organizationId: stage.api.world.organizationId };
+      },
+      by: () => stage.other,
+    },
+    'role.create': { action: 'role.create', input: async () => ({ name: 'Reader', permissions: ['app.read'] }) },
+    'role.update': { action: 'role.update', input: async () => ({ ...(await newRole()), name: 'Renamed' }) },
+    'role.delete': { action: 'role.delete', input: () => newRole() },
+    'serviceAccount.create': {
+      action: 'service_account.create',
+      input: async () => ({ name: 'Pipeline', role: 'deployer' }),
+    },
+    'serviceAccount.update': {
+      action: 'service_account.update',
+      input: async () => ({ ...(await newAccount('Updated')), role: 'viewer' }),
+    },
+    'serviceAccount.delete': {
+      action: 'service_account.delete',
+      input: async () => ({ ...(await newAccount('Deleted')), confirmName: 'Deleted' }),
+    },
+    'serviceAccount.createToken': {
+      action: 'token.create',
+      input: async () => ({ ...(await newAccount('Holder')), name: 'Nightly', permissions: ['app.read'] }),
+    },
+    'serviceAccount.revokeToken': {
+      action: 'token.revoke',
+      input: async () => {
+        const account = await newAccount('Loser');
+        const token = { ...account, name: 'Lost', permissions: ['app.read' as const] };
+        return { tokenId: (await caller().serviceAccount.createToken(token)).id };
+      },
+    },
+    'token.create': { action: 'token.create', input: async () => ({ name: 'Laptop', permissions: ['app.read'] }) },
+    'token.revoke': {
+      action: 'token.revoke',
+      input: async () => ({ tokenId: (await caller().token.create({ name: 'Old', permissions: ['app.read'] })).id }),
+    },
+    'member.revokeToken': {
+      action: 'token.revoke',
+      input: async () => ({ tokenId: (await caller().token.create({ name: 'Leaked', permissions: ['app.read'] })).id }),
+    },
+  } satisfies Readonly<Record<string, AuditCall>>;
+}
