@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -396,7 +396,7 @@ test('people and machines with the role for billing can read what they could, an
   expect(await query(url, 'SELECT permissions FROM api_token')).toEqual([{ permissions: ['app.read'] }]);
 });
 
-test('placements become one row of an app in an environment, with the order of their servers', async () => {
+test('placements become one row of an app in an environment, with the order of their servers, and back', async () => {
   const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
   const names = [
     '20261126040000_placement_server',
@@ -430,19 +430,18 @@ test('placements become one row of an app in an environment, with the order of t
        VALUES ('1', 'o', 'shop', 'live', 1, '{}'), ('2', 'o', 'blog', 'left', 1, '{}')`,
   );
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
-  await query(
-    url,
-    'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY; ALTER TABLE placement_server NO FORCE ROW LEVEL SECURITY',
-  );
-  expect(
-    await query(
+  const forced =
+    'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY; ALTER TABLE placement_server NO FORCE ROW LEVEL SECURITY';
+  await query(url, forced);
+  const placements = () =>
+    query(
       url,
       `SELECT app_id AS app, environment_id AS environment, branch, instances, is_primary AS primary,
          ARRAY(SELECT concat_ws(' ', server_id, live_release_id, secrets_problem) FROM placement_server
                WHERE placement_id = placement.id ORDER BY position) AS servers
        FROM placement ORDER BY app_id DESC, environment_id`,
-    ),
-  ).toEqual([
+    );
+  const migrated = [
     {
       app: 'shop',
       environment: 'live',
@@ -454,7 +453,28 @@ test('placements become one row of an app in an environment, with the order of t
     { app: 'shop', environment: 'next', branch: 'next', instances: 1, primary: false, servers: ['one'] },
     { app: 'blog', environment: 'left', branch: 'main', instances: 1, primary: false, servers: [] },
     { app: 'blog', environment: 'next', branch: 'main', instances: 1, primary: true, servers: ['one'] },
+  ];
+  expect(await placements()).toEqual(migrated);
+  await query(url, forced.replaceAll('NO FORCE', 'FORCE'));
+  await query(url, await readFile(join(migrationsDir, '../rollback/20261126040000_placement_server.sql'), 'utf8'));
+  await query(url, 'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY');
+  expect(
+    await query(
+      url,
+      `SELECT app_id AS app, environment_id AS environment, branch, instances,
+         concat_ws(' ', server_id, live_release_id, secrets_problem) AS server
+       FROM placement ORDER BY app_id DESC, created_at`,
+    ),
+  ).toEqual([
+    { app: 'shop', environment: 'live', branch: 'main', instances: 3, server: 'two r' },
+    { app: 'shop', environment: 'live', branch: 'main', instances: 3, server: 'three' },
+    { app: 'shop', environment: 'live', branch: 'main', instances: 3, server: 'one no_room' },
+    { app: 'shop', environment: 'next', branch: 'next', instances: 1, server: 'one' },
+    { app: 'blog', environment: 'next', branch: 'main', instances: 1, server: 'one' },
   ]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
+  await query(url, forced);
+  expect(await placements()).toEqual(migrated);
 });
 
 /** Drops the foreign keys of tables, so that their rows need no rows of other tables. */

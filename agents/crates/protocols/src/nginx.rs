@@ -73,8 +73,11 @@ impl Nginx {
     /// Stops it gracefully; returns the errors about requests that it refused.
     pub fn finish(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
-        self.child.wait().unwrap();
+        // nginx overlooks a signal that comes between its check and its wait for events, so the signal is repeated.
+        while self.child.try_wait().unwrap().is_none() {
+            rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let log = std::fs::read_to_string(self.folder.path().join("access.log")).unwrap_or_default();
         log.lines().filter(|line| line.contains("\" 400 ")).map(str::to_owned).collect()
     }
