@@ -99,14 +99,11 @@ async function measure(app: ExampleApp): Promise<BuildRow> {
   const { id: appId } = await system.product.verbs.createApp(
     {
       name: example,
-      repositoryUrl: repository.url,
-      branch: 'main',
-      rootFolder,
+      source: { kind: 'git', repositoryUrl: repository.url, branch: 'main', rootFolder },
       healthPath,
-      command: [],
-      serverId: await system.serverId(),
-      host: `${example}.localhost`,
-      deployNow: false,
+      serverIds: [await system.serverId()],
+      domain: { host: `${example}.localhost` },
+      firstDeploy: 'none',
     },
     { controlHost: CONTROL_HOST, publicHost: '' },
   );

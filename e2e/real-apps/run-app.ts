@@ -112,14 +112,11 @@ async function create(system: System, app: App, slug: string, repositoryUrl: str
   const { id: appId } = await system.product.verbs.createApp(
     {
       name: slug,
-      repositoryUrl,
-      branch: 'main',
-      rootFolder: app.rootFolder ?? '',
+      source: { kind: 'git', repositoryUrl, branch: 'main', rootFolder: app.rootFolder ?? '' },
       healthPath: 'example' in app ? (app.healthPath ?? '') : '',
-      command: [],
-      serverId: await system.serverId(),
-      host: `${slug}.localhost`,
-      deployNow: false,
+      serverIds: [await system.serverId()],
+      domain: { host: `${slug}.localhost` },
+      firstDeploy: 'none',
     },
     { controlHost: CONTROL_HOST, publicHost: '' },
   );

@@ -28,9 +28,9 @@ export async function runLifecycle({
 }: LifecycleOptions): Promise<void> {
   const created = await call('app.create', 'POST', {
     name: 'Shop',
-    repositoryUrl: 'https://git.example.test/shop.git',
-    serverId: world.serverId,
-    deployNow: false,
+    source: { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git' },
+    serverIds: [world.serverId],
+    firstDeploy: 'none',
   });
   const appId = String(created.id);
   const owner = { appId };

@@ -167,7 +167,7 @@ async function proveServer(stage: Stage): Promise<void> {
     const { id = '' } = (await server()) ?? {};
     await dashboard.call(
       'app.create',
-      { name: 'there', repositoryUrl, serverId: id, host: HOST, deployNow: true },
+      { name: 'there', source: { kind: 'git', repositoryUrl }, serverIds: [id], domain: { host: HOST } },
       organization,
     );
     await live();

@@ -117,13 +117,8 @@ test('a cancelled deployment ends its build', async () => {
   const created = await system.product.verbs.createApp(
     {
       name: 'endless',
-      repositoryUrl: repository.url,
-      branch: 'main',
-      rootFolder: '',
-      healthPath: '',
-      command: [],
-      serverId: await system.serverId(),
-      deployNow: true,
+      source: { kind: 'git', repositoryUrl: repository.url, branch: 'main' },
+      serverIds: [await system.serverId()],
     },
     { controlHost: '', publicHost: '' },
   );

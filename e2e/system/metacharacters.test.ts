@@ -46,15 +46,17 @@ function words(): string[] {
   ];
 }
 
-const base = { name: 'x', repositoryUrl: 'https://git.example.test/x.git', serverId: 'srv_00000000000000000000' };
+const base = { name: 'x', serverIds: ['srv_00000000000000000000'] };
+const source = { kind: 'git', repositoryUrl: 'https://git.example.test/x.git' };
+const parse = (changes: object) => createAppInputSchema.safeParse({ ...base, source, ...changes });
 const accepted = {
-  name: (word: string) => createAppInputSchema.safeParse({ ...base, name: word }),
-  branch: (word: string) => createAppInputSchema.safeParse({ ...base, branch: word }),
-  rootFolder: (word: string) => createAppInputSchema.safeParse({ ...base, rootFolder: word }),
-  healthPath: (word: string) => createAppInputSchema.safeParse({ ...base, healthPath: `/${word}` }),
-  command: (word: string) => createAppInputSchema.safeParse({ ...base, command: ['node', 'server.js', word] }),
+  name: (word: string) => parse({ name: word }),
+  branch: (word: string) => parse({ source: { ...source, branch: word } }),
+  rootFolder: (word: string) => parse({ source: { ...source, rootFolder: word } }),
+  healthPath: (word: string) => parse({ healthPath: `/${word}` }),
+  command: (word: string) => parse({ command: ['node', 'server.js', word] }),
   repositoryUrl: (word: string) =>
-    createAppInputSchema.safeParse({ ...base, repositoryUrl: `https://git.example.test/${word}.git` }),
+    parse({ source: { ...source, repositoryUrl: `https://git.example.test/${word}.git` } }),
   secret: (word: string) =>
     updateSecretsInputSchema.safeParse({
       owner: { appId: 'app_00000000000000000000' },
@@ -125,16 +127,18 @@ createServer((request, response) => response.end(told)).listen(Number(env.PORT))
       [`--checkpoint-action=exec=touch ${folder.replaceAll('/', '_')}`]: '',
       [words()[round % words().length]?.replaceAll('/', '_') ?? '']: '',
     });
-    const input = createAppInputSchema.parse({
-      name,
-      repositoryUrl: repository.url,
-      healthPath: `/${at(taken.healthPath, round)}`,
-      command: ['node', 'server.js', word],
-      serverId: await system.serverId(),
-      host: `${slug}.localhost`,
-      deployNow: false,
-    });
-    const { id: appId } = await system.product.verbs.createApp(input, { controlHost: '', publicHost: '' });
+    const { id: appId } = await system.product.verbs.createApp(
+      {
+        name,
+        source: { kind: 'git', repositoryUrl: repository.url },
+        healthPath: `/${at(taken.healthPath, round)}`,
+        command: ['node', 'server.js', word],
+        serverIds: [await system.serverId()],
+        domain: { host: `${slug}.localhost` },
+        firstDeploy: 'none',
+      },
+      { controlHost: '', publicHost: '' },
+    );
     await system.setSecrets(appId, [{ name: 'WORD', value, delivery: 'environment' }]);
     const deployment = await system.deploy(appId);
     expect(deployment, `round ${round}`).toMatchObject({ state: 'live', failureMessage: null });

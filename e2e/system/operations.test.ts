@@ -257,10 +257,14 @@ test.concurrent('a promoted release runs in another environment without a build,
   expect(built).toMatchObject({ state: 'live', failureMessage: null });
   const [stamp] = (await bodyOf('shop')).split(' ');
 
-  const { environmentId } = await owner.environment.create.mutate({ name: 'Staging' });
-  await owner.app.attachServer.mutate({ appId, environmentId, serverId: await system.serverId() });
+  const { environmentId } = await owner.app.addEnvironment.mutate({
+    appId,
+    environment: { kind: 'new', name: 'Staging' },
+    serverIds: [await system.serverId()],
+    domain: { host: 'shop-staging.localhost' },
+    firstDeploy: 'none',
+  });
   await owner.config.update.mutate({ appId, environmentId, settings: { variables: { STAGE: 'staging' } } });
-  await owner.domain.attach.mutate({ appId, environmentId, host: 'shop-staging.localhost' });
   const releaseId = built.releaseId ?? expect.fail('the deployment has no release');
   const { deploymentId } = await owner.deployment.promote.mutate({ environmentId, releaseId });
   const promoted = await dashboard.ended(deploymentId);

@@ -67,6 +67,30 @@ test('a repository over ssh gets a deploy key with instructions', async () => {
   await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
 });
 
+test('an app that is refused is not created, and its fields say why', async () => {
+  await page.goto(NEW_APP);
+  await page.getByLabel('Git repository').fill('https://git.example.test/ada/refused.git');
+  await page.getByLabel('Domain').fill('hello.localhost');
+  await page.getByText('Private repository', { exact: true }).click();
+  await page.getByLabel('User name').fill('ada');
+  await page.getByText('Private repository', { exact: true }).click();
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
+  await deploy.click();
+  await expect(page.getByLabel('Password or token')).toHaveAccessibleDescription(/Enter the password or token\./);
+  await page.getByLabel('Password or token').fill('hunter2');
+  await deploy.click();
+  await expect(page.getByLabel('Domain')).toHaveAccessibleDescription(/This host name is already in use\./);
+  await checkAppearance(page);
+  await page.getByLabel('Name', { exact: true }).fill('hello');
+  await deploy.click();
+  await expect(page.getByLabel('Name', { exact: true })).toHaveAccessibleDescription(
+    /There is already an app with this name/,
+  );
+  const dashboard = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
+  const { items } = await dashboard.query<{ items: { name: string }[] }>('app.list', 'my-organization', {});
+  expect(items.map(({ name }) => name)).not.toContain('refused');
+});
+
 test('a local folder is packed, uploaded, built and live', async () => {
   await page.goto(NEW_APP);
   await source('Folder').check();
@@ -74,10 +98,17 @@ test('a local folder is packed, uploaded, built and live', async () => {
   await expect(page.getByText('Choose the folder of the app, or a .tar.gz of it.')).toBeVisible();
   await page.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
   await expect(page.getByText(/^hello-node: \d+ files/)).toBeVisible();
+  await page.getByLabel('Name', { exact: true }).fill('hello');
+  await page.getByRole('button', { name: 'Upload and deploy' }).click();
+  await expect(page.getByText('There is already an app with this name', { exact: false })).toBeVisible();
+  // The folder is uploaded already: a correction needs no second upload.
+  const uploads: string[] = [];
+  page.on('request', (request) => (request.url().includes('/deployment/upload') ? uploads.push(request.url()) : 0));
   await page.getByLabel('Name', { exact: true }).fill('Uploaded');
   await checkAppearance(page);
   await page.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
+  expect(uploads).toEqual([]);
   await expect(head()).toContainText('Live', DEPLOYED);
   await expect(page.getByRole('link', { name: /uploaded\.localhost/ }).first()).toBeVisible();
 });

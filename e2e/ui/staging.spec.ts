@@ -26,8 +26,12 @@ test('the app is added to a new environment with the live release', async () => 
   await page.getByRole('menuitem', { name: 'Add to an environment' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add hello to an environment' });
   await dialog.getByLabel('Name').fill('Staging');
-  await dialog.getByLabel('Domain').fill(HOST);
+  await dialog.getByLabel('Domain').fill('hello.localhost');
   await expect(dialog.getByLabel('First release')).toHaveValue('release');
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+  // The environment was not created either: its name is still free.
+  await expect(dialog.getByLabel('Domain')).toHaveAccessibleDescription(/This host name is already in use\./);
+  await dialog.getByLabel('Domain').fill(HOST);
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);

@@ -1,24 +1,40 @@
 // Product operations of `npm start` and the system tests, each a core verb in its own transaction: first organization,
 // enrolments, sample app, deployments and benchmarks. Never accesses a table itself.
-import { scaleApp } from '@fairlead/core/placement';
 import type { OrganizationId } from '@fairlead/contract/ids';
-import { attachServer, createApp, deleteApp, getApp, listApps, updateApp, updateConfig } from '@fairlead/core/app';
+import {
+  createApp,
+  createAppInputSchema,
+  deleteApp,
+  getApp,
+  listApps,
+  updateApp,
+  updateConfig,
+} from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
-import { cancelDeployment, createDeployment, getDeployment, listDeployments, restartApp, rollbackApp } from '@fairlead/core/deployment';
-import { attachDomain, updateDomainPolicy } from '@fairlead/core/domain';
+import {
+  cancelDeployment,
+  createDeployment,
+  getDeployment,
+  listDeployments,
+  restartApp,
+  rollbackApp,
+} from '@fairlead/core/deployment';
+import { attachDomain, type HostPolicy, updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
+import { attachServer, scaleApp } from '@fairlead/core/placement';
 import { listReleases } from '@fairlead/core/release';
-import { listSecrets } from '@fairlead/core/secret';
+import { createSecretKeys, listSecrets } from '@fairlead/core/secret';
 import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
+import type { z } from 'zod';
 
 /** Verbs inside the organization; their `ctx` is filled in. */
 const VERBS = {
   attachDomain,
   attachServer,
-  createApp,
+  createApp: createAppWithoutSecrets,
   deleteApp,
   getApp,
   listApps,
@@ -85,6 +101,15 @@ export async function openProduct({ databaseUrl, organizationName, log }: Produc
     await database.close();
     throw error;
   }
+}
+
+/** This process has no master key: secrets and credentials are stored by others. */
+const noKey = () => Promise.reject(new TypeError('this process has no master key'));
+const noKeys = createSecretKeys({ keyId: noKey, wrap: noKey, unwrap: noKey });
+
+/** Creates an app from the API's input, with its defaults. */
+function createAppWithoutSecrets(ctx: Ctx, input: z.input<typeof createAppInputSchema>, hosts: HostPolicy) {
+  return createApp(ctx, createAppInputSchema.parse(input), { hosts, keys: noKeys });
 }
 
 function bindVerbs(database: Database, organizationId: OrganizationId, log: Log): Verbs {

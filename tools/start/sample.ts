@@ -53,13 +53,11 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
   if (existing === undefined) {
     const created = await product.verbs.createApp(
       {
-        ...SAMPLE,
-        repositoryUrl,
-        branch,
-        serverId,
-        command: [],
-        host: SAMPLE_HOST,
-        deployNow: true,
+        name: SAMPLE.name,
+        healthPath: SAMPLE.healthPath,
+        source: { kind: 'git', repositoryUrl, branch, rootFolder: SAMPLE.rootFolder },
+        serverIds: [serverId],
+        domain: { host: SAMPLE_HOST },
       },
       { controlHost: CONTROL_HOST, publicHost: '' },
     );

@@ -67,14 +67,14 @@ export class Dashboard {
   ): Promise<AppId> {
     const { id: appId } = await this.owner.app.create.mutate({
       name: slug,
-      repositoryUrl: repository.url,
+      source: { kind: 'git', repositoryUrl: repository.url },
       healthPath: '/up',
-      serverId: await this.#system.serverId(),
-      host: `${slug}.localhost`,
-      deployNow: false,
+      serverIds: [await this.#system.serverId()],
+      domain: { host: `${slug}.localhost` },
+      firstDeploy: 'none',
       ...(environmentId === undefined ? {} : { environmentId }),
+      ...(settings === undefined ? {} : { settings }),
     });
-    if (settings !== undefined) await this.owner.config.update.mutate({ appId, environmentId, settings });
     return appId;
   }
 

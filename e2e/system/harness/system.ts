@@ -250,14 +250,11 @@ export class System {
     return this.product.verbs.createApp(
       {
         name: slug,
-        repositoryUrl: repository.url,
-        branch,
-        rootFolder: '',
+        source: { kind: 'git', repositoryUrl: repository.url, branch },
         healthPath,
-        command: [],
-        serverId: serverId ?? (await this.serverId()),
-        host: `${slug}.localhost`,
-        deployNow,
+        serverIds: [serverId ?? (await this.serverId())],
+        domain: { host: `${slug}.localhost` },
+        firstDeploy: deployNow ? 'deploy' : 'none',
       },
       { controlHost: CONTROL_HOST, publicHost: '' },
     );

@@ -16,6 +16,11 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const repositoryUrl = 'https://git.example.test/shop.git';
+const newApp = (name: string) => ({
+  name,
+  source: { kind: 'git' as const, repositoryUrl },
+  serverIds: [api.world.serverId],
+});
 
 interface Answer {
   readonly status: number;
@@ -48,12 +53,7 @@ test('a signed-in person gets their identity and permissions', async () => {
 
 test('an app is made, shown, renamed and deleted', async () => {
   const caller = api.caller(owner.cookie);
-  const made = await caller.app.create({
-    name: 'Shop',
-    repositoryUrl,
-    serverId: api.world.serverId,
-    host: 'Shop.example.test',
-  });
+  const made = await caller.app.create({ ...newApp('Shop'), domain: { host: 'Shop.example.test' } });
   expect(made).toMatchObject({ slug: 'shop' });
   const app = await caller.app.get({ slug: 'shop' });
   expect(app).toMatchObject({
@@ -82,7 +82,7 @@ test('an app is made, shown, renamed and deleted', async () => {
 
 test('the logs of a deleted app go with it, once its deletion is certain', async () => {
   const caller = api.caller(owner.cookie);
-  const { id, deploymentId } = await caller.app.create({ name: 'Chatty', repositoryUrl, serverId: api.world.serverId });
+  const { id, deploymentId } = await caller.app.create(newApp('Chatty'));
   if (deploymentId === null) throw new Error('a deployment was expected');
   const objectKey = `${api.world.organizationId}/${deploymentId}/0.json.zst`;
   await api.parts.logs.put(objectKey, new Uint8Array([1]));
@@ -107,11 +107,12 @@ test('the logs of a deleted app go with it, once its deletion is certain', async
 
 test('a failed call leaves nothing behind', async () => {
   const caller = api.caller(owner.cookie);
-  await caller.app.create({ name: 'First', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' });
-  const second = { name: 'Second', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' };
+  const domain = { host: 'first.example.test' };
+  await caller.app.create({ ...newApp('First'), domain });
+  const second = { ...newApp('Second'), domain };
   await expect(caller.app.create(second)).rejects.toMatchObject({ code: 'CONFLICT' });
   await expect(caller.app.get({ slug: 'second' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await expect(caller.app.create({ ...second, name: 'First', host: 'other.example.test' })).rejects.toThrow(
+  await expect(caller.app.create({ ...newApp('First'), domain: { host: 'other.example.test' } })).rejects.toThrow(
     'There is already an app with this name. Choose another.',
   );
 });
@@ -119,22 +120,25 @@ test('a failed call leaves nothing behind', async () => {
 test('bad input names its fields in sentences', async () => {
   const answer = await post('app.create', {
     name: ' ',
-    repositoryUrl: 'https://ada:secret@git.example.test/shop.git',
-    branch: '--upload-pack=x',
-    serverId: 'srv_x/../y',
-    host: 'https://shop.example.test',
+    source: {
+      kind: 'git',
+      repositoryUrl: 'https://ada:secret@git.example.test/shop.git',
+      branch: '--upload-pack=x',
+    },
+    serverIds: ['srv_x/../y'],
+    domain: { host: 'https://shop.example.test' },
   });
   expect(answer.status).toBe(400);
   expect(answer.data).toMatchObject({
     errorCode: 'input.invalid',
     fields: {
       name: 'Give it a name.',
-      repositoryUrl: 'Leave user name and password out of the repository address; it is stored and shown.',
-      branch: 'That is not a name git allows for a branch, tag or commit.',
-      host: 'Enter a host name such as shop.example.com, without https:// or a path.',
+      'source.repositoryUrl': 'Leave user name and password out of the repository address; it is stored and shown.',
+      'source.branch': 'That is not a name git allows for a branch, tag or commit.',
+      'domain.host': 'Enter a host name such as shop.example.com, without https:// or a path.',
     },
   });
-  expect(answer.data.fields).toHaveProperty('serverId');
+  expect(answer.data.fields).toHaveProperty(['serverIds.0']);
   expect(answer.text).not.toContain('secret@');
 });
 
@@ -197,9 +201,9 @@ test('every list and page works for an almost empty organization', async () => {
 
 test("an app cannot have the control plane's host or one below it", async () => {
   const caller = api.caller(owner.cookie);
-  const app = await caller.app.create({ name: 'Polite', repositoryUrl, serverId: api.world.serverId });
+  const app = await caller.app.create(newApp('Polite'));
   for (const host of ['fairlead.localhost', 'x.Fairlead.localhost', 'fairlead.example.test']) {
-    const named = { name: 'Sly', repositoryUrl, serverId: api.world.serverId, host };
+    const named = { ...newApp('Sly'), domain: { host } };
     await expect(caller.app.create(named), host).rejects.toThrow('belongs to the control plane');
     await expect(caller.domain.attach({ appId: app.id, host }), host).rejects.toThrow('belongs to the control plane');
   }

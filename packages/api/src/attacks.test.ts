@@ -1,6 +1,6 @@
 // Attacks on permissions by members of the organization. Each is refused, and a positive control shows that the same call
 // succeeds without the protection.
-import { newId, parseId } from '@fairlead/contract/ids';
+import { type AppId, newId, parseId } from '@fairlead/contract/ids';
 import { permissionSchema } from '@fairlead/core/role';
 import type { TokenPermission } from '@fairlead/core/token';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -56,6 +56,14 @@ async function developerOf(environmentId: string) {
   return { caller, cookie, memberId };
 }
 
+const addStaging = (caller: typeof owner, appId: AppId) =>
+  caller.app.addEnvironment({
+    appId,
+    environment: { kind: 'existing', environmentId: staging },
+    serverIds: [api.world.serverId],
+    firstDeploy: 'none',
+  });
+
 const withProtected = async (work: () => Promise<void>) => {
   await owner.environment.update({ environmentId: production, protected: true });
   try {
@@ -70,7 +78,7 @@ async function shop(name: string) {
   const { appId } = await api.world.createApp(name, { deployNow: false });
   const host = `${name.toLowerCase()}.shop.test`;
   const { id } = await owner.domain.attach({ appId, host });
-  await owner.app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  await addStaging(owner, appId);
   return { appId, host, domainId: id };
 }
 
@@ -167,8 +175,7 @@ test('a grant on staging adds no app to it that its holder may not change in its
   const { appId } = await api.world.createApp('Secretive', { deployNow: false });
   await owner.config.update({ appId, settings: { variables: { TOKEN: 'of production' } } });
   const { cookie, memberId } = await developerOf(staging);
-  const attack = () =>
-    api.caller(cookie).app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  const attack = () => addStaging(api.caller(cookie), appId);
   const caller = api.caller(cookie);
   await expect(attack()).rejects.toMatchObject(denied);
   await expect(caller.config.get({ appId, environmentId: staging })).rejects.toMatchObject(denied);
@@ -184,7 +191,7 @@ test('a grant on staging adds no app to it that its holder may not change in its
 
 test('a key that the procedure drops opens no list of volumes', async () => {
   const { appId, slug } = await api.world.createApp('Side', { deployNow: false });
-  await owner.app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  await addStaging(owner, appId);
   const { caller } = await developerOf(staging);
   await expect(caller.volume.list({})).rejects.toMatchObject(denied);
   await expect(caller.volume.list({ slug, environmentId: staging } as never)).rejects.toMatchObject(denied);
@@ -193,20 +200,21 @@ test('a key that the procedure drops opens no list of volumes', async () => {
 });
 
 test('making an app deploys and takes a host only with the permissions for it, where it goes', async () => {
-  const { serverId } = api.world;
-  const input = (name: string) => ({ name, serverId, repositoryUrl: 'https://git.example.test/x.git' });
+  const serverIds = [api.world.serverId];
+  const source = { kind: 'git' as const, repositoryUrl: 'https://git.example.test/x.git' };
+  const input = (name: string) => ({ name, serverIds, source });
   const tokenOf = async (permissions: readonly TokenPermission[]) => {
     const { token } = await owner.token.create({ name: newId('tok'), permissions: [...permissions], days: 1 } as never);
     return api.tokenCaller(token);
   };
   const writing = await tokenOf(['app.write']);
-  await expect(writing.app.create({ ...input('First'), deployNow: true })).rejects.toMatchObject(denied);
+  await expect(writing.app.create(input('First'))).rejects.toMatchObject(denied);
   await expect(
-    writing.app.create({ ...input('Second'), deployNow: false, host: 'second.shop.test' }),
+    writing.app.create({ ...input('Second'), firstDeploy: 'none', domain: { host: 'second.shop.test' } }),
   ).rejects.toMatchObject(denied);
-  expect((await writing.app.create({ ...input('Third'), deployNow: false })).deploymentId).toBeNull();
+  expect((await writing.app.create({ ...input('Third'), firstDeploy: 'none' })).deploymentId).toBeNull();
   const all = await tokenOf(['app.write', 'deployment.write', 'domain.write']);
-  const made = await all.app.create({ ...input('Fourth'), deployNow: true, host: 'fourth.shop.test' });
+  const made = await all.app.create({ ...input('Fourth'), domain: { host: 'fourth.shop.test' } });
   expect(made.deploymentId).toMatch(/^dep_/);
   expect(permissionSchema.options).toContain('domain.write');
 });

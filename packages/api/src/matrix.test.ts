@@ -32,9 +32,11 @@ test('every procedure answers as it declares', { timeout: allProceduresMs }, asy
   expect(report.calls).toBeGreaterThan(report.procedures * 20);
   // The same calls succeed without the protection: in an open environment, and for a person who may act in both.
   expect(report.effective).toEqual(expect.arrayContaining(harmful));
-  // A sample of it switches private network access on; the stage's apps have none to roll back to or to take along.
-  expect(report.withheld).toEqual(['config.update']);
-  expect(report.crossing).toEqual(expect.arrayContaining(['app.attachServer', 'config.update', 'deployment.promote']));
+  // A sample of them switches private network access on; the stage's apps have none to roll back to or to take along.
+  expect(report.withheld).toEqual(['app.create', 'config.update']);
+  expect(report.crossing).toEqual(
+    expect.arrayContaining(['app.addEnvironment', 'app.attachServer', 'config.update', 'deployment.promote']),
+  );
 });
 
 const harmful = ['app', 'credential', 'secret'].map((slug) => `${slug}.update`);

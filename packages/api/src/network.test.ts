@@ -234,14 +234,20 @@ test('newer secrets and a restart of an open app ask for a fresh session', async
 });
 
 test('an app with an open network comes to no other server without server.write', async () => {
-  const attach = async (caller: Caller, environmentId = production) =>
-    caller.app.attachServer({ appId, environmentId, serverId: await newServer() });
+  const attach = async (caller: Caller) => caller.app.attachServer({ appId, serverId: await newServer() });
+  const addStaging = async (caller: Caller) =>
+    caller.app.addEnvironment({
+      appId,
+      environment: { kind: 'existing', environmentId: staging },
+      serverIds: [await newServer()],
+      firstDeploy: 'none',
+    });
   await attach(developer);
   await owner.config.update({ appId, settings: open });
   await expect(attach(developer)).rejects.toMatchObject(placementClosed);
   // A new environment takes the settings of the first one.
-  await expect(attach(developer, staging)).rejects.toMatchObject(placementClosed);
-  await attach(owner, staging);
+  await expect(addStaging(developer)).rejects.toMatchObject(placementClosed);
+  await addStaging(owner);
   expect((await owner.config.get({ appId, environmentId: staging })).settings).toMatchObject(open);
 });
 

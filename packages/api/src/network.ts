@@ -3,6 +3,7 @@
 
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type { DeploymentId, ReleaseId } from '@fairlead/contract/ids';
+import type { AddEnvironmentInput, CreateAppInput } from '@fairlead/core/app';
 import {
   findNewestConfig,
   isSameNetwork,
@@ -107,13 +108,10 @@ export const opensAnotherServer = needsServerWrite<PlacementInput>(
       const { tx, organizationId } = core;
       const { appId } = input;
       await lockApps(core, [appId]);
-      const primary = await findPlacement(core, { appId });
-      if (primary === null) return false;
-      const environmentId = input.environmentId ?? primary.environmentId;
-      const own = await findNewestConfig(core, { appId, environmentId });
-      // A new environment begins with the settings of the primary one.
-      const { settings } = own.id === null ? await findNewestConfig(core, primary) : own;
-      if (opensNetwork(settings)) return true;
+      const placement = await findPlacement(core, input);
+      if (placement === null) return false;
+      const { environmentId } = placement;
+      if (opensNetwork((await findNewestConfig(core, placement)).settings)) return true;
       const live = await tx.placementServer.findMany({
         where: { placement: { appId, environmentId }, organizationId },
         select: { liveRelease: { select: { configId: true } } },
@@ -123,6 +121,33 @@ export const opensAnotherServer = needsServerWrite<PlacementInput>(
       }
       return false;
     },
+  },
+);
+
+/** A further environment begins with the settings of the primary one, or with those that the app had there before. */
+export const opensAnotherEnvironment = needsServerWrite<Pick<AddEnvironmentInput, 'appId' | 'environment'>>(
+  'for an app with private network access or server ports',
+  {
+    reads: ['appId', 'environment'],
+    denied: 'placement.network_closed',
+    opens: async (core, { appId, environment }) => {
+      await lockApps(core, [appId]);
+      const primary = await findPlacement(core, { appId });
+      if (primary === null) return false;
+      const before = environment.kind === 'new' ? null : await findNewestConfig(core, { appId, ...environment });
+      const { settings } = before === null || before.id === null ? await findNewestConfig(core, primary) : before;
+      return opensNetwork(settings);
+    },
+  },
+);
+
+export const opensNewApp = needsServerWrite<Pick<CreateAppInput, 'settings'>>(
+  'to set `privateNetwork` or `serverPorts`',
+  {
+    reads: ['settings'],
+    denied: 'config.network_closed',
+    opens: async (_core, { settings: { privateNetwork = false, serverPorts = [] } }) =>
+      opensNetwork({ privateNetwork, serverPorts }),
   },
 );
 

@@ -29,8 +29,9 @@ async function newProject(name: string) {
 }
 
 const newApp = async (name: string, environmentId: EnvironmentId, changes: object = {}) => {
-  const input = { name: `${name} ${count}`, repositoryUrl, environmentId, serverId: api.world.serverId };
-  return owner.app.create({ ...input, deployNow: false, ...changes });
+  const source = { kind: 'git' as const, repositoryUrl };
+  const input = { name: `${name} ${count}`, source, environmentId, serverIds: [api.world.serverId] };
+  return owner.app.create({ ...input, firstDeploy: 'none', ...changes });
 };
 
 const codeOf = (call: Promise<unknown>) =>
@@ -70,8 +71,14 @@ const moveTo = (to: typeof shop, appId: string, from: EnvironmentId) => ({
 });
 
 test('a member with a grant on one project sees and does only that', async () => {
-  const cart = await newApp('Cart', shop.production, { host: `cart-${count}.example.test`, deployNow: true });
-  const agenda = await newApp('Agenda', desk.production, { host: `agenda-${count}.example.test`, deployNow: true });
+  const cart = await newApp('Cart', shop.production, {
+    domain: { host: `cart-${count}.example.test` },
+    firstDeploy: 'deploy',
+  });
+  const agenda = await newApp('Agenda', desk.production, {
+    domain: { host: `agenda-${count}.example.test` },
+    firstDeploy: 'deploy',
+  });
   const { groupId } = await owner.secret.createGroup({ name: 'theirs', projectId: desk.projectId });
   const member = await granted(['developer', { projectId: shop.projectId }]);
 
@@ -133,7 +140,7 @@ test('a token of one project opens that project and ends with it', async () => {
 
 test('a moved app changes hands at once, with its secrets, domains and history', async () => {
   const host = `cart-${count}.example.test`;
-  const cart = await newApp('Cart', shop.production, { host, deployNow: true });
+  const cart = await newApp('Cart', shop.production, { domain: { host }, firstDeploy: 'deploy' });
   await api.world.advance(cart.deploymentId ?? '');
   await api.world.finish(cart.deploymentId ?? '');
   await owner.secret.update({ owner: { appId: cart.id }, items: [{ name: 'KEY', value: 'x', sealed: false }] });

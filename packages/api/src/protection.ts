@@ -15,7 +15,7 @@ import { findProtected } from '@fairlead/core/deployment';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import type { SecretOwner } from '@fairlead/core/secret';
 import type { Access } from './access.ts';
-import { findEnvironmentOfNewApp, type ScopeOf } from './scopes.ts';
+import type { ScopeOf } from './scopes.ts';
 
 export type Protection<Input = unknown> =
   /** Starts a deployment, which waits in a protected environment. */
@@ -52,7 +52,7 @@ export function open(because: string): Protection {
 export const isRights = open('it gives no permission that its author lacks');
 export const isOrganization = open('it reaches no app');
 
-function approver<Input>(
+export function approver<Input>(
   words: string,
   find: (core: OrganizationCtx, input: Input) => Promise<readonly string[]>,
 ): Protection<Input> {
@@ -65,13 +65,6 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
     (await scope.find(core, input)).flatMap(({ environmentId }) => environmentId ?? []),
   );
 }
-
-/** Applies to the environment that takes the app in; nothing changes where the app was first placed. */
-export const approverOfTarget = approver<{ readonly appId: AppId; readonly environmentId?: EnvironmentId | undefined }>(
-  'in that environment',
-  async (core, { appId, environmentId }) =>
-    environmentId === undefined ? (await placementsOf(core, { appId })).slice(0, 1) : [environmentId],
-);
 
 export const approverOfApp = approver<{ readonly appId: AppId }>(
   'in each environment where the app runs',
@@ -112,21 +105,6 @@ export const approverOfAppChange = approver<AppChange>(
     if (Object.values(settings).some((value) => value !== undefined)) return places;
     if (branch === undefined) return [];
     return places.filter((place, at) => (environmentId === undefined ? at === 0 : place === environmentId));
-  },
-);
-
-interface NewAppRoute {
-  readonly environmentId?: EnvironmentId | undefined;
-  readonly host?: string | undefined;
-}
-
-/** A new app without a host has no visitors until it is deployed, which waits for approval. */
-export const approverOfNewApp = approver<NewAppRoute>(
-  'with a host: in that environment and in each where the host leads to',
-  async (core, { environmentId, host }) => {
-    if (host === undefined) return [];
-    const environment = await findEnvironmentOfNewApp(core, environmentId);
-    return environment === null ? [] : [environment.id, ...(await environmentsOfHost(core, host))];
   },
 );
 
@@ -211,7 +189,7 @@ async function placementsOf(
   return environmentsOf(await tx.placement.findMany({ where, orderBy: { isPrimary: 'desc' } }));
 }
 
-async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
+export async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
   return environmentsOf(await tx.domain.findMany({ where: { organizationId, host } }));
 }
 

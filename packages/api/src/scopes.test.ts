@@ -215,8 +215,12 @@ test('a release goes where one may deploy, and comes only from where one may see
   const moved = await api.world.createApp('Moved', { host: 'moved.example.test', deployNow: true });
   await api.world.advance(moved.deploymentId ?? '');
   await api.world.finish(moved.deploymentId ?? '');
-  const { environmentId: target } = await owner.environment.create({ name: 'Target' });
-  await owner.app.attachServer({ appId: moved.appId, environmentId: target, serverId });
+  const { environmentId: target } = await owner.app.addEnvironment({
+    appId: moved.appId,
+    environment: { kind: 'new', name: 'Target' },
+    serverIds: [serverId],
+    firstDeploy: 'none',
+  });
   const release = await api.world.tenant(({ tx }) => tx.release.findFirstOrThrow({ where: { appId: moved.appId } }));
   const input = { environmentId: target, releaseId: parseId('rel', release.id) };
 

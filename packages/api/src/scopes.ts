@@ -48,7 +48,7 @@ export interface AlsoNeeds<Input> {
   readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly NeedElsewhere[]>;
 }
 
-interface NeedElsewhere {
+export interface NeedElsewhere {
   readonly anyOf: readonly [Permission, ...Permission[]];
   readonly scope: Scope | null;
   /** Error that says why it is needed. Default: `permission.denied`. */
@@ -72,7 +72,7 @@ export function allOf<Input>(...all: readonly AlsoNeeds<Input>[]): AlsoNeeds<Inp
   };
 }
 
-function scopeOf<Input>(
+export function scopeOf<Input>(
   grain: ScopeOf<Input>['grain'],
   reads: readonly (keyof Input & string)[],
   find: (core: OrganizationCtx, input: Input, may: May) => Promise<Scope | readonly Scope[] | null>,
@@ -130,22 +130,6 @@ export async function findSeenPlacement(
   return toScope(seen ?? rows[0] ?? null);
 }
 
-/**
- * Returns the environment that takes an app in. If the app does not run there yet, also the primary environment,
- * because settings and source come from it.
- */
-export const byEnvironmentOfApp = scopeOf<PlacementInput>(
-  'environment',
-  ['appId', 'environmentId'],
-  async (core, { appId, environmentId }) => {
-    const primary = await findPlacement(core, { id: appId });
-    if (environmentId === undefined) return primary;
-    const target = await findEnvironment(core, { environmentId });
-    if (target === null || primary === null) return null;
-    return (await findPlacement(core, { id: appId }, environmentId)) === null ? [target, primary] : target;
-  },
-);
-
 /** A release goes to `environmentId`. The person must be able to see the environment that it comes from, or to deploy to it. */
 export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
   words: '`deployment.read` or `deployment.write` where the release is',
@@ -160,43 +144,33 @@ export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
   },
 };
 
-interface NewAppInput {
-  readonly environmentId?: EnvironmentId | undefined;
-  readonly host?: string | undefined;
-  readonly deployNow: boolean;
-}
-
-/** A new app may deploy and take a host immediately; each needs its own permission in the app's environment. */
-export const deploysNewApp: AlsoNeeds<NewAppInput> = {
-  words: '`deployment.write` to deploy at once and `domain.write` for a host, where the app goes',
-  permissions: ['deployment.write', 'domain.write'],
-  reads: ['environmentId'],
-  find: async (core, { environmentId, host, deployNow }) => {
-    const environment = await findEnvironmentOfNewApp(core, environmentId);
-    if (environment === null) return [];
-    const scope = toScope({ environmentId: environment.id, environment });
-    return [
-      ...(deployNow ? [{ anyOf: ['deployment.write'] as const, scope }] : []),
-      ...(host === undefined ? [] : [{ anyOf: ['domain.write'] as const, scope }]),
-    ];
-  },
-};
-
 /** A server reads the source of a new app as its first deployment would. */
-export const readsNewSource: AlsoNeeds<Pick<NewAppInput, 'environmentId'>> = {
+export const readsNewSource: AlsoNeeds<Pick<PlacementInput, 'environmentId'>> = {
   words: '`deployment.write` where the app would go',
   permissions: ['deployment.write'],
   reads: ['environmentId'],
-  find: (core, input) => deploysNewApp.find(core, { ...input, deployNow: true }),
+  find: async (core, { environmentId }) => {
+    const scope = await findScopeOfNewApp(core, environmentId);
+    return scope === null ? [] : [{ anyOf: ['deployment.write'], scope }];
+  },
 };
 
 /** Returns the environment that createApp uses: the named one, or else the organization's oldest. */
-export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx, environmentId?: string) {
-  return tx.environment.findFirst({
+export async function findScopeOfNewApp(
+  { tx, organizationId }: OrganizationCtx,
+  environmentId?: string,
+): Promise<EnvironmentScope | null> {
+  const row = await tx.environment.findFirst({
     where: { organizationId, ...(environmentId === undefined ? {} : { id: environmentId }) },
     select: { id: true, projectId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+  return row === null ? null : { projectId: row.projectId, environmentId: row.id };
+}
+
+interface EnvironmentScope {
+  readonly projectId: string;
+  readonly environmentId: string;
 }
 
 /** Scope of a deployment's target; a redeploy or a retry has the same target. */
@@ -354,7 +328,7 @@ export const byGrant = scopeOf<{ readonly grantId: GrantId }>(
 );
 
 /** Finds the same placement as core's functions: without an environment, the primary one. */
-async function findPlacement(
+export async function findPlacement(
   { tx, organizationId }: OrganizationCtx,
   app: { readonly id: string } | { readonly slug: string },
   environmentId?: string,
@@ -380,7 +354,7 @@ async function findGroup(
   return row === null ? null : { projectId: row.projectId, environmentId: null };
 }
 
-async function findEnvironment(
+export async function findEnvironment(
   { tx, organizationId }: OrganizationCtx,
   { environmentId }: { readonly environmentId: string },
 ): Promise<Scope | null> {

@@ -22,16 +22,15 @@ const dayMs = 24 * 60 * 60 * 1000;
 type NewToken = Parameters<ReturnType<TestApi['caller']>['token']['create']>[0];
 const mint = (changes: Partial<NewToken> = {}, cookie = owner.cookie) =>
   api.caller(cookie).token.create({ name: 'CI', permissions: ['app.read', 'app.write'], ...changes });
-const repositoryUrl = 'https://git.example.test/shop.git';
+const newApp = (name: string) => ({
+  name,
+  source: { kind: 'git' as const, repositoryUrl: 'https://git.example.test/shop.git' },
+  serverIds: [api.world.serverId],
+});
 
 test('it does its job in its organization, and the log names it', async () => {
   const { token, id } = await mint();
-  const made = await api.tokenCaller(token).app.create({
-    name: 'By token',
-    repositoryUrl,
-    serverId: api.world.serverId,
-    deployNow: false,
-  });
+  const made = await api.tokenCaller(token).app.create({ ...newApp('By token'), firstDeploy: 'none' });
   expect((await api.tokenCaller(token).app.list({})).items.map(({ name }) => name)).toContain('By token');
   const { items } = await api.caller(owner.cookie).audit.list({ targetId: made.id });
   expect(items).toMatchObject([{ action: 'app.create', actor: { kind: 'token', id, name: 'CI' } }]);
@@ -43,9 +42,7 @@ test('it does nothing beyond its permissions, although its person may', async ()
   const { token } = await mint({ permissions: ['app.read'] });
   const caller = api.tokenCaller(token);
   expect(await codeOf(caller.server.list())).toBe('permission.denied');
-  expect(await codeOf(caller.app.create({ name: 'No', repositoryUrl, serverId: api.world.serverId }))).toBe(
-    'permission.denied',
-  );
+  expect(await codeOf(caller.app.create(newApp('No')))).toBe('permission.denied');
   expect(await codeOf(api.caller(owner.cookie).server.list())).toBe('done');
 });
 
@@ -134,7 +131,7 @@ test('it follows its person: fewer rights, then none', async () => {
   const { token } = await mint({}, person.cookie);
   const setRole = (role: string) =>
     api.world.system(({ tx }) => tx.member.updateMany({ where: { userId: person.userId }, data: { role } }));
-  const write = () => api.tokenCaller(token).app.create({ name: 'X', repositoryUrl, serverId: api.world.serverId });
+  const write = () => api.tokenCaller(token).app.create(newApp('X'));
   await setRole('viewer');
   expect(await codeOf(write())).toBe('permission.denied');
   expect(await codeOf(api.tokenCaller(token).app.list({}))).toBe('done');

@@ -3,6 +3,7 @@
 
 export const auditActions = {
   'account.recover': 'Account recovered',
+  'app.add_environment': 'Environment added to app',
   'app.attach_server': 'Server added to app',
   'app.create': 'App created',
   'app.delete': 'App deleted',

@@ -4,6 +4,8 @@ import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  addEnvironment,
+  addEnvironmentInputSchema,
   createApp,
   createAppInputSchema,
   deleteApp,
@@ -94,15 +96,43 @@ const run = () => ({ runId: parseId('run', foreign.runId) });
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
 const group = () => ({ groupId: parseId('scg', foreignSecret.groupId ?? '') });
 
+function createWith(ctx: Ctx, changes: object) {
+  const source = { kind: 'git', repositoryUrl: 'https://a.test/b' };
+  const input = createAppInputSchema.parse({ name: 'Stolen', source, serverIds: [world.serverId], ...changes });
+  return createApp(ctx, input, { hosts: links, keys: world.keys });
+}
+
+function addWith(ctx: Ctx, changes: object) {
+  const plain = { appId: own.appId, environment: { kind: 'new', name: 'Stolen' }, serverIds: [world.serverId] };
+  return addEnvironment(ctx, addEnvironmentInputSchema.parse({ ...plain, ...changes }), links);
+}
+
 const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> = {
-  createApp: [
+  createApp: ['server.not_found', (ctx) => createWith(ctx, { serverIds: [foreign.serverId] })],
+  'createApp with a foreign environment': [
+    'environment.not_found',
+    (ctx) => createWith(ctx, { environmentId: foreign.environmentId }),
+  ],
+  'createApp with a foreign second server': [
     'server.not_found',
-    (ctx) =>
-      createApp(
-        ctx,
-        createAppInputSchema.parse({ name: 'Stolen', repositoryUrl: 'https://a.test/b', serverId: foreign.serverId }),
-        links,
-      ),
+    (ctx) => createWith(ctx, { serverIds: [world.serverId, foreign.serverId] }),
+  ],
+  'createApp that is built on a foreign server': [
+    'server.not_found',
+    (ctx) => createWith(ctx, { settings: { buildServerId: foreign.serverId } }),
+  ],
+  addEnvironment: ['app.not_found', (ctx) => addWith(ctx, { appId: foreign.appId })],
+  'addEnvironment with a foreign environment': [
+    'environment.not_found',
+    (ctx) => addWith(ctx, { environment: { kind: 'existing', environmentId: foreign.environmentId } }),
+  ],
+  'addEnvironment with a foreign server': [
+    'server.not_found',
+    (ctx) => addWith(ctx, { serverIds: [foreign.serverId] }),
+  ],
+  'addEnvironment with a foreign release': [
+    'release.not_found',
+    (ctx) => addWith(ctx, { firstDeploy: { releaseId: foreign.releaseId } }),
   ],
   updateApp: ['app.not_found', (ctx) => updateApp(ctx, { appId: app(), name: 'Stolen', branch: 'x' })],
   deleteApp: ['app.not_found', (ctx) => deleteApp(ctx, { appId: app(), confirmName: 'Hello' })],

@@ -1,21 +1,20 @@
-// Upload of a folder: a tar.gz in the body, its digest out, for deployment.create. It streams to the store, never into
-// memory. It requires the permission and scope of the deployment that will use it.
-
+// Upload of a folder: a tar.gz in the body, its digest out, for deployment.create, or for app.create if it names no app. It
+// streams to the store, never into memory. It requires the permission and scope of the deployment that will use it.
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
-import { AppError } from '@fairlead/core/kernel';
+import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { placementInputSchema } from '@fairlead/core/placement';
 import { z } from 'zod';
-import { requireAccess } from '../access.ts';
+import { type Access, requireAccess } from '../access.ts';
 import { type ApiContext, type ApiParts, createContext } from '../context.ts';
 import { problemOf } from '../problem.ts';
-import { byPlacement } from '../scopes.ts';
+import { byPlacement, findScopeOfNewApp } from '../scopes.ts';
 
 export const uploadPath = 'deployment/upload';
 
 const gzipMagic = [0x1f, 0x8b];
 const digestHeader = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
-/** From a page of the dashboard, by its session: `?organization=…&appId=…&environmentId=…`. */
+/** From a page of the dashboard, by its session: `?organization=…&appId=…&environmentId=…`, for a new app without `appId`. */
 export async function answerPageUpload(parts: ApiParts, request: Request): Promise<Response> {
   const organizationSlug = new URL(request.url).searchParams.get('organization');
   const ctx = createContext(parts, { headers: request.headers, organizationSlug });
@@ -27,21 +26,14 @@ export async function answerPageUpload(parts: ApiParts, request: Request): Promi
   }
 }
 
-/** Throws permission.denied and app.not_found before a byte is read. */
+/** Throws permission.denied, app.not_found and environment.not_found before a byte is read. */
 export async function answerUpload(ctx: ApiContext, request: Request): Promise<{ digest: string; sizeBytes: number }> {
   const access = await requireAccess(ctx);
   const { organizationId } = access;
-  const query = new URL(request.url).searchParams;
-  const place = { appId: query.get('appId') ?? '', environmentId: query.get('environmentId') ?? undefined };
   const core = { organizationId, clock: ctx.clock, log: ctx.log };
-  await ctx.database.tenant(organizationId, async (tx) => {
-    const parsed = placementInputSchema.safeParse(place);
-    const [scope] = parsed.success ? await byPlacement.find({ ...core, tx }, parsed.data) : [];
-    if (scope === undefined || !access.may('deployment.write', scope)) {
-      if (!access.may('deployment.write')) throw new AppError('permission.denied', { permission: 'deployment.write' });
-      throw new AppError('app.not_found', { appId: place.appId });
-    }
-  });
+  await ctx.database.tenant(organizationId, (tx) =>
+    requireMayDeploy({ ...core, tx }, access, new URL(request.url).searchParams),
+  );
   if (Number(request.headers.get('content-length') ?? 0) > artifactBytesMax || request.body === null) {
     throw new AppError(request.body === null ? 'artifact.upload_invalid' : 'request.too_large');
   }
@@ -58,6 +50,24 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
     recordArtifact({ ...core, tx }, { digest, kind: 'upload', sizeBytes: added.sizeBytes }),
   );
   return { digest, sizeBytes: added.sizeBytes };
+}
+
+async function requireMayDeploy(core: OrganizationCtx, access: Access, query: URLSearchParams): Promise<void> {
+  const permission = 'deployment.write';
+  const [appId, environmentId] = [query.get('appId'), query.get('environmentId') ?? undefined];
+  if (appId === null) {
+    // The upload of an app that is not created, or never, counts like one of a deployment that ended.
+    if (!access.may('app.write')) throw new AppError('permission.denied', { permission: 'app.write' });
+    const scope = await findScopeOfNewApp(core, environmentId);
+    if (scope === null) throw new AppError('environment.not_found', { environmentId });
+    if (!access.may(permission, scope)) throw new AppError('permission.denied', { permission });
+    return;
+  }
+  const place = placementInputSchema.safeParse({ appId, environmentId });
+  const [scope] = place.success ? await byPlacement.find(core, place.data) : [];
+  if (scope !== undefined && access.may(permission, scope)) return;
+  if (!access.may(permission)) throw new AppError('permission.denied', { permission });
+  throw new AppError('app.not_found', { appId });
 }
 
 function refusalOf(added: Exclude<AddResult, { readonly kind: 'whole' }>): AppError {

@@ -162,7 +162,8 @@ describe('every call that reads', () => {
 });
 
 test('changes go the same way, and dates are ISO strings', async () => {
-  const made = await call('POST', 'app/create', { name: 'By HTTP', repositoryUrl, serverId: api.world.serverId });
+  const source = { kind: 'git', repositoryUrl };
+  const made = await call('POST', 'app/create', { name: 'By HTTP', source, serverIds: [api.world.serverId] });
   expect(made.status).toBe(200);
   expect(faultsOf('app/create', 'post', 200, made.body)).toEqual([]);
   const { body } = await call('GET', `app/get?slug=${made.body.slug}`);
@@ -200,7 +201,7 @@ describe('a refusal is a problem document with our code', () => {
   });
 
   test('names the fields of bad input', async () => {
-    const { body } = await call('POST', 'app/create', { name: ' ', repositoryUrl: 'x', serverId: api.world.serverId });
+    const { body } = await call('POST', 'app/create', { name: ' ', serverIds: [api.world.serverId] });
     expect(body.fields).toMatchObject({ name: 'Give it a name.' });
   });
 

@@ -1,6 +1,7 @@
 // Uploads of a folder by a program, and the permission for them.
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import type { TokenPermission } from '@fairlead/core/token';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { origin, startTestApi, type TestApi } from '../testing/index.ts';
 import { answerHttp } from './answer-http.ts';
@@ -22,12 +23,18 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-async function upload(bytes: Buffer, options: { app?: string; headers?: Record<string, string> } = {}) {
+interface UploadOptions {
+  readonly query?: string;
+  readonly bearer?: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function upload(bytes: Buffer, { query = `?appId=${appId}`, bearer = token, headers }: UploadOptions = {}) {
   const response = await answerHttp(
     api.parts,
-    new Request(`${origin}/api/v1/deployment/upload?appId=${options.app ?? appId}`, {
+    new Request(`${origin}/api/v1/deployment/upload${query}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, ...options.headers },
+      headers: { authorization: `Bearer ${bearer}`, ...headers },
       body: new Uint8Array(bytes),
     }),
   );
@@ -38,6 +45,29 @@ test('an upload is deployed by its digest', async () => {
   expect(await upload(body)).toEqual({ status: 200, body: { digest, sizeBytes: body.length } });
   const deployed = await api.tokenCaller(token).deployment.create({ appId: appId as never, uploadDigest: digest });
   expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
+});
+
+test('an app begins with a folder that was uploaded before it, by a person who may create and deploy it', async () => {
+  const { cookie } = await api.signUp('Founder', 'owner');
+  const tokenOf = async (...permissions: TokenPermission[]) =>
+    (await api.caller(cookie).token.create({ name: permissions.join(), permissions })).token;
+  const query = '';
+  for (const lacking of ['app.write', 'deployment.write'] as const) {
+    const bearer = await tokenOf(lacking);
+    const answer = await upload(body, { query, bearer });
+    expect(answer, lacking).toMatchObject({ status: 403, body: { code: 'permission.denied' } });
+  }
+  const bearer = await tokenOf('app.write', 'deployment.write');
+  const nowhere = await upload(body, { query: '?environmentId=env_00000000000000000000', bearer });
+  expect(nowhere).toMatchObject({ status: 404, body: { code: 'environment.not_found' } });
+  expect((await upload(body, { query, bearer })).body).toEqual({ digest, sizeBytes: body.length });
+  const made = await api.tokenCaller(bearer).app.create({
+    name: 'Sent',
+    source: { kind: 'upload' },
+    serverIds: [api.world.serverId],
+    firstDeploy: { uploadDigest: digest },
+  });
+  expect(made.deploymentId).toMatch(/^dep_/);
 });
 
 /** Whole files of the organization, regardless of the tables. */
@@ -64,7 +94,7 @@ test('an upload that is no tar.gz, is incomplete, or is for no app is refused', 
   expect((await upload(body, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).status).toBe(400);
   const longer = { 'content-length': `${body.length + 1}` };
   expect(await upload(body, { headers: longer })).toMatchObject({ status: 400, body: { code: 'artifact.incomplete' } });
-  expect((await upload(body, { app: 'app_00000000000000000000' })).status).toBe(404);
+  expect((await upload(body, { query: '?appId=app_00000000000000000000' })).status).toBe(404);
   expect((await upload(body, { headers: { authorization: 'Bearer flt_wrong' } })).status).toBe(401);
   const unknown = { appId: appId as never, uploadDigest: `sha256:${'1'.repeat(64)}` };
   await expect(api.tokenCaller(token).deployment.create(unknown)).rejects.toMatchObject({ code: 'NOT_FOUND' });

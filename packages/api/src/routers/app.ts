@@ -1,12 +1,13 @@
 // Procedures of apps.
 
 import {
+  addEnvironment,
+  addEnvironmentInputSchema,
+  addedEnvironmentSchema,
   appDetailSchema,
   appIdentitySchema,
   appMoveSchema,
   appPageSchema,
-  attachServer,
-  attachServerInputSchema,
   createApp,
   createAppInputSchema,
   createAppOutputSchema,
@@ -27,6 +28,7 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import {
+  attachServer,
   detachServer,
   moveServer,
   placementRefSchema,
@@ -36,24 +38,16 @@ import {
   scaleAppInputSchema,
 } from '@fairlead/core/placement';
 import { opensAnotherServer } from '../network.ts';
-import { memberProcedure, router } from '../procedures.ts';
 import {
-  approverIn,
-  approverOfApp,
-  approverOfAppChange,
-  approverOfMove,
+  approverOfAddedEnvironment,
   approverOfNewApp,
-  approverOfTarget,
-} from '../protection.ts';
-import {
-  byApp,
-  byAppAndProject,
-  byEnvironmentOfApp,
-  byPlacement,
-  bySeenPlacement,
-  deploysNewApp,
-  runsMovedApp,
-} from '../scopes.ts';
+  byAddedEnvironment,
+  partsOfAddedEnvironment,
+  partsOfNewApp,
+} from '../new-app.ts';
+import { memberProcedure, router } from '../procedures.ts';
+import { approverIn, approverOfApp, approverOfAppChange, approverOfMove } from '../protection.ts';
+import { byApp, byAppAndProject, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -66,11 +60,26 @@ export const appRouter = router({
 
   create: memberProcedure('app.write', {
     input: createAppInputSchema,
-    also: deploysNewApp,
+    also: partsOfNewApp,
     protection: approverOfNewApp,
   })
     .output(createAppOutputSchema)
-    .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
+    .mutation(({ ctx, input }) =>
+      createApp(ctx.core, input, {
+        hosts: ctx.config,
+        keys: ctx.secretKeys,
+        reach: ctx.access.reach('domain.write'),
+      }),
+    ),
+
+  addEnvironment: memberProcedure('app.write', {
+    input: addEnvironmentInputSchema,
+    scope: byAddedEnvironment,
+    also: partsOfAddedEnvironment,
+    protection: approverOfAddedEnvironment,
+  })
+    .output(addedEnvironmentSchema)
+    .mutation(({ ctx, input }) => addEnvironment(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
 
   update: memberProcedure('app.write', { input: updateAppInputSchema, scope: byApp, protection: approverOfAppChange })
     .output(appIdentitySchema)
@@ -85,10 +94,10 @@ export const appRouter = router({
     .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
 
   attachServer: memberProcedure('app.write', {
-    input: attachServerInputSchema,
-    scope: byEnvironmentOfApp,
+    input: placementServerInputSchema,
+    scope: byPlacement,
     also: opensAnotherServer,
-    protection: approverOfTarget,
+    protection: approverIn(byPlacement),
   })
     .output(placementServerRefSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),

@@ -4,9 +4,10 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { autoscalingSchema } from '../config/index.ts';
 import { getOverview } from '../overview/index.ts';
+import { attachServer } from '../placement/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { attachServer, listApps, updateConfig } from './index.ts';
+import { listApps, updateConfig } from './index.ts';
 
 const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
 const reach = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };

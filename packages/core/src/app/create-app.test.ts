@@ -2,10 +2,11 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { z } from 'zod';
 import { autoscalingSchema } from '../config/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { attachServer, createApp, getApp, updateApp, updateConfig } from './index.ts';
+import { createApp, createAppInputSchema, getApp, updateApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -16,12 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const hosts = { controlHost: '', publicHost: '' };
-const plain = { branch: 'main', rootFolder: '', healthPath: '', command: [], deployNow: false };
+const hosts = { controlHost: 'fairlead.localhost', publicHost: '' };
+const create = (input: z.input<typeof createAppInputSchema>) =>
+  world.tenant((ctx) => createApp(ctx, createAppInputSchema.parse(input), { hosts, keys: world.keys }));
 
 test('an app without a repository is not deployed until it has an image', async () => {
-  const { serverId } = world;
-  const { id: appId } = await world.tenant((ctx) => createApp(ctx, { ...plain, name: 'Image', serverId }, hosts));
+  const serverIds = [world.serverId];
+  const { id: appId } = await create({ name: 'Image', source: { kind: 'upload' }, serverIds, firstDeploy: 'none' });
   const deploy = () => world.tenant((ctx) => createDeployment(ctx, { appId }));
   await expect(deploy()).rejects.toMatchObject({ code: 'deployment.no_source' });
   const settings = (values: Parameters<typeof updateConfig>[1]['settings']) =>
@@ -53,17 +55,14 @@ test('an app is created in the environment that is named, and a branch belongs t
     const row = { id: environmentId, organizationId, projectId, name: 'Staging', slug: 'staging' };
     await tx.environment.create({ data: row });
   });
-  const repositoryUrl = 'https://git.example.test/shop.git';
-  const { id: appId, slug } = await world.tenant((ctx) =>
-    createApp(ctx, { ...plain, name: 'Staged', serverId, environmentId, repositoryUrl }, hosts),
-  );
+  const source = { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git', branch: 'main' } as const;
+  const { id: appId, slug } = await create({ name: 'Staged', source, environmentId, serverIds: [serverId] });
   const primary = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
   expect(primary).toMatchObject({ environmentId, isPrimary: true });
   const production = await world.system(({ tx }) =>
     tx.environment.findFirstOrThrow({ where: { organizationId, name: 'Production' } }),
   );
-  const placed = { appId, environmentId: parseId('env', production.id), serverId, branch: 'main' };
-  await world.tenant((ctx) => attachServer(ctx, placed));
+  await world.addEnvironment(appId, { environmentId: parseId('env', production.id) });
   await world.tenant((ctx) => updateApp(ctx, { appId, branch: 'next' }));
   const { placements } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
   expect(placements.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([

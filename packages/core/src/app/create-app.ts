@@ -1,92 +1,108 @@
-// Creates an app: its row, its placement, its first domain.
-// Invariant: it never deploys by itself.
-import { newId } from '@fairlead/contract/ids';
+// Creates an app with everything that it begins with: servers, settings, secrets, credential, domain, first deployment.
+// Invariant: the caller's transaction holds all of it, so an app never exists in part.
+import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
+import type { UpdateConfigInput } from '../config/index.ts';
+import { rotateKey, updateCredential } from '../credential/index.ts';
 import { createDeployment } from '../deployment/index.ts';
-import { createRoute, type HostPolicy, isReservedHost } from '../domain/index.ts';
+import { createRoute, domainLabel, type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
-import { createPlacement } from '../placement/index.ts';
+import { bumpServersOf, createPlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { type SecretKeys, updateSecrets } from '../secret/index.ts';
 import { pickSlug } from './rules.ts';
-import type { CreateAppInput, CreatedApp } from './schema.ts';
+import type { AppSource, CreateAppInput, CreatedApp, NewCredential } from './schema.ts';
+import { updateConfig } from './update-config.ts';
 
-/**
- * Creates an app with its first domain, and deploys it if requested. `reach`: scopes where the caller may write
- * domains.
- */
-export async function createApp(
-  ctx: Ctx,
-  input: CreateAppInput,
-  policy: HostPolicy,
-  reach: Reach = wholeReach,
-): Promise<CreatedApp> {
-  const { tx, organizationId } = ctx;
-  if (input.host !== undefined && isReservedHost(input.host, policy)) {
-    throw new AppError('domain.reserved', { host: input.host });
+export interface CreateAppOptions {
+  readonly hosts: HostPolicy;
+  readonly keys: SecretKeys;
+  /** Scopes where the caller may write domains; default: all. */
+  readonly reach?: Reach;
+}
+
+/** Each part is stored by its own verb, with its own audit event. A part that is refused throws, and nothing is stored. */
+export async function createApp(ctx: Ctx, input: CreateAppInput, options: CreateAppOptions): Promise<CreatedApp> {
+  const { domain, firstDeploy, secrets } = input;
+  const { hosts, keys, reach = wholeReach } = options;
+  if (domain !== undefined && isReservedHost(domain.host, hosts)) {
+    throw new AppError('domain.reserved', { host: domain.host });
   }
+  const { appId, environmentId, slug } = await createPlacedApp(ctx, input);
+  const settings = settingsOf(input);
+  if (Object.keys(settings).length > 0) await updateConfig(ctx, { appId, environmentId, settings });
+  if (secrets !== undefined) await updateSecrets(ctx, { owner: { appId, environmentId }, items: secrets }, keys);
+  const publicKey = await storeCredential(ctx, appId, input.credential, keys);
+  if (domain !== undefined) {
+    await createRoute(ctx, { appId, environmentId, ...domain }, reach);
+    await bumpServersOf(ctx, { appId, environmentId });
+  }
+  const upload = typeof firstDeploy === 'object' ? firstDeploy : {};
+  const deployment = firstDeploy === 'none' ? null : await createDeployment(ctx, { appId, environmentId, ...upload });
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  ctx.log.info({ appId, slug, actor: ctx.actor }, 'created an app');
+  return { id: appId, slug, deploymentId: deployment?.deploymentId ?? null, publicKey };
+}
+
+/** The settings that differ from the defaults: those of the input, and what an image needs. */
+export function settingsOf({ source, settings }: Pick<CreateAppInput, 'source' | 'settings'>) {
+  const ofImage = source.kind === 'image' ? ({ builder: 'image', image: source.image } as const) : {};
+  return { ...settings, ...ofImage } satisfies UpdateConfigInput['settings'];
+}
+
+/** The row of the app and its primary placement. */
+async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
+  const { tx, organizationId } = ctx;
+  const { name, healthPath, command, domain, serverIds } = input;
   const environment = await tx.environment.findFirst({
     where: { organizationId, ...(input.environmentId === undefined ? {} : { id: input.environmentId }) },
     select: { id: true, projectId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   if (environment === null) throw new AppError('environment.not_found', { environmentId: input.environmentId });
-  const repositoryUrl = input.repositoryUrl ?? '';
-
-  const id = newId('app');
-  const now = ctx.clock.now();
-  const slug = await freeSlug(ctx, input.name);
+  const environmentId = parseId('env', environment.id);
+  const { branch, ...source } = columnsOf(input.source);
+  const appId = newId('app');
+  const slug = await freeSlug(ctx, name);
+  const row = { ...source, id: appId, organizationId, projectId: environment.projectId, name, slug };
   try {
-    await tx.app.create({
-      data: {
-        id,
-        organizationId,
-        projectId: environment.projectId,
-        name: input.name,
-        slug,
-        repositoryUrl,
-        rootFolder: input.rootFolder,
-        command: input.command,
-        healthPath: input.healthPath,
-        createdAt: now,
-      },
-    });
+    await tx.app.create({ data: { ...row, command, healthPath, createdAt: ctx.clock.now() } });
   } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name: input.name }, { cause: error });
+    if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name }, { cause: error });
     throw error;
   }
-  await createPlacement(ctx, {
-    appId: id,
-    environmentId: environment.id,
-    branch: input.branch,
-    isPrimary: true,
-    serverIds: [input.serverId],
-  });
-  const { host } = input;
-  if (host !== undefined) {
-    await createRoute(ctx, { appId: id, environmentId: environment.id, host, pathPrefix: '/' }, reach);
-  }
+  await createPlacement(ctx, { appId, environmentId, branch, isPrimary: true, serverIds });
+  const host = domain === undefined ? null : domainLabel(domain);
   await recordAudit(ctx, {
     action: 'app.create',
-    target: { kind: 'app', id, label: input.name },
-    after: {
-      name: input.name,
-      slug,
-      environmentId: environment.id,
-      repositoryUrl,
-      branch: input.branch,
-      rootFolder: input.rootFolder,
-      healthPath: input.healthPath,
-      command: input.command,
-      serverId: input.serverId,
-      host: input.host ?? null,
-    },
+    target: { kind: 'app', id: appId, label: name },
+    after: { name, slug, environmentId, ...source, branch, healthPath, command, serverIds, host },
   });
-  const deployment = input.deployNow ? await createDeployment(ctx, { appId: id }) : null;
-  if (input.host !== undefined) await bumpServer(ctx, input.serverId);
-  await notifyChange(ctx, { kind: 'app', id, appId: id });
-  ctx.log.info({ appId: id, slug, actor: ctx.actor }, 'created an app');
-  return { id, slug, deploymentId: deployment?.deploymentId ?? null };
+  return { appId, environmentId, slug };
+}
+
+function columnsOf(source: AppSource): { repositoryUrl: string; rootFolder: string; branch: string } {
+  switch (source.kind) {
+    case 'git':
+      return { repositoryUrl: source.repositoryUrl, rootFolder: source.rootFolder, branch: source.branch };
+    case 'upload':
+      return { repositoryUrl: '', rootFolder: source.rootFolder, branch: '' };
+    case 'image':
+      return { repositoryUrl: '', rootFolder: '', branch: '' };
+  }
+}
+
+/** Returns the public key of a new deploy key. */
+async function storeCredential(
+  ctx: Ctx,
+  appId: CreatedApp['id'],
+  credential: NewCredential | undefined,
+  keys: SecretKeys,
+): Promise<string | null> {
+  if (credential === undefined) return null;
+  if (credential.kind === 'ssh') return (await rotateKey(ctx, { ...credential, appId }, keys)).publicKey;
+  await updateCredential(ctx, { ...credential, appId }, keys);
+  return null;
 }
 
 async function freeSlug(ctx: Ctx, name: string): Promise<string> {

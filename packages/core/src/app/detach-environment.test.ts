@@ -6,12 +6,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { attachDomain } from '../domain/index.ts';
-import { createEnvironment, deleteEnvironment, listEnvironments } from '../environment/index.ts';
-import { detachServer } from '../placement/index.ts';
+import { deleteEnvironment, listEnvironments } from '../environment/index.ts';
+import { attachServer, detachServer } from '../placement/index.ts';
 import { listSecrets, updateSecrets } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { deleteVolume, listVolumes } from '../volume/index.ts';
-import { attachServer, detachEnvironment, getApp, updateConfig } from './index.ts';
+import { detachEnvironment, getApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   primary = (await get()).environmentId;
   // Placements are ordered by age, and the clock of the tests stands still until it is moved forward.
   world.clock.forward(1);
-  staging = await place('Staging');
+  staging = await world.addEnvironment(appId, { name: 'Staging' }, { branch: 'next' });
 });
 
 const get = () => world.tenant((ctx) => getApp(ctx, { slug: 'shop' }, links));
@@ -42,13 +42,6 @@ const detach = (environmentId = staging, confirmName = 'Shop') =>
   world.tenant((ctx) => detachEnvironment(ctx, { appId, environmentId, confirmName }));
 const end = (environmentId = staging, confirmName = 'Staging') =>
   world.tenant((ctx) => deleteEnvironment(ctx, { environmentId, confirmName }));
-
-async function place(name: string): Promise<EnvironmentId> {
-  const { serverId } = world;
-  const { environmentId } = await world.tenant((ctx) => createEnvironment(ctx, { name, protected: false }));
-  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId, branch: 'next' }));
-  return environmentId;
-}
 
 async function goLive(): Promise<void> {
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId: staging }));
@@ -89,7 +82,7 @@ test('an app leaves an environment: it stops there, its domains are free, its hi
   ]);
 
   // Back again, it finds what was written; nothing runs before it is deployed.
-  await world.tenant((ctx) => attachServer(ctx, { ...owner, serverId: world.serverId }));
+  await world.addEnvironment(appId, { environmentId: staging });
   expect((await world.tenant((ctx) => listSecrets(ctx, owner))).secrets.map(({ name }) => name)).toEqual(['A']);
   expect((await world.desired()).apps).toEqual([]);
 });
@@ -141,8 +134,7 @@ test('an environment is deleted with all of its rows except volumes; not with ap
   // No settings name this one any more.
   const old = { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'old', label: 'Shop · Staging' };
   await world.system(({ tx }) => tx.volume.create({ data: { ...old, deleteAt: world.clock.now() } }));
-  const { serverId } = world;
-  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: staging, serverId }));
+  await world.addEnvironment(appId, { environmentId: staging });
   expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([
     { name: 'data', deleteAt: null, inUse: true, isLeft: false },
     { name: 'old', deleteAt: expect.any(Date) },

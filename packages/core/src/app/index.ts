@@ -1,5 +1,5 @@
-export { attachServer } from './attach-server.ts';
-export { createApp } from './create-app.ts';
+export { addEnvironment } from './add-environment.ts';
+export { type CreateAppOptions, createApp, settingsOf } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { detachEnvironment } from './detach-environment.ts';
 export { getApp } from './get-app.ts';

@@ -22,7 +22,7 @@ import {
   updateSecrets,
 } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
-import { attachServer, detachEnvironment, getApp, getAppMove, moveApp, updateConfig } from './index.ts';
+import { detachEnvironment, getApp, getAppMove, moveApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -86,7 +86,7 @@ async function open(sealed: Uint8Array) {
 
 async function placeIn(environmentId: EnvironmentId): Promise<void> {
   world.clock.forward(1);
-  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId: world.serverId }));
+  await world.addEnvironment(appId, { environmentId });
 }
 
 test('an app moves with its placements, domains, settings, secrets, releases and history', async () => {

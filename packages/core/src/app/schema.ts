@@ -10,13 +10,16 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { deploymentStateSchema, deploymentTriggerSchema, waitSchema } from '../deployment/schema.ts';
-import { domainSchema, hostSchema } from '../domain/schema.ts';
+import { imageSchema, updateConfigInputSchema } from '../config/schema.ts';
+import { rotateKeyInputSchema, updateCredentialInputSchema } from '../credential/schema.ts';
+import { deploymentStateSchema, deploymentTriggerSchema, digestSchema, waitSchema } from '../deployment/schema.ts';
+import { attachDomainInputSchema, domainSchema } from '../domain/schema.ts';
+import { createEnvironmentInputSchema } from '../environment/schema.ts';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
-import { placementRefSchema, placementServerInputSchema } from '../placement/schema.ts';
-import { secretsProblemSchema } from '../secret/schema.ts';
+import { placementRefSchema } from '../placement/schema.ts';
+import { secretItemsSchema, secretsProblemSchema } from '../secret/schema.ts';
 import { branchSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
 export const appStatusSchema = z.enum([
@@ -164,27 +167,75 @@ export const appPageSchema = pageSchema(appSummarySchema);
 export const getAppInputSchema = z.object({ slug: slugSchema, environmentId: environmentIdSchema.optional() });
 export type GetAppInput = z.infer<typeof getAppInputSchema>;
 
-export const createAppInputSchema = z.object({
-  name: nameSchema,
-  /** Without one, what is deployed is an image that its settings name, or a folder that is uploaded. */
-  repositoryUrl: repositoryUrlSchema.optional(),
-  /** Environment where the app is made; default: the organization's first environment. */
-  environmentId: environmentIdSchema.optional(),
-  branch: branchSchema.default(''),
-  rootFolder: rootFolderSchema.default(''),
-  healthPath: healthPathSchema.default(''),
-  command: commandSchema.default([]),
-  serverId: serverIdSchema,
-  /** The first domain; without it the app runs but nothing routes to it yet. */
-  host: hostSchema.optional(),
-  deployNow: z.boolean().default(true),
-});
+/** More servers than an app has uses for, far fewer than one call could fill a transaction with. */
+const serversMax = 100;
+
+/** Servers of an app in one environment. The first is the primary one. */
+const serverIdsSchema = z
+  .array(serverIdSchema)
+  .min(1, 'Choose a server.')
+  .max(serversMax, `An app is added to at most ${serversMax} servers at once.`)
+  .refine((ids) => new Set(ids).size === ids.length, 'A server stands here twice.');
+
+export const appSourceSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('git'),
+    repositoryUrl: repositoryUrlSchema,
+    /** Empty: the repository's default branch. */
+    branch: branchSchema.default(''),
+    rootFolder: rootFolderSchema.default(''),
+  }),
+  z.object({ kind: z.literal('image'), image: imageSchema.min(1, 'Name the image that should run.') }),
+  z.object({ kind: z.literal('upload'), rootFolder: rootFolderSchema.default('') }),
+]);
+export type AppSource = z.infer<typeof appSourceSchema>;
+
+/** A user name and password for the host of the source, or a deploy key (`ssh`) that is made with the app. */
+const newCredentialSchema = z.discriminatedUnion('kind', [
+  updateCredentialInputSchema.omit({ appId: true }),
+  rotateKeyInputSchema.omit({ appId: true }).extend({ kind: z.literal('ssh') }),
+]);
+export type NewCredential = z.infer<typeof newCredentialSchema>;
+
+const newDomainSchema = attachDomainInputSchema.pick({ host: true, pathPrefix: true });
+
+/** Everything that an app begins with. It is stored as a whole or not at all. */
+export const createAppInputSchema = z
+  .object({
+    name: nameSchema,
+    source: appSourceSchema,
+    credential: newCredentialSchema.optional(),
+    /** Primary environment; default: the organization's first environment. */
+    environmentId: environmentIdSchema.optional(),
+    serverIds: serverIdsSchema,
+    healthPath: healthPathSchema.default(''),
+    command: commandSchema.default([]),
+    /** Others than the defaults. An image is named in `source`. */
+    settings: updateConfigInputSchema.shape.settings.omit({ image: true }).default({}),
+    secrets: secretItemsSchema.optional(),
+    /** The first domain; without it the app runs but nothing routes to it yet. */
+    domain: newDomainSchema.optional(),
+    /** `deploy`: the source, at once. An upload is named by its digest. */
+    firstDeploy: z.union([z.enum(['deploy', 'none']), z.object({ uploadDigest: digestSchema })]).default('deploy'),
+  })
+  .superRefine(({ source, credential, settings, firstDeploy }, check) => {
+    if (source.kind === 'image' && (settings.builder ?? 'image') !== 'image')
+      check.addIssue({ code: 'custom', message: 'An image is not built.', path: ['settings', 'builder'] });
+    if (credential?.kind === 'ssh' && firstDeploy === 'deploy')
+      check.addIssue({
+        code: 'custom',
+        message: 'The host of the repository needs the deploy key first. Create the app without a deployment.',
+        path: ['firstDeploy'],
+      });
+  });
 export type CreateAppInput = z.infer<typeof createAppInputSchema>;
 
 export const createAppOutputSchema = z.object({
   id: appIdSchema,
   slug: slugSchema,
   deploymentId: deploymentIdSchema.nullable(),
+  /** Public key of the deploy key, which the host of the repository needs; null without one. */
+  publicKey: z.string().nullable(),
 });
 export type CreatedApp = z.infer<typeof createAppOutputSchema>;
 
@@ -208,15 +259,25 @@ export type AppIdentity = z.infer<typeof appIdentitySchema>;
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
 
-/**
- * Adds a server to an app. In an environment where it does not run yet, it is the first, with the settings of the
- * primary environment.
- */
-export const attachServerInputSchema = placementServerInputSchema.extend({
-  /** Branch for an environment where the app does not run yet; default: the branch of its primary environment. */
+/** Adds an app to an environment, with the settings of its primary one. It is added as a whole or not at all. */
+export const addEnvironmentInputSchema = z.object({
+  appId: appIdSchema,
+  /** An environment of the app's project, or a new one. */
+  environment: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('existing'), environmentId: environmentIdSchema }),
+    createEnvironmentInputSchema.omit({ projectId: true }).extend({ kind: z.literal('new') }),
+  ]),
+  serverIds: serverIdsSchema,
+  /** Default: the branch of the primary environment. */
   branch: branchSchema.optional(),
+  domain: newDomainSchema.optional(),
+  /** `deploy`: the branch or image, at once. A release of the app in another environment is promoted. */
+  firstDeploy: z.union([z.enum(['deploy', 'none']), z.object({ releaseId: releaseIdSchema })]).default('deploy'),
 });
-export type AttachServerInput = z.infer<typeof attachServerInputSchema>;
+export type AddEnvironmentInput = z.infer<typeof addEnvironmentInputSchema>;
+
+export const addedEnvironmentSchema = placementRefSchema.extend({ deploymentId: deploymentIdSchema.nullable() });
+export type AddedEnvironment = z.infer<typeof addedEnvironmentSchema>;
 
 /** The name of the app. */
 export const detachEnvironmentInputSchema = placementRefSchema.extend({ confirmName: z.string().max(200) });

@@ -13,8 +13,8 @@ import {
 } from '../config/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { requirePlacement } from '../placement/index.ts';
-import { bumpServer, hasServer } from '../server/index.ts';
+import { bumpServersOf, requirePlacement } from '../placement/index.ts';
+import { hasServer } from '../server/index.ts';
 
 /** Changes what is given. The same settings make no new version. Throws approval.in_review. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
@@ -46,7 +46,7 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
     },
   });
   if (changes.some(({ name }) => name === 'autoscaling' || name.startsWith('traffic.'))) {
-    for (const { serverId } of place.servers) await bumpServer(ctx, serverId);
+    await bumpServersOf(ctx, place);
   }
   const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));
   await recordAudit(ctx, {

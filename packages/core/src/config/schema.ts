@@ -170,6 +170,13 @@ const serverPortSchema = z
 const unique = <T extends { readonly name: string }>(all: readonly T[]): boolean =>
   new Set(all.map(({ name }) => name)).size === all.length;
 
+/** registry.example/name:tag, or with a digest. */
+export const imageSchema = z
+  .string()
+  .trim()
+  .max(512)
+  .regex(/^[A-Za-z0-9._/:@-]*$/, 'Enter the name of an image, such as registry.example/shop:2.');
+
 /** Everything has a default: an app without settings is built and run as it was detected. */
 export const settingsSchema = z.object({
   builder: z.enum(['auto', 'native', 'dockerfile', 'image']).default('auto'),
@@ -180,13 +187,8 @@ export const settingsSchema = z.object({
   startCommand: commandSchema.default([]),
   /** Path in the root folder; empty: Dockerfile. */
   dockerfile: rootFolderSchema.default(''),
-  /** With the builder `image`: registry.example/name:tag, or with a digest. */
-  image: z
-    .string()
-    .trim()
-    .max(512)
-    .regex(/^[A-Za-z0-9._/:@-]*$/, 'Enter the name of an image, such as registry.example/shop:2.')
-    .default(''),
+  /** With the builder `image`. */
+  image: imageSchema.default(''),
   /** Folder that a static site serves. */
   outputFolder: rootFolderSchema.default(''),
   /** Not secret: visible to every member who sees the app. */

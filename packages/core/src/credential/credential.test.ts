@@ -6,9 +6,10 @@ import { type AppId, newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { attachServer, updateConfig } from '../app/index.ts';
+import { updateConfig } from '../app/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { prepareDesiredState } from '../desired-state/index.ts';
+import { attachServer } from '../placement/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import {

@@ -5,11 +5,10 @@ import { ReportSchema, type RolloutStatus, StepState, StepStatusSchema, WorkStat
 import { newId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { attachServer, updateConfig } from '../app/index.ts';
+import { updateConfig } from '../app/index.ts';
 import { prepareDesiredState } from '../desired-state/index.ts';
-import { createEnvironment } from '../environment/index.ts';
 import { recordReport } from '../link/index.ts';
-import { scaleApp } from '../placement/index.ts';
+import { attachServer, scaleApp } from '../placement/index.ts';
 import { diffReleases } from '../release/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testUrl, testWorld } from '../testing/index.ts';
@@ -152,12 +151,8 @@ test('a restart and a number of copies reach every server of the app in that env
   await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
   expect(await get(deploymentId)).toMatchObject({ state: 'live', trigger: 'restart' });
 
-  const { environmentId } = await world.tenant((ctx) =>
-    createEnvironment(ctx, { name: `Scaled ${count}`, protected: false }),
-  );
-  for (const serverId of [world.serverId, second]) {
-    await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId }));
-  }
+  const serverIds = [world.serverId, second];
+  const environmentId = await world.addEnvironment(appId, { name: `Scaled ${count}` }, { serverIds });
   const copies = async () => {
     const rows = await world.system(({ tx }) => tx.placement.findMany({ where: { appId }, orderBy: { id: 'asc' } }));
     return rows.map((row) => [row.environmentId === environmentId, row.instances]);
@@ -256,10 +251,7 @@ test('a release keeps its settings: a newer version reaches the next one, and th
 test('a promoted release runs the same artifact with the settings of its environment; a failed one is retried without a build', async () => {
   await goLive('f');
   const releaseId = parseId('rel', (await specOf(world.serverId))?.live?.releaseId ?? '');
-  const { environmentId } = await world.tenant((ctx) =>
-    createEnvironment(ctx, { name: `Stage ${count}`, protected: false }),
-  );
-  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId: world.serverId }));
+  const environmentId = await world.addEnvironment(appId, { name: `Stage ${count}` });
   await world.tenant((ctx) =>
     updateConfig(ctx, { appId, environmentId, settings: { variables: { STAGE: { value: '1', scope: 'both' } } } }),
   );

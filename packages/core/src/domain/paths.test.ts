@@ -1,7 +1,7 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attachServer } from '../app/index.ts';
+import { attachServer } from '../placement/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { attachDomain, attachDomainInputSchema, detachDomain, listDomains, updateDomainPolicy } from './index.ts';

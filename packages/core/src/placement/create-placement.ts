@@ -9,13 +9,13 @@ export interface NewPlacement {
   readonly branch: string;
   readonly instances?: number;
   readonly isPrimary: boolean;
-  /** The primary server first. */
-  readonly serverIds: readonly [string, ...string[]];
+  /** At least one; the primary server first. */
+  readonly serverIds: readonly string[];
 }
 
 /**
  * Places an app in an environment of its own project. An app that returns to an environment finds its settings and
- * secrets there. Throws environment.not_found, server.not_found and placement.already. The app is locked.
+ * secrets there. Throws environment.not_found, server.not_found and placement.exists. The app is locked.
  */
 export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<void> {
   const { tx, organizationId } = ctx;
@@ -33,7 +33,7 @@ export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<vo
     select: { id: true, _count: { select: { servers: true } } },
   });
   if (former !== null && former._count.servers > 0) {
-    throw new AppError('placement.already', { appId, serverId: serverIds[0] });
+    throw new AppError('placement.exists', { appId, environmentId });
   }
   const id = former?.id ?? newId('plc');
   const createdAt = ctx.clock.now();

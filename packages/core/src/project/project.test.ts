@@ -7,7 +7,7 @@ import { createEnvironment, listEnvironments } from '../environment/index.ts';
 import { createGrant, listGrants } from '../grant/index.ts';
 import { ownerRights } from '../role/index.ts';
 import { createSecretGroup, deleteSecretGroup } from '../secret/index.ts';
-import { auditEventsOf, type TestWorld, testPerson, testWorld } from '../testing/index.ts';
+import { auditEventsOf, type TestWorld, testHosts, testPerson, testWorld } from '../testing/index.ts';
 import { createToken, createTokenInputSchema, listTokens } from '../token/index.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './index.ts';
 
@@ -167,12 +167,12 @@ test('a reader sees the projects and environments that their grants cover, and c
   ];
   const input = createAppInputSchema.parse({
     name: 'Desk',
-    repositoryUrl: 'https://git.example.test/desk.git',
+    source: { kind: 'git', repositoryUrl: 'https://git.example.test/desk.git' },
     environmentId,
-    serverId: world.serverId,
-    deployNow: false,
+    serverIds: [world.serverId],
+    firstDeploy: 'none',
   });
-  await world.tenant((ctx) => createApp(ctx, input, { controlHost: '', publicHost: '' }));
+  await world.tenant((ctx) => createApp(ctx, input, { hosts: testHosts, keys: world.keys }));
   const seen = async (places: { projectIds?: string[]; environmentIds?: string[] }) =>
     (
       await world.tenant((ctx) =>

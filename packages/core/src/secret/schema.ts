@@ -48,9 +48,13 @@ export const secretItemSchema = z.object({
 });
 export type SecretItem = z.infer<typeof secretItemSchema>;
 
-export const updateSecretsInputSchema = z
-  .object({ owner: secretOwnerSchema, items: z.array(secretItemSchema).min(1).max(secretsMax) })
-  .refine(({ items }) => new Set(items.map(({ name }) => name)).size === items.length, 'A name stands here twice.');
+export const secretItemsSchema = z
+  .array(secretItemSchema)
+  .min(1)
+  .max(secretsMax)
+  .refine((items) => new Set(items.map(({ name }) => name)).size === items.length, 'A name stands here twice.');
+
+export const updateSecretsInputSchema = z.object({ owner: secretOwnerSchema, items: secretItemsSchema });
 export type UpdateSecretsInput = z.infer<typeof updateSecretsInputSchema>;
 
 export const updateSecretsOutputSchema = z.object({

@@ -12,9 +12,9 @@ import {
   WorkState,
 } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
-import { type AppId, newId, type OrganizationId, type ServerId } from '@fairlead/contract/ids';
+import { type AppId, type EnvironmentId, newId, type OrganizationId, type ServerId } from '@fairlead/contract/ids';
 import type { Database } from '@fairlead/db';
-import { createApp, createAppInputSchema } from '../app/index.ts';
+import { addEnvironment, addEnvironmentInputSchema, createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
 import { prepareDesiredState, type RenderInput } from '../desired-state/index.ts';
 import { domainUrl } from '../domain/index.ts';
@@ -60,6 +60,12 @@ export interface TestWorld {
   tenant<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
   system<T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T>;
   createApp(name: string, changes?: { host?: string; deployNow?: boolean; branch?: string }): Promise<CreatedTestApp>;
+  /** Adds the app to a new environment of that name, or to that with the id, without a deployment. */
+  addEnvironment(
+    appId: AppId,
+    environment: { readonly name: string } | { readonly environmentId: EnvironmentId },
+    changes?: { readonly serverIds?: readonly string[]; readonly branch?: string },
+  ): Promise<EnvironmentId>;
   /** Runs the worker's job of the deployment. */
   advance(deploymentId: string, workerId?: string): Promise<void>;
   report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
@@ -121,16 +127,27 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
     system,
     createApp: (appName, changes = {}) =>
       tenant(async (ctx) => {
-        const repositoryUrl = 'https://git.example.test/shop.git';
+        const { host, deployNow = true, branch = 'main' } = changes;
         const input = createAppInputSchema.parse({
           name: appName,
-          repositoryUrl,
-          branch: 'main',
-          serverId,
+          source: { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git', branch },
+          serverIds: [serverId],
+          domain: host === undefined ? undefined : { host },
+          firstDeploy: deployNow ? 'deploy' : 'none',
+        });
+        const { id, slug: appSlug, deploymentId } = await createApp(ctx, input, { hosts: testHosts, keys });
+        return { appId: id, slug: appSlug, deploymentId };
+      }),
+    addEnvironment: (appId, environment, changes = {}) =>
+      tenant(async (ctx) => {
+        const input = addEnvironmentInputSchema.parse({
+          appId,
+          environment: { kind: 'name' in environment ? 'new' : 'existing', ...environment },
+          serverIds: [serverId],
+          firstDeploy: 'none',
           ...changes,
         });
-        const { id, slug: appSlug, deploymentId } = await createApp(ctx, input, { controlHost: '', publicHost: '' });
-        return { appId: id, slug: appSlug, deploymentId };
+        return (await addEnvironment(ctx, input, testHosts)).environmentId;
       }),
     advance: (deploymentId, workerId = 'worker-1') =>
       tenant((ctx) => advanceDeployment(ctx, { deploymentId, workerId })),
@@ -143,8 +160,10 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
   };
 }
 
-export const testUrl: RenderInput['urlOf'] = (route, onLocalServer) =>
-  domainUrl(route, onLocalServer, { localHttpsPort: 4443 });
+/** No host is reserved. */
+export const testHosts = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
+
+export const testUrl: RenderInput['urlOf'] = (route, onLocalServer) => domainUrl(route, onLocalServer, testHosts);
 
 export const commitHash = '0123456789abcdef0123456789abcdef01234567';
 

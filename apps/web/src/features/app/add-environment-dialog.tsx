@@ -1,19 +1,19 @@
 'use client';
-// Adds an app to another environment: the environment, the server, the domain and the first release.
+// Adds an app to another environment in one call: the environment, the server, the domain and the first release.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
-import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { usePathname, useRouter } from 'next/navigation';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
-import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { ServerOptions } from '../../common/server/server-options.tsx';
-import { makePlace, type NewPlace } from './make-place.ts';
+import { fieldOfAddedEnvironment, formErrors } from './form-errors.ts';
 
 const NEW = 'new';
 
@@ -21,9 +21,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
   const formId = useId();
   const { can, paths } = useMe();
   const trpc = useTRPC();
-  const client = useTRPCClient();
   const queryClient = useQueryClient();
-  const toast = useToast();
   const router = useRouter();
   const pathname = usePathname();
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items;
@@ -37,8 +35,9 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
   const [chosen, setChosen] = useState('');
   const [serverId, setServerId] = useState<string>(app.serverId);
   const choice = chosen || (open[0]?.id ?? NEW);
-  const add = useMutation({ mutationFn: (wanted: NewPlace) => makePlace(client, wanted) });
-  const failure = add.error === null ? null : readFailure(add.error);
+  const add = useFreshMutation(trpc.app.addEnvironment.mutationOptions());
+  const failure = add.error === null || wasCancelled(add.error) ? null : readFailure(add.error);
+  const { fields: errors, note } = formErrors(failure, fieldOfAddedEnvironment);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -48,27 +47,25 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
     add.mutate(
       {
         appId: app.id,
-        projectId: app.projectId,
-        environment: choice === NEW ? { name: text('name'), protected: form.has('protected') } : { id: choice },
-        serverId,
-        branch,
-        host,
-        first:
+        environment:
+          choice === NEW
+            ? { kind: 'new', name: text('name'), protected: form.has('protected') }
+            : { kind: 'existing', environmentId: choice },
+        serverIds: [serverId],
+        ...(branch === '' ? {} : { branch }),
+        ...(host === '' ? {} : { domain: { host } }),
+        firstDeploy:
           first === 'release' && app.liveRelease !== null
             ? { releaseId: app.liveRelease.id }
             : first === 'branch'
-              ? null
-              : undefined,
+              ? 'deploy'
+              : 'none',
       },
       {
-        // Refetch after a failure too: the environment may have been created.
-        onSettled: () => void queryClient.invalidateQueries(trpc.environment.pathFilter()),
-        onSuccess: ({ environmentId, deploymentId, left }) => {
+        onSuccess: ({ environmentId, deploymentId }) => {
           onClose();
+          void queryClient.invalidateQueries(trpc.environment.pathFilter());
           void queryClient.invalidateQueries(trpc.app.pathFilter());
-          if (left !== null) {
-            toast({ tone: 'warn', title: 'App added, but not set up completely', detail: readFailure(left).message });
-          }
           router.push(
             deploymentId === null ? `${pathname}?environment=${environmentId}` : paths.deployment(deploymentId),
           );
@@ -99,7 +96,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <Field label="Environment" error={failure?.fields.environmentId}>
+        <Field label="Environment" error={errors.environmentId}>
           {(control) => (
             <Select {...control} value={choice} onChange={(event) => setChosen(event.target.value)}>
               {open.map(({ id, name, protected: isProtected }) => (
@@ -114,14 +111,14 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
         </Field>
         {choice === NEW ? (
           <>
-            <Field label="Name" error={failure?.fields.name}>
+            <Field label="Name" error={errors.name}>
               {(control) => <Input {...control} name="name" required placeholder="Staging" />}
             </Field>
             <Checkbox name="protected" label="Protected: changes need approval" />
           </>
         ) : null}
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-          <Field label="Server" error={failure?.fields.serverId}>
+          <Field label="Server" error={errors.serverId}>
             {(control) => (
               <Select {...control} value={serverId} onChange={(event) => setServerId(event.target.value)}>
                 <ServerOptions servers={servers} />
@@ -129,12 +126,12 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
             )}
           </Field>
           {app.repositoryUrl === '' ? null : (
-            <Field label="Branch" error={failure?.fields.branch}>
+            <Field label="Branch" error={errors.branch}>
               {(control) => <Input {...control} mono name="branch" placeholder={app.branch || 'default branch'} />}
             </Field>
           )}
         </div>
-        <Field label="Domain" hint="Can be added later." error={failure?.fields.host}>
+        <Field label="Domain" hint="Can be added later." error={errors.host}>
           {(control) => <Input {...control} mono name="host" placeholder={`${app.slug}-staging.localhost`} />}
         </Field>
         <Field label="First release">
@@ -152,7 +149,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
             </Select>
           )}
         </Field>
-        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        {note === null ? null : <ErrorNote>{note}</ErrorNote>}
       </form>
     </Dialog>
   );

@@ -101,14 +101,14 @@ function branchHint({ data, error, isFetching }: BranchQuery): string {
   return `${first} ${branches.length === 1 ? 'One branch' : `${branches.length} branches`} to choose from.`;
 }
 
-export interface EnvironmentFieldProps extends FieldProps {
+export interface EnvironmentFieldProps {
   readonly environments: readonly { readonly id: string; readonly name: string; readonly projectName: string }[];
 }
 
-export function EnvironmentField({ environments, error }: EnvironmentFieldProps) {
+export function EnvironmentField({ environments }: EnvironmentFieldProps) {
   const hasProjects = environments.some(({ projectName }) => projectName !== environments[0]?.projectName);
   return (
-    <Field label="Environment" hint="More can be added later." error={error}>
+    <Field label="Environment" hint="More can be added later.">
       {(control) => (
         <Select {...control} name="environmentId">
           {environments.map(({ id, name, projectName }) => (

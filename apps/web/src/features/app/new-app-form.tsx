@@ -1,5 +1,5 @@
 'use client';
-// Form of a new app. Checks everything before the first call, so that no app is created in part.
+// Form of a new app: one call creates it with everything in the form.
 import { commandOf } from '@fairlead/core/kernel/command';
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
@@ -29,7 +29,7 @@ import { overridesOf, secretsOf } from './plan-draft.ts';
 import { SourceChoice, type SourceKind } from './source-choice.tsx';
 import { SourceFields } from './source-fields.tsx';
 import type { PickedSource } from './upload-folder.ts';
-import { useCreateApp } from './use-create-app.ts';
+import { type NewApp, useCreateApp } from './use-create-app.ts';
 import { usePlan } from './use-plan.ts';
 
 export interface NewAppFormProps {
@@ -42,7 +42,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const create = useCreateApp(onKey);
-  const { failure } = create;
+  const { fields: errors, note } = create.errors;
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
   const [kind, setKind] = useState<SourceKind>('https');
   const [hasSwitchedKind, setHasSwitchedKind] = useState(false);
@@ -90,25 +90,27 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     const text = (field: string) => String(form.get(field) ?? '').trim();
     const [branch, username, password] = [text('branch'), text('username'), String(form.get('password') ?? '')];
     const environment = environments.find(({ id }) => id === text('environmentId'));
-    create.run({
-      app: {
+    const hasCredential = kind !== 'ssh' && (username !== '' || password !== '');
+    const secrets = isPlanned ? secretsOf(plan.draft, detected) : [];
+    create.run(
+      {
         name: shownName,
-        ...(isGit ? { repositoryUrl: address.trim(), branch } : {}),
+        source: sourceOf(kind, { address: address.trim(), branch, rootFolder }),
+        ...(kind === 'ssh' ? { credential: { kind } } : {}),
+        ...(hasCredential ? { credential: { ...credentialTarget(kind, address.trim()), username, password } } : {}),
         ...(environment === undefined ? {} : { environmentId: environment.id }),
-        serverId,
-        rootFolder,
+        serverIds: [serverId, ...form.getAll('additionalServerIds').map(String)],
         ...(isPlanned ? { command: commandOf(plan.draft.start) } : {}),
-        ...(shownHost === '' ? {} : { host: shownHost }),
+        settings: isImage
+          ? {}
+          : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
+        ...(secrets.length === 0 ? {} : { secrets }),
+        ...(shownHost === '' ? {} : { domain: { host: shownHost } }),
+        // The host of the repository needs the deploy key first.
+        firstDeploy: kind === 'ssh' ? 'none' : 'deploy',
       },
-      settings: isImage
-        ? { builder: 'image', image: address.trim() }
-        : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
-      secrets: isPlanned ? secretsOf(plan.draft, detected) : [],
-      access:
-        username === '' && password === '' ? null : { ...credentialTarget(kind, address.trim()), username, password },
-      serverIds: form.getAll('additionalServerIds').map(String),
-      first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? create.uploadOf(picked) : 'deploy',
-    });
+      kind === 'folder' ? picked : null,
+    );
   };
 
   return (
@@ -122,7 +124,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
         <SourceFields
           key={kind}
           kind={kind}
-          failure={failure}
+          errors={errors}
           autoFocus={!hasSwitchedKind}
           address={address}
           onAddress={setAddress}
@@ -132,7 +134,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           onPick={setPicked}
         />
         <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
-          <Field label="Name" error={failure?.fields.name}>
+          <Field label="Name" error={errors.name}>
             {(control) => (
               <Input {...control} required value={shownName} onChange={(event) => setName(event.target.value)} />
             )}
@@ -141,13 +143,13 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             servers={servers}
             value={server}
             needsContainers={isImage}
-            error={failure?.fields.serverId}
+            error={errors.serverId}
             onValue={setServerId}
           />
           {isGit ? (
             <BranchField
               repositoryUrl={repositoryUrl}
-              error={failure?.fields.branch}
+              error={errors.branch}
               onLeave={(branch) => setPlanned({ ...planned, branch })}
             />
           ) : null}
@@ -155,7 +157,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             <Field
               label="Root folder"
               hint={kind === 'folder' ? 'Default: whole folder' : 'Default: repository root'}
-              error={failure?.fields.rootFolder}
+              error={errors.rootFolder}
             >
               {(control) => (
                 <Input
@@ -172,7 +174,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           <Field
             label="Domain"
             hint="Only names that end in .localhost have a certificate yet."
-            error={failure?.fields.host}
+            error={errors.host}
             className={isGit ? 'sm:col-span-2' : ''}
           >
             {(control) => (
@@ -185,9 +187,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               />
             )}
           </Field>
-          {environments.length > 1 ? (
-            <EnvironmentField environments={environments} error={failure?.fields.environmentId} />
-          ) : null}
+          {environments.length > 1 ? <EnvironmentField environments={environments} /> : null}
           {isImage ? null : <BuilderField value={builder} hasContainers={hasContainers} onValue={setBuilder} />}
         </div>
         {isPlanned ? (
@@ -203,7 +203,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           />
         ) : null}
         <AdditionalServers servers={servers.filter(({ id }) => id !== serverId)} needsContainers={isImage} />
-        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        {note === null ? null : <ErrorNote>{note}</ErrorNote>}
         <UploadMeter progress={create.progress} />
         <div className="flex items-center justify-end gap-2">
           <HoverLink href={paths.apps} className={buttonClass('ghost')}>
@@ -222,6 +222,15 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
       </form>
     </Card>
   );
+}
+
+function sourceOf(
+  kind: SourceKind,
+  { address, branch, rootFolder }: { readonly address: string; readonly branch: string; readonly rootFolder: string },
+): NewApp['source'] {
+  if (kind === 'image') return { kind, image: address };
+  if (kind === 'folder') return { kind: 'upload', rootFolder };
+  return { kind: 'git', repositoryUrl: address, branch, rootFolder };
 }
 
 /** Returns the kind of the source's credentials and the host that was typed. */

@@ -1,15 +1,15 @@
 'use client';
 // Fields of each kind of source. Uncontrolled, except where the rest of the form depends on them.
 import { Field, Input } from '@fairlead/ui/input';
-import type { ReactNode } from 'react';
-import type { Failure } from '../../api/failure.ts';
+import { type ReactNode, useState } from 'react';
 import { FolderField } from './folder-field.tsx';
+import type { NewAppErrors } from './form-errors.ts';
 import type { SourceKind } from './source-choice.tsx';
 import type { PickedSource } from './upload-folder.ts';
 
 export interface SourceFieldsProps {
   readonly kind: SourceKind;
-  readonly failure: Failure | null;
+  readonly errors: NewAppErrors['fields'];
   /** True until the first choice of a source: only then may a field take focus. */
   readonly autoFocus: boolean;
   /** URL of a repository, or an image reference. */
@@ -22,18 +22,14 @@ export interface SourceFieldsProps {
   readonly onPick: (picked: PickedSource) => void;
 }
 
-export function SourceFields({ kind, failure, autoFocus, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
+export function SourceFields({ kind, errors, autoFocus, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
   if (kind === 'folder') {
     return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
   }
   if (kind === 'image') {
     return (
       <>
-        <Field
-          label="Image"
-          hint="With a tag or a digest. It listens on the port in PORT."
-          error={failure?.fields['settings.image'] ?? failure?.fields.image}
-        >
+        <Field label="Image" hint="With a tag or a digest. It listens on the port in PORT." error={errors.address}>
           {(control) => (
             <Input
               {...control}
@@ -46,7 +42,9 @@ export function SourceFields({ kind, failure, autoFocus, address, onAddress, onL
             />
           )}
         </Field>
-        <Access title="Private registry">A token with pull access is enough.</Access>
+        <Access title="Private registry" errors={errors}>
+          A token with pull access is enough.
+        </Access>
       </>
     );
   }
@@ -62,7 +60,7 @@ export function SourceFields({ kind, failure, autoFocus, address, onAddress, onL
             ? 'Fairlead creates a key for this app. Add its public key at the host before the first deployment.'
             : 'HTTPS clone URL, without a password in it.'
         }
-        error={failure?.fields.repositoryUrl}
+        error={errors.address}
       >
         {(control) => (
           <Input
@@ -84,21 +82,36 @@ export function SourceFields({ kind, failure, autoFocus, address, onAddress, onL
         )}
       </Field>
       {isSsh ? null : (
-        <Access title="Private repository">A token with read access to this repository is enough.</Access>
+        <Access title="Private repository" errors={errors}>
+          A token with read access to this repository is enough.
+        </Access>
       )}
     </>
   );
 }
 
-function Access({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+interface AccessProps {
+  readonly title: string;
+  readonly errors: NewAppErrors['fields'];
+  /** Hint below the password. */
+  readonly children: ReactNode;
+}
+
+function Access({ title, errors, children }: AccessProps) {
+  const [isOpen, setOpen] = useState(false);
+  const hasError = errors.username !== undefined || errors.password !== undefined;
   return (
-    <details className="rounded-control border border-line">
+    <details
+      open={isOpen || hasError}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className="rounded-control border border-line"
+    >
       <summary className="cursor-pointer select-none rounded-control px-3 py-2 hover:bg-hover">{title}</summary>
       <div className="grid grid-cols-1 gap-5 border-line border-t p-3 sm:grid-cols-2">
-        <Field label="User name">
+        <Field label="User name" error={errors.username}>
           {(control) => <Input {...control} mono name="username" autoComplete="off" spellCheck={false} />}
         </Field>
-        <Field label="Password or token" hint={children}>
+        <Field label="Password or token" hint={children} error={errors.password}>
           {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
         </Field>
       </div>

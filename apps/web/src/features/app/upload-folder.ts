@@ -9,7 +9,8 @@ export type PickedSource =
 
 export interface UploadTarget {
   readonly organization: string;
-  readonly appId: string;
+  /** Absent for a new app. */
+  readonly appId?: string;
   readonly environmentId?: string | undefined;
 }
 
@@ -31,7 +32,8 @@ export async function uploadFolder(
 }
 
 function send(body: Blob, target: UploadTarget, onProgress: (progress: UploadProgress) => void): Promise<string> {
-  const query = new URLSearchParams({ organization: target.organization, appId: target.appId });
+  const query = new URLSearchParams({ organization: target.organization });
+  if (target.appId !== undefined) query.set('appId', target.appId);
   if (target.environmentId !== undefined) query.set('environmentId', target.environmentId);
   // XMLHttpRequest, because fetch reports no upload progress.
   const request = new XMLHttpRequest();

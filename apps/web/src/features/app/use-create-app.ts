@@ -1,60 +1,78 @@
 'use client';
-// Creates an app with its first deployment, then opens the deployment or asks for the deploy key to be added.
+// Creates an app in one call, then opens its first deployment or asks for the deploy key to be added. A folder is uploaded
+// before.
 import { fromScpForm } from '@fairlead/core/source/rules';
-import { useToast } from '@fairlead/ui/toast';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { useState } from 'react';
-import { type Failure, readFailure } from '../../api/failure.ts';
-import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
-import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
+import { useRef, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Inputs } from '../../api/types.ts';
+import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
-import { makeApp, type NewApp } from './make-app.ts';
+import { fieldOfNewApp, formErrors, type NewAppErrors } from './form-errors.ts';
 import { type PickedSource, type UploadProgress, uploadFolder } from './upload-folder.ts';
+
+export type NewApp = Inputs['app']['create'];
 
 export interface CreateApp {
   readonly pending: boolean;
-  readonly failure: Failure | null;
+  readonly errors: NewAppErrors;
   /** Progress of the upload; null before and after it. */
   readonly progress: UploadProgress | null;
-  readonly run: (app: NewApp) => void;
-  /** Returns the first deployment of an app that is uploaded. */
-  readonly uploadOf: (source: PickedSource) => (appId: string) => Promise<string>;
+  /** `folder` is the source of an app that is uploaded. */
+  readonly run: (app: NewApp, folder: PickedSource | null) => void;
+}
+
+interface Order {
+  readonly app: NewApp;
+  readonly folder: PickedSource | null;
 }
 
 export function useCreateApp(onKey: (step: DeployKeyStepProps) => void): CreateApp {
   const { organization, paths } = useMe();
-  const trpc = useTRPC();
-  const client = useTRPCClient();
   const router = useRouter();
-  const toast = useToast();
   const [progress, setProgress] = useState<UploadProgress | null>(null);
+  const uploaded = useRef<{ readonly folder: PickedSource; readonly uploadDigest: string } | null>(null);
   // Drops the typed password from the cache as soon as it was sent.
-  const { mutateAsync: setPassword } = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
-  const { mutateAsync: makeKey } = useFreshMutation(trpc.credential.rotateKey.mutationOptions());
+  const { mutateAsync } = useFreshMutation(useTRPC().app.create.mutationOptions({ gcTime: 0 }));
+
+  /** Uploads a folder once: a second press of the button, after a correction, finds it there. */
+  const upload = async (folder: PickedSource, { environmentId }: NewApp): Promise<{ uploadDigest: string }> => {
+    const known = uploaded.current;
+    if (known?.folder === folder) return { uploadDigest: known.uploadDigest };
+    const target = { organization: organization.slug, environmentId };
+    const uploadDigest = await uploadFolder(folder, target, setProgress);
+    uploaded.current = { folder, uploadDigest };
+    return { uploadDigest };
+  };
   const create = useMutation({
-    mutationFn: (app: NewApp) => makeApp(client, { setPassword, makeKey }, app),
+    mutationFn: async ({ app, folder }: Order) =>
+      mutateAsync(folder === null ? app : { ...app, firstDeploy: await upload(folder, app) }),
     gcTime: 0,
     onSettled: () => setProgress(null),
   });
+  const failure = create.error === null || wasCancelled(create.error) ? null : readFailure(create.error);
   return {
     pending: create.isPending,
-    failure: create.error === null ? null : readFailure(create.error),
+    errors: formErrors(failure, fieldOfNewApp),
     progress,
-    uploadOf: (source) => (appId) => uploadFolder(source, { organization: organization.slug, appId }, setProgress),
-    run: (app) =>
-      create.mutate(app, {
-        onSuccess: ({ appId, slug, deploymentId, publicKey, left }) => {
-          if (publicKey !== null) {
-            return onKey({ appId, slug, publicKey, repositoryUrl: fromScpForm(app.app.repositoryUrl ?? '') });
-          }
-          if (left !== null) {
-            const detail = `${readFailure(left).message} Finish it in its settings, then press Deploy.`;
-            toast({ tone: 'warn', title: 'App created, but not deployed', detail });
-          }
-          router.push(deploymentId === null ? paths.app(slug) : paths.deployment(deploymentId));
+    run: (app, folder) =>
+      create.mutate(
+        { app, folder },
+        {
+          onSuccess: ({ id, slug, deploymentId, publicKey }) => {
+            if (publicKey !== null && app.source.kind === 'git') {
+              return onKey({ appId: id, slug, publicKey, repositoryUrl: fromScpForm(app.source.repositoryUrl) });
+            }
+            router.push(deploymentId === null ? paths.app(slug) : paths.deployment(deploymentId));
+          },
+          onError: (error) => {
+            // Unused uploads are deleted after a day.
+            if (readFailure(error).code === 'artifact.not_found') uploaded.current = null;
+          },
         },
-      }),
+      ),
   };
 }

@@ -10,7 +10,11 @@ test('every call of the document is on the page, with its fields and an example'
   const create = entries.find(({ id }) => id === 'app.create');
   expect(create).toMatchObject({ method: 'POST', path: '/api/v1/app/create', permission: 'app.write' });
   expect(create?.input).toContainEqual({ name: 'name', type: 'string', required: true });
-  expect(create?.input).toContainEqual({ name: 'repositoryUrl', type: 'string', required: false });
+  expect(create?.input).toContainEqual({ name: 'environmentId', type: 'string', required: false });
+  // One of several objects shows the fields of all.
+  const kinds = '"git" or "image" or "upload"';
+  expect(create?.input).toContainEqual({ name: 'source.kind', type: kinds, required: true });
+  expect(create?.input).toContainEqual({ name: 'source.repositoryUrl', type: 'string', required: false });
   expect(create?.example).toContain('"name": "…"');
   const get = entries.find(({ id }) => id === 'app.get');
   expect(get?.example).toContain('/api/v1/app/get?slug=…');

@@ -78,20 +78,27 @@ export function rowsOf(schema: Schema, prefix = '', depth = 0): FieldRow[] {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const row = { name: `${prefix}${name}`, type: typeOf(field), required: required.has(name) };
-    const inner = innerOf(field);
-    return [row, ...(inner === null ? [] : rowsOf(inner.schema, `${row.name}${inner.join}`, depth + 1))];
+    const inner = innerOf(field).map((each) => rowsOf(each.schema, `${row.name}${each.join}`, depth + 1));
+    return [row, ...mergeRows(inner)];
   });
 }
 
-/** Returns the object schema inside a field: an object or a list of objects, also if nullable. */
-function innerOf(field: Schema): { readonly schema: Schema; readonly join: string } | null {
-  if (field.properties !== undefined) return { schema: field, join: '.' };
-  if (field.items?.properties !== undefined) return { schema: field.items, join: '[].' };
-  for (const choice of field.anyOf ?? field.oneOf ?? []) {
-    const inner = innerOf(choice);
-    if (inner !== null) return inner;
-  }
-  return null;
+/** Returns the object schemas inside a field: an object or a list of objects, also if nullable, or one of several objects. */
+function innerOf(field: Schema): readonly { readonly schema: Schema; readonly join: string }[] {
+  if (field.properties !== undefined) return [{ schema: field, join: '.' }];
+  if (field.items?.properties !== undefined) return [{ schema: field.items, join: '[].' }];
+  return (field.anyOf ?? field.oneOf ?? []).flatMap(innerOf);
+}
+
+/** Merges the fields of alternative objects. A field is required if all of them require it. */
+function mergeRows(alternatives: readonly (readonly FieldRow[])[]): FieldRow[] {
+  const merged = new Map<string, FieldRow[]>();
+  for (const row of alternatives.flat()) merged.set(row.name, [...(merged.get(row.name) ?? []), row]);
+  return [...merged].map(([name, rows]) => ({
+    name,
+    type: [...new Set(rows.map(({ type }) => type))].join(' or '),
+    required: rows.length === alternatives.length && rows.every(({ required }) => required),
+  }));
 }
 
 export function typeOf(schema: Schema): string {

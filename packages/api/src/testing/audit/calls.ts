@@ -22,6 +22,8 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     caller,
     newApp,
     liveApp,
+    newEnvironmentOf,
+    newPlace,
     newServer,
     newVolume,
     environmentId,
@@ -39,8 +41,8 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'app.create',
       input: async () => ({
         name: 'Made',
-        repositoryUrl: 'https://git.example.test/shop.git',
-        serverId: stage.api.world.serverId,
+        source: { kind: 'git', repositoryUrl: 'https://git.example.test/shop.git' },
+        serverIds: [stage.api.world.serverId],
       }),
     },
     'app.scale': { action: 'app.scale', input: async () => ({ appId: (await newApp()).appId, instances: 2 }) },
@@ -51,6 +53,10 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         const { appId } = await newApp();
         return { appId, confirmName: `App ${stage.made}` };
       },
+    },
+    'app.addEnvironment': {
+      action: 'app.add_environment',
+      input: async () => newEnvironmentOf((await newApp()).appId),
     },
     'app.attachServer': {
       action: 'app.attach_server',
@@ -75,9 +81,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => {
         const { appId } = await newApp();
         const confirmName = `App ${stage.made}`;
-        const { environmentId } = await caller().environment.create({ name: `Leaving ${stage.made}` });
-        await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });
-        return { appId, environmentId, confirmName };
+        return { ...(await newPlace(appId)), confirmName };
       },
     },
     'app.move': { action: 'app.move', input: () => newMove() },
@@ -143,8 +147,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'deployment.promote_release',
       input: async () => {
         const { appId } = await liveApp();
-        const { environmentId } = await caller().environment.create({ name: `Staging ${stage.made}` });
-        await caller().app.attachServer({ appId, environmentId, serverId: stage.api.world.serverId });
+        const { environmentId } = await newPlace(appId);
         const release = await stage.api.world.system(({ tx }) => tx.release.findFirstOrThrow({ where: { appId } }));
         return { environmentId, releaseId: release.id };
       },

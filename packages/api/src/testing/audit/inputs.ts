@@ -1,5 +1,5 @@
 // Creates the rows that calls of mutations need: apps, members, secrets and the rest, each new.
-import { newId } from '@fairlead/contract/ids';
+import { type AppId, newId } from '@fairlead/contract/ids';
 import type { TestApi } from '../test-api.ts';
 
 interface Person {
@@ -26,6 +26,21 @@ export function auditInputs(stage: AuditStage) {
     await stage.api.world.advance(deploymentId);
     await stage.api.world.finish(deploymentId);
     return { ...made, deploymentId };
+  }
+
+  /** Input that adds the app to a new environment. */
+  const newEnvironmentOf = (appId: AppId) => ({
+    appId,
+    environment: { kind: 'new' as const, name: `Staging ${++stage.made}` },
+    serverIds: [stage.api.world.serverId],
+    firstDeploy: 'none' as const,
+  });
+
+  async function newPlace(appId: AppId) {
+    // The older placement is the primary one.
+    stage.api.world.clock.forward(1);
+    const { environmentId } = await caller().app.addEnvironment(newEnvironmentOf(appId));
+    return { appId, environmentId };
   }
 
   async function newServer() {
@@ -111,6 +126,8 @@ export function auditInputs(stage: AuditStage) {
     caller,
     newApp,
     liveApp,
+    newEnvironmentOf,
+    newPlace,
     newServer,
     newVolume,
     environmentId,

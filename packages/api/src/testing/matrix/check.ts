@@ -40,6 +40,38 @@ type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sa
 const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
 
 const examples: Examples = {
+  // Few parts: a call that needs several permissions is refused for each. Tests of their own show what each part needs.
+  'app.create': (own) => {
+    const plain = { name: 'Matrix', source: gitSource, serverIds: [own.get('srv')], firstDeploy: 'none' };
+    const server = { path: ['serverIds', 0], kind: 'srv' };
+    return [
+      { value: plain, ids: [server] },
+      {
+        value: { ...plain, environmentId: own.get('env') },
+        ids: [server, { path: ['environmentId'], kind: 'env' }],
+      },
+      {
+        value: { ...plain, settings: { buildServerId: own.get('srv') } },
+        ids: [server, { path: ['settings', 'buildServerId'], kind: 'srv' }],
+      },
+      { value: { ...plain, domain: { host: 'new.example.test' } }, ids: [server] },
+      { value: { ...plain, settings: { privateNetwork: true } }, ids: [server] },
+    ];
+  },
+  'app.addEnvironment': (own) => {
+    const environment = { kind: 'existing', environmentId: own.get('env') };
+    const plain = { appId: own.get('app'), environment, serverIds: [own.get('srv')], firstDeploy: 'none' };
+    const ids = [
+      { path: ['appId'], kind: 'app' },
+      { path: ['environment', 'environmentId'], kind: 'env' },
+      { path: ['serverIds', 0], kind: 'srv' },
+    ];
+    const release = { path: ['firstDeploy', 'releaseId'], kind: 'rel' };
+    return [
+      { value: plain, ids },
+      { value: { ...plain, firstDeploy: { releaseId: own.get('rel') } }, ids: [...ids, release] },
+    ];
+  },
   // A slug of its own: a slug that is taken is reported, as a host name is.
   'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
   // The PROXY protocol needs a proxy that speaks it.
@@ -68,6 +100,8 @@ const examples: Examples = {
       };
     }),
 };
+
+const gitSource = { kind: 'git', repositoryUrl: 'https://git.example.test/matrix.git' };
 
 // A new secret needs a value, which the schema cannot express for an optional field.
 const secretItems = [{ name: 'MATRIX_NAME', value: 'matrix' }];

@@ -85,7 +85,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   },
   'api/deployment/upload/route.ts': {
     methods: ['POST'],
-    who: 'members who may deploy the named app (deployment.write)',
+    who: 'members who may deploy the named app (deployment.write) or, without one, create and deploy one (app.write)',
     requests: (stage) => [
       {
         method: 'POST',
@@ -96,6 +96,16 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
         method: 'POST',
         path: `/api/deployment/upload?organization=ours&appId=${stage.foreign.get('app')}`,
         // A foreign upload gets the same answer as a missing one.
+        status: (person) => (ofUpload(stage, person) === 400 ? 404 : ofUpload(stage, person)),
+      },
+      {
+        method: 'POST',
+        path: '/api/deployment/upload?organization=ours',
+        status: (person) => ofUpload(stage, person),
+      },
+      {
+        method: 'POST',
+        path: `/api/deployment/upload?organization=ours&environmentId=${stage.foreign.get('env')}`,
         status: (person) => (ofUpload(stage, person) === 400 ? 404 : ofUpload(stage, person)),
       },
     ],
