@@ -110,7 +110,7 @@ test('a project with an app stays, and its deletion says why', async () => {
   await page.goto(`${ORGANIZATION}/projects`);
   await openMenu('Shop', 'Delete Shop');
   const dialog = page.getByRole('dialog', { name: 'Delete the project Shop' });
-  await expect(dialog).toContainText('Move or delete 1 app in their settings: hello.');
+  await expect(dialog).toContainText('Move or delete hello in its settings.');
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
   await expect(dialog).toBeHidden();

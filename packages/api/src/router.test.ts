@@ -70,6 +70,8 @@ describe.each(procedures)('%s', (_path, def) => {
 
 /** Reference that the procedure itself checks against the scope. */
 const heldByVerb: Readonly<Record<string, readonly string[]>> = {
+  // Every environment must belong to one of the two projects, for which the permission is checked.
+  'app.move': ['environments'],
   // The permission is checked for the whole project.
   'app.update': ['environmentId'],
   'release.diff': ['fromReleaseId', 'toReleaseId'],

@@ -89,17 +89,13 @@ async function placeIn(environmentId: EnvironmentId): Promise<void> {
   await world.addEnvironment(appId, { environmentId });
 }
 
-test('an app moves with its placements, domains, settings, secrets, releases and history', async () => {
+test('an app moves with its domains, settings, secrets, releases and history', async () => {
   const owner = { appId, environmentId: source.production };
-  await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
   await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { releasesKept: 7 } }));
   await goLive(source.production);
   const run = await world.tenant((ctx) => createBenchmark(ctx, { ...owner, plan: benchmarkPlanSchema.parse({}) }));
-  const before = await world.desired();
-
   expect(await move()).toEqual({ id: appId, slug: 'shop' });
-  const app = await get();
-  expect(app).toMatchObject({
+  expect(await get()).toMatchObject({
     projectId: target.projectId,
     projectName: 'Store',
     environmentId: target.production,
@@ -110,7 +106,6 @@ test('an app moves with its placements, domains, settings, secrets, releases and
     placements: [{ environmentId: target.production }],
   });
   const there = { appId, environmentId: target.production };
-  expect((await world.tenant((ctx) => listSecrets(ctx, there))).secrets.map(({ name }) => name)).toEqual(['A']);
   expect((await world.tenant((ctx) => getConfig(ctx, there))).settings.releasesKept).toBe(7);
   expect((await world.tenant((ctx) => listReleases(ctx, { ...there, limit: 10 }))).items).toHaveLength(1);
   expect((await world.tenant((ctx) => listDeployments(ctx, { ...there, limit: 10 }))).items).toHaveLength(1);
@@ -119,21 +114,34 @@ test('an app moves with its placements, domains, settings, secrets, releases and
   ]);
   const measured = await world.system(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: run.runId } }));
   expect(measured).toMatchObject({ state: 'cancelled', environmentId: target.production });
-
-  const after = await world.desired();
-  expect(after.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
-  expect(after.apps).toMatchObject([{ environmentId: target.production, live: { number: 1n } }]);
-  // An agent refuses secrets that were sealed for another environment.
-  const opened = await open(after.apps[0]?.live?.secrets?.sealed ?? new Uint8Array());
-  expect(opened).toMatchObject({ ...there, secrets: [{ name: 'A' }] });
-  expect(after.routes).toMatchObject([{ host: host(), target: { value: { environmentId: target.production } } }]);
   expect((await auditEventsOf(world)).at(-1)).toMatchObject({
     action: 'app.move',
     targetLabel: 'Shop',
     before: { projectId: source.projectId, environments: ['Production'] },
     after: { projectId: target.projectId, environments: ['Production'] },
   });
-  // Nothing of it is left behind, so its former environment can go with its project.
+});
+
+test('servers run a moved app under its new environment, with secrets that they can open', async () => {
+  const owner = { appId, environmentId: source.production };
+  await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
+  await goLive(source.production);
+  const before = await world.desired();
+  await move();
+  const there = { appId, environmentId: target.production };
+  expect((await world.tenant((ctx) => listSecrets(ctx, there))).secrets.map(({ name }) => name)).toEqual(['A']);
+  const after = await world.desired();
+  expect(after.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
+  expect(after.apps).toMatchObject([{ environmentId: target.production, live: { number: 1n } }]);
+  expect(after.routes).toMatchObject([{ host: host(), target: { value: { environmentId: target.production } } }]);
+  // An agent refuses secrets that were sealed for another environment.
+  const opened = await open(after.apps[0]?.live?.secrets?.sealed ?? new Uint8Array());
+  expect(opened).toMatchObject({ ...there, secrets: [{ name: 'A' }] });
+});
+
+test('a moved app leaves nothing behind: its former project can go, and it deploys as before', async () => {
+  await goLive(source.production);
+  await move();
   await world.tenant((ctx) => deleteProject(ctx, { projectId: source.projectId, confirmName: 'Default' }));
   expect((await get()).liveRelease?.number).toBe(1);
   await goLive(target.production);

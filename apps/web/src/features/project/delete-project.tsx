@@ -87,7 +87,9 @@ function Reasons({ project }: { readonly project: Detail }) {
       <ul className="list-disc space-y-1 pl-5">
         {apps.length === 0 ? null : (
           <li>
-            Move or delete {plural(apps.length, 'app')} in their settings: {namesOf(apps)}.
+            {apps.length === 1
+              ? `Move or delete ${apps[0]} in its settings.`
+              : `Move or delete its ${apps.length} apps, each in its settings: ${namesOf(apps)}.`}
           </li>
         )}
         {secretGroups.length === 0 ? null : (

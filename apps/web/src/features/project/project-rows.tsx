@@ -37,7 +37,7 @@ export function ProjectRows({ projects }: { readonly projects: readonly Project[
         <tbody>
           {projects.map((project) => (
             <Row key={project.id}>
-              <Cell className="w-full max-w-0 sm:w-auto sm:max-w-60">
+              <Cell className="w-full max-w-0">
                 <HoverLink href={paths.projectApps(project.id)} {...rowLink}>
                   {project.name}
                 </HoverLink>
@@ -46,7 +46,7 @@ export function ProjectRows({ projects }: { readonly projects: readonly Project[
                 </span>
               </Cell>
               <Cell numeric>{project.appCount}</Cell>
-              <Cell className="w-full max-w-0 truncate text-ink-soft max-sm:hidden">
+              <Cell className="max-w-80 truncate text-ink-soft max-sm:hidden">
                 {project.environments.map(({ name }) => name).join(', ')}
               </Cell>
               <Cell numeric className="max-lg:hidden">
