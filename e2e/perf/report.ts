@@ -8,7 +8,7 @@ export interface Report {
   /** File name without its extension. */
   readonly page: string;
   readonly title: string;
-  /** What is measured, and how to repeat it. */
+  /** Paragraphs before the table. */
   readonly intro: readonly string[];
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];

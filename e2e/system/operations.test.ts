@@ -98,7 +98,9 @@ const instances = (slug: string, count: number) =>
     `${count} healthy instances`,
   );
 
-test.concurrent('an app scales up under load, down after a quiet minute, and to its minimum when idle', async () => {
+test.concurrent('an app scales up under load, down after a quiet minute, and to its minimum when idle', async ({
+  onTestFinished,
+}) => {
   const repository = await system.repositories.create('scaled', holdingApp(gates));
   const appId = await dashboard.createApp('scaled', repository, {
     settings: {
@@ -112,6 +114,9 @@ test.concurrent('an app scales up under load, down after a quiet minute, and to 
     response: system.get('scaled', `/hold/${name}`, 5 * MINUTE),
   }));
   if (first === undefined) throw new Error('no request');
+  onTestFinished(() => {
+    for (const { name } of [first, ...others]) gates.open(name);
+  });
   expect(await instances('scaled', 3)).toMatchObject({ status: 'healthy' });
 
   for (const { name } of others) gates.open(name);

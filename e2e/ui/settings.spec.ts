@@ -1,9 +1,8 @@
 // Browser tests of an app's network settings: an owner opens server ports to it, a developer sees them and changes
 // other settings. Runs after product.spec.ts, which leaves an app.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { checkAppearance } from './accessibility.ts';
-import { openSignedIn } from './signed-in.ts';
+import { openMember, openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -14,13 +13,8 @@ let owner: Page;
 let developer: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const url = process.env.FAIRLEAD_E2E_URL ?? '';
   owner = await openSignedIn(browser);
-  const ada = await signIn(url, ADA);
-  const invitation = await ada.call<{ url: string }>('invitation.create', { role: 'developer' }, 'my-organization');
-  const [, token] = invitation.url.split('#token=');
-  await ada.call('invitation.claim', { token, ...LIN });
-  developer = await openSignedIn(browser, {}, LIN);
+  developer = await openMember(browser, LIN, 'developer');
 });
 test.afterAll(async () => {
   await owner.context().close();

@@ -1,6 +1,9 @@
 // Opens a browser context with a signed-in person, by default the owner.
 import { type Browser, type BrowserContextOptions, expect, type Page } from '@playwright/test';
-import { ADA, type Person } from '../../tools/lib/dashboard-client.ts';
+import { ADA, type Person, signIn } from '../../tools/lib/dashboard-client.ts';
+
+/** Slug of the organization that the first start creates. */
+const ORGANIZATION = 'my-organization';
 
 /** Returns a page of a new context, which the caller must close. */
 export async function openSignedIn(
@@ -16,4 +19,16 @@ export async function openSignedIn(
   });
   expect(signedIn.ok()).toBe(true);
   return context.newPage();
+}
+
+/** Adds a person to the organization by a link of the owner, and opens a page for them, which the caller must close. */
+export async function openMember(
+  browser: Browser,
+  person: Person,
+  role: 'deployer' | 'developer' | 'viewer',
+): Promise<Page> {
+  const ada = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
+  const { url } = await ada.call<{ url: string }>('invitation.create', { role }, ORGANIZATION);
+  await ada.call('invitation.claim', { token: url.split('#token=')[1], ...person });
+  return openSignedIn(browser, {}, person);
 }

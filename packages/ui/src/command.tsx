@@ -2,6 +2,7 @@
 // Parts of the command palette, loaded when it opens. The caller supplies the commands.
 import { Command } from 'cmdk';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { commandScore } from './lib/command-score.ts';
 
 export interface CommandDialogProps {
   readonly open: boolean;
@@ -37,7 +38,7 @@ export function CommandDialog({ open, onClose, query, onQueryChange, placeholder
       className="mx-auto mt-[12vh] w-[calc(100vw-2rem)] max-w-xl overflow-hidden rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive"
     >
       {open ? (
-        <Command label="Search and commands" loop>
+        <Command label="Search and commands" loop filter={commandScore}>
           <Command.Input
             value={query}
             onValueChange={onQueryChange}
@@ -68,6 +69,7 @@ export function CommandGroup({ heading, children }: { readonly heading: string; 
 export interface CommandItemProps {
   /** Unique value; the search matches it and the keywords. */
   readonly value: string;
+  /** Name of the page that it opens, which comes before commands with that name. */
   readonly keywords?: string[];
   readonly icon?: ReactNode;
   readonly hint?: ReactNode;

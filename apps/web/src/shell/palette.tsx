@@ -2,7 +2,7 @@
 // Command palette (Cmd+K): runs actions and opens pages. Fetches apps and servers when it opens.
 import { CommandDialog, CommandGroup, CommandItem } from '@fairlead/ui/command';
 import { Kbd } from '@fairlead/ui/kbd';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { ChartSpline, LogOut, Moon, Play, Plus, Server, SquareStack, Sun } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useDeferredValue, useState } from 'react';
@@ -29,7 +29,12 @@ export function Palette({ open, items, onClose }: PaletteProps) {
   const { isDark, setTheme } = useTheme();
   const [query, setQuery] = useState('');
   const search = useDeferredValue(query.trim()).slice(0, 100);
-  const apps = useQuery({ ...trpc.app.list.queryOptions({ search, limit: APPS_SHOWN }), enabled: open });
+  // Keeps the former apps while it fetches: without them, the next best command would be selected, and stay so.
+  const apps = useQuery({
+    ...trpc.app.list.queryOptions({ search, limit: APPS_SHOWN }),
+    enabled: open,
+    placeholderData: keepPreviousData,
+  });
   const servers = useQuery({ ...trpc.server.list.queryOptions(), enabled: open });
   const deploy = useAction(
     useMutation(trpc.deployment.create.mutationOptions()),
@@ -60,13 +65,63 @@ export function Palette({ open, items, onClose }: PaletteProps) {
       onQueryChange={setQuery}
       placeholder="Search or run a command…"
     >
+      <CommandGroup heading="Go to">
+        {items.map((item) => (
+          <CommandItem
+            key={item.href}
+            value={`go ${item.title}`}
+            keywords={[item.title]}
+            icon={<item.icon size={15} />}
+            hint={
+              <>
+                <Kbd>g</Kbd>
+                <Kbd>{item.key}</Kbd>
+              </>
+            }
+            onSelect={go(item.href)}
+          >
+            {item.title}
+          </CommandItem>
+        ))}
+      </CommandGroup>
+      {(apps.data?.items.length ?? 0) > 0 ? (
+        <CommandGroup heading="Apps">
+          {apps.data?.items.map((app) => (
+            <CommandItem
+              key={app.id}
+              value={`app ${app.slug}`}
+              keywords={[app.name]}
+              icon={<SquareStack size={15} />}
+              hint={app.serverName}
+              onSelect={go(paths.app(app.slug))}
+            >
+              {app.name}
+            </CommandItem>
+          ))}
+        </CommandGroup>
+      ) : null}
+      {(servers.data?.items.length ?? 0) > 0 ? (
+        <CommandGroup heading="Servers">
+          {servers.data?.items.slice(0, search === '' ? 5 : undefined).map((server) => (
+            <CommandItem
+              key={server.id}
+              value={`server ${server.name}`}
+              keywords={[server.name]}
+              icon={<Server size={15} />}
+              onSelect={go(paths.server(server.id))}
+            >
+              {server.name}
+            </CommandItem>
+          ))}
+        </CommandGroup>
+      ) : null}
+      {/* After the pages: Enter after a name opens the page of that name. */}
       <CommandGroup heading="Actions">
         {can('deployment.write')
           ? (apps.data?.items ?? []).slice(0, search === '' ? 3 : APPS_SHOWN).map((app) => (
               <CommandItem
                 key={`deploy ${app.id}`}
-                value={`deploy ${app.slug}`}
-                keywords={[app.name]}
+                value={`deploy ${app.slug} ${app.name}`}
                 icon={<Play size={15} />}
                 hint={app.branch || 'default branch'}
                 onSelect={run(() => deploy.run({ appId: app.id }))}
@@ -105,54 +160,6 @@ export function Palette({ open, items, onClose }: PaletteProps) {
           Sign out
         </CommandItem>
       </CommandGroup>
-      <CommandGroup heading="Go to">
-        {items.map((item) => (
-          <CommandItem
-            key={item.path}
-            value={`go ${item.title}`}
-            icon={<item.icon size={15} />}
-            hint={
-              <>
-                <Kbd>g</Kbd>
-                <Kbd>{item.key}</Kbd>
-              </>
-            }
-            onSelect={go(item.href)}
-          >
-            {item.title}
-          </CommandItem>
-        ))}
-      </CommandGroup>
-      {(apps.data?.items.length ?? 0) > 0 ? (
-        <CommandGroup heading="Apps">
-          {apps.data?.items.map((app) => (
-            <CommandItem
-              key={app.id}
-              value={`app ${app.slug}`}
-              keywords={[app.name]}
-              icon={<SquareStack size={15} />}
-              hint={app.serverName}
-              onSelect={go(paths.app(app.slug))}
-            >
-              {app.name}
-            </CommandItem>
-          ))}
-        </CommandGroup>
-      ) : null}
-      {(servers.data?.items.length ?? 0) > 0 ? (
-        <CommandGroup heading="Servers">
-          {servers.data?.items.slice(0, search === '' ? 5 : undefined).map((server) => (
-            <CommandItem
-              key={server.id}
-              value={`server ${server.name}`}
-              icon={<Server size={15} />}
-              onSelect={go(paths.server(server.id))}
-            >
-              {server.name}
-            </CommandItem>
-          ))}
-        </CommandGroup>
-      ) : null}
     </CommandDialog>
   );
 }

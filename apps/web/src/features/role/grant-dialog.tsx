@@ -35,12 +35,14 @@ export function GrantDialog({ open, onClose, roles, members }: Props) {
 function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
   const trpc = useTRPC();
   const queryClient = useQueryClient();
-  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const environments = useQuery(trpc.environment.list.queryOptions());
   const give = useFreshMutation(trpc.grant.create.mutationOptions());
   const [memberId, setMemberId] = useState<string>(members[0]?.id ?? '');
   const [role, setRole] = useState('developer');
   const [scopeIndex, setScopeIndex] = useState(0);
-  const scopes = scopesOf(environments);
+  // Without the environments, the first scope would be the whole organization, which is not what the dialog proposes.
+  const scopes = environments.data === undefined ? [] : scopesOf(environments.data.items);
+  const error = give.error ?? environments.error;
   const options = [
     ...roles.builtIn
       .filter((each) => each.role !== 'owner')
@@ -97,10 +99,10 @@ function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
           </Select>
         )}
       </Field>
-      {give.error === null ? null : <ErrorNote>{readFailure(give.error).message}</ErrorNote>}
+      {error === null ? null : <ErrorNote>{readFailure(error).message}</ErrorNote>}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" variant="accent" pending={give.isPending}>
+        <Button type="submit" variant="accent" pending={give.isPending} disabled={scopes.length === 0}>
           Grant
         </Button>
       </div>

@@ -25,6 +25,15 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   const grants = useQuery(trpc.grant.list.queryOptions({}));
   const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
   const [granting, setGranting] = useState(false);
+  const queryClient = useQueryClient();
+  const refresh = () =>
+    void Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
+  // Belongs to the list, because the row of a revoked grant is gone when it is restored.
+  const restore = useAction(
+    useFreshMutation(trpc.grant.create.mutationOptions()),
+    "The grant wasn't restored",
+    refresh,
+  );
   const nameOf = (memberId: string) => members.find(({ id }) => id === memberId)?.name ?? 'A member';
   return (
     <Card>
@@ -64,6 +73,10 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
                         <RevokeGrant
                           grant={grant}
                           what={`${roleLabel(grant.role, roles.custom).label} of ${nameOf(grant.memberId)}`}
+                          onRevoked={refresh}
+                          onRestore={({ memberId, role, scope }) =>
+                            restore.run({ memberId, role: role as never, scope })
+                          }
                         />
                       ) : null}
                     </Cell>
@@ -79,25 +92,20 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   );
 }
 
+interface RevokeGrantProps {
+  readonly grant: Grant;
+  readonly what: string;
+  readonly onRevoked: () => void;
+  readonly onRestore: (grant: Grant) => void;
+}
+
 /** Revokes at once with an undo, because the grant can be given again. */
-function RevokeGrant({ grant, what }: { readonly grant: Grant; readonly what: string }) {
+function RevokeGrant({ grant, what, onRevoked, onRestore }: RevokeGrantProps) {
   const trpc = useTRPC();
   const toast = useToast();
-  const queryClient = useQueryClient();
-  const refresh = () =>
-    Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
-  const restore = useAction(
-    useFreshMutation(trpc.grant.create.mutationOptions()),
-    "The grant wasn't restored",
-    () => void refresh(),
-  );
   const revoke = useAction(useMutation(trpc.grant.delete.mutationOptions()), "The grant wasn't revoked", () => {
-    void refresh();
-    const { memberId, role, scope } = grant;
-    toast({
-      title: `Revoked: ${what}`,
-      action: { label: 'Undo', onSelect: () => restore.run({ memberId, role: role as never, scope }) },
-    });
+    onRevoked();
+    toast({ title: `Revoked: ${what}`, action: { label: 'Undo', onSelect: () => onRestore(grant) } });
   });
   return (
     <Button size="small" variant="ghost" pending={revoke.pending} onClick={() => revoke.run({ grantId: grant.id })}>
