@@ -217,7 +217,7 @@ pub struct AppTraffic {
     pub sticky_sessions: Option<StickySessions>,
     /// Slow start: time in which a new instance's share of requests grows to its full weight.
     pub slow_start_ms: u32,
-    /// Busy connections to one instance; zero: adaptive.
+    /// Connections to one instance; zero: adaptive.
     pub connections_per_instance: u32,
     /// In-flight requests of one instance; zero: as many as there are connections.
     pub in_flight_per_instance: u32,

@@ -30,7 +30,7 @@ use tokio::sync::{Notify, mpsc};
 pub(crate) use alarm::{Alarm, AlarmWaker, Alarms};
 pub(crate) use app::{
     AcquireResult, Affinity, App, AppMessage, InFlightRequest, InstanceHealth, InstanceRequest, Permit, PermitPool,
-    Refusal, SharedLimits, SharedLimitsTable, WeightedInstance,
+    Refusal, SharedInstance, SharedLimits, SharedLimitsTable, WeightedInstance,
 };
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
 pub(crate) use buffers::Buffers;
@@ -308,8 +308,8 @@ impl Core {
                     Some(instance) if instance.is_reached_by(&upstream.connector) => instance,
                     replaced => {
                         routes.retired_instances.extend(replaced);
-                        let (connector, permits) = (Arc::clone(&upstream.connector), Arc::clone(&upstream.permits));
-                        Instance::new(&upstream.instance, connector, permits)
+                        let (connector, shared) = (Arc::clone(&upstream.connector), Arc::clone(&upstream.shared));
+                        Instance::new(&upstream.instance, connector, shared)
                     }
                 };
                 instance.set_draining(upstream.draining);

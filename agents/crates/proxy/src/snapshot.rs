@@ -11,7 +11,7 @@ use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
 
-use crate::core::{PermitPool, SharedLimits};
+use crate::core::{SharedInstance, SharedLimits};
 use crate::policy::{Policy, SharedPolicyState};
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
@@ -59,8 +59,8 @@ pub(crate) struct UpstreamSpec {
     pub(crate) instance: Box<str>,
     /// Address and protocol of the instance.
     pub(crate) connector: Arc<Connector>,
-    /// Concurrency permits that all cores share.
-    pub(crate) permits: Arc<PermitPool>,
+    /// Limits that all cores share.
+    pub(crate) shared: Arc<SharedInstance>,
     pub(crate) draining: bool,
     /// Drain timeout of its exchanges.
     pub(crate) drain_timeout: Duration,
@@ -224,7 +224,7 @@ fn read_app<'a>(
             connector: Arc::new(
                 Connector::new(&address, traffic.upstream_protocol, tls.as_ref()).map_err(unreachable)?,
             ),
-            permits: shared.app_limits.of_instance(instance, &upstream.address),
+            shared: shared.app_limits.of_instance(instance, &upstream.address),
             draining: upstream.draining,
             drain_timeout: drain_timeout(upstream.drain_timeout_ms),
             weight: upstream.weight.unwrap_or(WEIGHT),

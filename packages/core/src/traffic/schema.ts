@@ -223,7 +223,7 @@ export const appTrafficSchema = z.object({
   stickySessions: stickySessionsSchema.nullable().default(null),
   /** Slow start: time in which a new instance gets less than its share; 0: off. */
   slowStartMs: anHourAtMost(0).default(0),
-  /** Busy connections to one instance; 0: adaptive concurrency. */
+  /** Connections to one instance; 0: adaptive concurrency. */
   connectionsPerInstance: wholeFrom(0, 10_000).default(0),
   /** Maximum number of in-flight requests at one instance; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),

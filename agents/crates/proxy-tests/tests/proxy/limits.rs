@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use fairlead_proxy::Limits;
 use fairlead_wire::local::ProxyStats;
@@ -200,4 +201,27 @@ async fn a_client_that_fills_the_queue_of_all_cores_shuts_out_no_other() {
     assert!(turns < QUEUE / 2, "{turns}");
     gate.add_permits(QUEUE + 1);
     assert_eq!(crowd.join_all().await, [200; QUEUE + 1 - POLITE]);
+}
+
+/// An app that serves one connection at a time would never answer a second one beside an idle one.
+#[tokio::test]
+async fn idle_connections_of_other_cores_make_room_for_a_new_one() {
+    let turn = Arc::new(tokio::sync::Mutex::new(()));
+    let app = App::new(move |mut peer, _| {
+        let turn = Arc::clone(&turn);
+        async move {
+            let _turn = turn.lock().await;
+            while peer.request().await.is_some() {
+                peer.write(OK).await;
+            }
+        }
+    })
+    .await;
+    let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
+    let limits = Limits { upstream_idle_timeout: Duration::from_secs(3600), ..quick() };
+    let proxy = proxy(limits, traffic, &app).await;
+    // Each client is on any of the cores, which reuse their own connections only.
+    for _ in 0..24 {
+        assert_eq!(ask(&proxy, 1).await.join_all().await, [200]);
+    }
 }

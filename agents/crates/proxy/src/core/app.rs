@@ -25,7 +25,7 @@ pub(crate) use hand_over::AppMessage;
 pub(crate) use load_balancer::{Affinity, InstanceHealth, WeightedInstance};
 pub(crate) use permit::{InFlightRequest, Permit};
 pub(crate) use permit_pool::PermitPool;
-pub(crate) use shared_limits::{SharedLimits, SharedLimitsTable};
+pub(crate) use shared_limits::{SharedInstance, SharedLimits, SharedLimitsTable};
 pub(crate) use wait_queue::QueuedRequest;
 
 use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota, Siblings};
@@ -373,7 +373,7 @@ impl App {
     /// Grants free permits to queued requests in turn. A request that waits for a certain instance, or for the share
     /// of connections of its client, blocks no other.
     fn dispatch(self: &Rc<Self>) {
-        // Whoever put a permit back before this core began to wait for it may not have seen this core.
+        // A core that put a permit back just before this one began to wait did not see it.
         while self.serve_queue() {}
     }
 

@@ -34,6 +34,12 @@ impl Siblings {
         self.own
     }
 
+    /// Returns the numbers of the other cores.
+    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (own, count) = (self.own, self.cores.get().map_or(0, Vec::len));
+        (0..count).filter(move |core| *core != own)
+    }
+
     /// Sends a command to a core; it is dropped if that core has ended.
     pub(crate) fn send(&self, core: usize, command: CoreCommand) {
         let commands = self.cores.get().and_then(|cores| cores.get(core)).and_then(|core| core.commands.upgrade());

@@ -15,6 +15,8 @@ pub(crate) struct AppLimits {
     pub(crate) permits_per_instance: u32,
     /// True if a user set that limit, so that all cores share it.
     pub(crate) shares_instance_permits: bool,
+    /// Maximum number of HTTP/1.1 connections to one instance, idle ones included.
+    pub(crate) connections_max: u32,
     /// True if adaptive concurrency lowers that limit to the capacity that the instance has shown.
     pub(crate) adapts_concurrency: bool,
     /// Maximum number of concurrent requests of all instances, which all cores share.
@@ -41,6 +43,10 @@ impl AppLimits {
         Self {
             permits_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
             shares_instance_permits: traffic.connections_per_instance > 0 || traffic.in_flight_per_instance > 0,
+            connections_max: match traffic.upstream_protocol {
+                UpstreamProtocol::Http1 => or_none(traffic.connections_per_instance),
+                UpstreamProtocol::Http2 => u32::MAX,
+            },
             adapts_concurrency,
             permits_max: or_none(traffic.in_flight_per_app),
             shares_connections: traffic.upstream_protocol == UpstreamProtocol::Http2,

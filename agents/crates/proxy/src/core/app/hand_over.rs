@@ -31,6 +31,8 @@ enum Body {
     Offer(PermitOffer),
     /// A permit of this pool is free; without a pool, the share of a client.
     Free(Option<Arc<PermitPool>>),
+    /// These connections to an instance are more than allowed.
+    CloseIdle(Arc<PermitPool>),
     RoomRequest(RoomRequest),
     RoomAnswer(RoomAnswer),
 }
@@ -48,7 +50,7 @@ impl Drop for PermitOffer {
     }
 }
 
-/// What one core knows of the hand-over of an app's permits.
+/// State of the hand-over of an app's permits on one core.
 #[derive(Debug)]
 pub(super) struct HandOver {
     /// Milliseconds by which the clock of this core leads that of the shares of clients.
@@ -197,6 +199,13 @@ impl App {
         others.for_each(|core| self.send(core, Body::Free(None)));
     }
 
+    /// Lets other cores close idle connections to an instance that has more than allowed.
+    pub(crate) fn close_idle_elsewhere(&self, connections: &Arc<PermitPool>) {
+        for core in self.siblings.others() {
+            self.send(core, Body::CloseIdle(Arc::clone(connections)));
+        }
+    }
+
     /// Puts permits back that were offered to this core and that no request has used.
     fn withdraw_offer(&self, instance: Option<&Rc<Instance>>) {
         if self.hand_over.has_offer.replace(false) {
@@ -215,6 +224,10 @@ impl App {
                 self.dispatch();
                 // There may be more than this core needs, or it waits for something else by now.
                 pool.iter().for_each(|pool| self.wake_for(pool));
+            }
+            Body::CloseIdle(connections) => {
+                let instance = self.load_balancer.borrow().instance_with(&connections);
+                instance.iter().for_each(|instance| instance.close_surplus());
             }
             Body::RoomRequest(request) => self.make_room_for(request),
             Body::RoomAnswer(answer) => self.take_room(answer),

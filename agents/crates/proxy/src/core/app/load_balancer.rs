@@ -212,6 +212,7 @@ impl LoadBalancer {
     /// Sets the concurrency limit of each instance.
     pub(super) fn set_permits(&self, bounds: AppLimits) {
         for member in &self.members {
+            member.instance.set_connections_max(bounds.connections_max);
             member.instance.share_permits(bounds.shares_instance_permits.then_some(bounds.permits_per_instance));
             member.instance.set_permits(bounds.permits_per_instance, bounds.adapts_concurrency);
         }
@@ -226,10 +227,9 @@ impl LoadBalancer {
         }
     }
 
-    /// Returns the instance with these shared permits.
-    pub(super) fn instance_with(&self, permits: &Arc<PermitPool>) -> Option<Rc<Instance>> {
-        let mut instances = self.members.iter().map(|member| &member.instance);
-        instances.find(|instance| instance.takes_permits_of(permits)).cloned()
+    /// Returns the instance with these shared permits or connections.
+    pub(super) fn instance_with(&self, pool: &Arc<PermitPool>) -> Option<Rc<Instance>> {
+        self.members.iter().map(|member| &member.instance).find(|instance| instance.has_pool(pool)).cloned()
     }
 
     /// Adds the shared permits that a request waits for to `awaited`. Returns true if one of its instances has a permit

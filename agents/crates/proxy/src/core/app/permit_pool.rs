@@ -1,5 +1,5 @@
 //! Count of permits that all cores take from, and the set of cores that wait for one. Invariant: nothing is locked; a
-//! core that has joined `waiting` and then finds no permit is seen by whoever puts the next one back.
+//! core that has joined `waiting` and then finds no permit is seen by the core that puts the next one back.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const CORES_MAX: usize = 1024;
 const WORD_BITS: usize = 64;
 
-/// Permits of one limit on the whole server. Two cache lines apart from anything else, so that no core slows another
-/// down that uses another limit.
+/// Permits of one limit on the whole server. Aligned to two cache lines, so that cores that use different limits do not
+/// slow each other down.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct PermitPool {
@@ -41,7 +41,7 @@ impl PermitPool {
     }
 
     /// True if more permits are taken than a lowered limit allows, so that the next ones to come back stay unused.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.taken.load(Ordering::SeqCst) > self.max.load(Ordering::SeqCst)
     }
 

@@ -31,6 +31,15 @@ pub(crate) struct SharedLimits {
     pub(super) clients: SharedClients,
 }
 
+/// Limits of one instance, shared by all cores.
+#[derive(Debug, Default)]
+pub(crate) struct SharedInstance {
+    /// Requests in flight.
+    pub(crate) permits: Arc<PermitPool>,
+    /// HTTP/1.1 connections, idle ones included.
+    pub(crate) connections: Arc<PermitPool>,
+}
+
 /// Permits of each client on all cores. Not used for an app without limits.
 #[derive(Debug)]
 pub(super) struct SharedClients {
@@ -129,7 +138,7 @@ impl SharedClients {
 #[derive(Debug, Default)]
 pub(crate) struct SharedLimitsTable {
     apps: Table<SharedLimits>,
-    instances: Table<PermitPool>,
+    instances: Table<SharedInstance>,
 }
 
 type Table<T> = Mutex<HashMap<Box<str>, Weak<T>>>;
@@ -140,8 +149,8 @@ impl SharedLimitsTable {
         find_or_add(&self.apps, key)
     }
 
-    /// Returns the permits of an instance: the same as long as its address stays, whatever protocol reaches it.
-    pub(crate) fn of_instance(&self, id: &str, address: &str) -> Arc<PermitPool> {
+    /// Returns the limits of an instance: the same as long as its address stays, whatever protocol reaches it.
+    pub(crate) fn of_instance(&self, id: &str, address: &str) -> Arc<SharedInstance> {
         find_or_add(&self.instances, &format!("{id} {address}"))
     }
 }

@@ -52,7 +52,7 @@ struct SimulatedCore {
 struct Server {
     dice: Dice,
     limits: Arc<SharedLimits>,
-    permits: Vec<Arc<PermitPool>>,
+    shared: Vec<Arc<SharedInstance>>,
     cores: Vec<SimulatedCore>,
     traffic: RefCell<AppTraffic>,
     refused: Cell<usize>,
@@ -62,7 +62,7 @@ struct Server {
 impl Server {
     fn new(seed: u64, cores: usize, instances: usize, traffic: AppTraffic) -> Rc<Self> {
         let (limits, siblings) = (Arc::<SharedLimits>::default(), Siblings::default());
-        let permits: Vec<Arc<PermitPool>> = (0..instances).map(|_| Arc::default()).collect();
+        let shared: Vec<Arc<SharedInstance>> = (0..instances).map(|_| Arc::default()).collect();
         let (commands, receivers): (Vec<_>, Vec<_>) = (0..cores).map(|_| mpsc::unbounded_channel()).unzip();
         siblings.introduce(commands.iter().map(|commands: &mpsc::UnboundedSender<CoreCommand>| Sibling {
             clients: Arc::<AtomicU32>::default(),
@@ -70,7 +70,7 @@ impl Server {
         }));
         let core = |(number, messages)| SimulatedCore {
             app: app_among(&limits, &siblings.seen_by(number)),
-            instances: permits.iter().map(|permits| instance_with("ins", permits)).collect(),
+            instances: shared.iter().map(|shared| instance_with("ins", shared)).collect(),
             messages: RefCell::new(messages),
             served: RefCell::default(),
             queued: RefCell::default(),
@@ -80,7 +80,7 @@ impl Server {
         let server = Self {
             dice: Dice(Cell::new(seed)),
             limits: Arc::clone(&limits),
-            permits,
+            shared,
             cores,
             traffic: RefCell::new(traffic),
             refused: Cell::new(0),
@@ -232,7 +232,7 @@ impl Server {
         let exceeds = |busy: u32, limit: u32| limit > 0 && busy > limit;
         let at = |instance: usize| self.cores.iter().map(|core| core.instances[instance].busy()).sum();
         exceeds(self.busy(), traffic.in_flight_per_app)
-            || (0..self.permits.len()).any(|instance| exceeds(at(instance), traffic.in_flight_per_instance))
+            || (0..self.shared.len()).any(|instance| exceeds(at(instance), traffic.in_flight_per_instance))
     }
 
     /// Asserts that no request waits for a permit that is free.
@@ -262,7 +262,8 @@ impl Server {
         }
         assert_eq!(self.queued(), 0);
         assert_eq!((self.limits.in_flight.taken(), self.limits.queue.taken()), (0, 0));
-        assert!(self.permits.iter().all(|permits| permits.taken() == 0 && permits.waiting.is_empty()));
+        let mut permits = self.shared.iter().map(|shared| &shared.permits);
+        assert!(permits.all(|permits| permits.taken() == 0 && permits.waiting.is_empty()));
         assert!(self.limits.in_flight.waiting.is_empty() && self.limits.queue.waiting.is_empty());
     }
 }

@@ -45,11 +45,11 @@ fn instance(id: &str) -> Rc<Instance> {
     instance_with(id, &Arc::default())
 }
 
-/// Creates an instance on one of the cores that share its permits.
-pub(super) fn instance_with(id: &str, permits: &Arc<PermitPool>) -> Rc<Instance> {
+/// Creates an instance on one of the cores that share its limits.
+pub(super) fn instance_with(id: &str, shared: &Arc<SharedInstance>) -> Rc<Instance> {
     let address = "127.0.0.1:1".parse::<UpstreamAddress>().unwrap();
     let connector = Connector::new(&address, UpstreamProtocol::Http1, None).unwrap();
-    Instance::new(id, Arc::new(connector), Arc::clone(permits))
+    Instance::new(id, Arc::new(connector), Arc::clone(shared))
 }
 
 impl Stage {
