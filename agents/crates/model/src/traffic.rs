@@ -217,13 +217,13 @@ pub struct AppTraffic {
     pub sticky_sessions: Option<StickySessions>,
     /// Slow start: time in which a new instance's share of requests grows to its full weight.
     pub slow_start_ms: u32,
-    /// Connections to one instance from one core; zero: adaptive.
+    /// Connections to one instance; zero: adaptive.
     pub connections_per_instance: u32,
-    /// In-flight requests of one instance on one core; zero: as many as there are connections.
+    /// In-flight requests of one instance; zero: as many as there are connections.
     pub in_flight_per_instance: u32,
-    /// In-flight requests of the app on one core; zero for no limit.
+    /// In-flight requests of the app on this server; zero for no limit.
     pub in_flight_per_app: u32,
-    /// Maximum number of requests in the wait queue of one core.
+    /// Maximum number of requests in the wait queue on this server.
     pub queue_length_max: u32,
     /// Queue timeout: the longest time that a request may wait.
     pub queue_timeout_ms: u32,

@@ -29,7 +29,8 @@ use tokio::sync::{Notify, mpsc};
 
 pub(crate) use alarm::{Alarm, AlarmWaker, Alarms};
 pub(crate) use app::{
-    AcquireResult, Affinity, App, InFlightRequest, InstanceHealth, InstanceRequest, Permit, Refusal, WeightedInstance,
+    AcquireResult, Affinity, App, AppMessage, InFlightRequest, InstanceHealth, InstanceRequest, Permit, PermitPool,
+    Refusal, SharedInstance, SharedLimits, SharedLimitsTable, WeightedInstance,
 };
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
 pub(crate) use buffers::Buffers;
@@ -157,6 +158,8 @@ struct Routes {
     route_metrics: RouteMetricsTable,
     /// Apps that are in no snapshot but still have exchanges in flight or uncollected numbers.
     retired_apps: Vec<Rc<App>>,
+    /// All apps, by the number of their limits.
+    by_limits: HashMap<u64, Rc<App>>,
     instances: HashMap<Box<str>, Rc<Instance>>,
     retired_instances: Vec<Rc<Instance>>,
     /// Metrics of each side of a canary.
@@ -305,7 +308,8 @@ impl Core {
                     Some(instance) if instance.is_reached_by(&upstream.connector) => instance,
                     replaced => {
                         routes.retired_instances.extend(replaced);
-                        Instance::new(&upstream.instance, Arc::clone(&upstream.connector))
+                        let (connector, shared) = (Arc::clone(&upstream.connector), Arc::clone(&upstream.shared));
+                        Instance::new(&upstream.instance, connector, shared)
                     }
                 };
                 instance.set_draining(upstream.draining);
@@ -318,9 +322,10 @@ impl Core {
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
-            let app = old_apps
-                .remove(&spec.key)
-                .unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections, &self.heads));
+            let app = old_apps.remove(&spec.key).unwrap_or_else(|| {
+                let quotas = (&self.app_connections, &self.heads);
+                App::new(&spec.key, &self.alarms, quotas, (&spec.limits, &self.siblings))
+            });
             app.may_sleep(spec.wake_timeout, &self.wakes.borrow());
             app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
@@ -334,6 +339,8 @@ impl Core {
             app.retire();
             routes.retired_apps.push(app);
         }
+        let apps = routes.apps.iter().chain(&routes.retired_apps);
+        routes.by_limits = apps.map(|app| (app.limits.id, Rc::clone(app))).collect();
         self.trusts_any.set(snapshot.trust.is_some());
         routes.route_metrics.apply(&snapshot);
         self.access_log.set(&snapshot.settings.access_log, &snapshot.access_log_path);
@@ -344,13 +351,24 @@ impl Core {
         }
     }
 
+    /// Executes a message of an app on another core. The app may have ended here in the meantime.
+    pub(crate) fn receive(&self, message: AppMessage) {
+        let app = self.routes.borrow().by_limits.get(&message.limits).cloned();
+        if let Some(app) = app {
+            app.receive(message);
+        }
+    }
+
     /// Returns the numbers since the last collection and drops apps and instances that are no longer in use.
     pub(crate) fn collect(&self) -> CoreStats {
         let mut routes = self.routes.borrow_mut();
         let apps = routes.apps.iter().chain(&routes.retired_apps).map(|app| app.collect()).collect();
         let instances = routes.instances.values().chain(&routes.retired_instances);
         let instances = instances.map(|instance| (instance.id.clone(), instance.in_flight())).collect();
-        routes.retired_apps.retain(|app| app.in_flight.get() > 0);
+        let (used, unused) = routes.retired_apps.drain(..).partition(|app| app.in_flight.get() > 0);
+        routes.retired_apps = used;
+        let unused: Vec<Rc<App>> = unused;
+        unused.iter().for_each(|app| drop(routes.by_limits.remove(&app.limits.id)));
         routes.retired_instances.retain(|instance| instance.in_flight() > 0);
         CoreStats {
             apps,

@@ -372,7 +372,8 @@ impl Exchange {
     /// may be closed too.
     async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<ConnectionLease> {
         loop {
-            let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await;
+            let is_over = |connections: &Arc<_>| self.app.close_idle_elsewhere(connections);
+            let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits, is_over).await;
             // Releases the descriptor reserve: new clients wait in the accept queue, while current requests continue.
             if !connected.as_ref().is_err_and(is_out_of_descriptors) || !self.core.fd_reserve.release() {
                 return connected;

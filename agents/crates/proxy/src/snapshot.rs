@@ -11,6 +11,7 @@ use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
 
+use crate::core::{SharedInstance, SharedLimits};
 use crate::policy::{Policy, SharedPolicyState};
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
@@ -46,6 +47,8 @@ pub(crate) struct AppSnapshot {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
     pub(crate) traffic: AppTraffic,
+    /// Limits that all cores share.
+    pub(crate) limits: Arc<SharedLimits>,
     /// Maximum time that a request waits for a start; `None` if the app never sleeps.
     pub(crate) wake_timeout: Option<Duration>,
     pub(crate) upstreams: Vec<UpstreamSpec>,
@@ -56,6 +59,8 @@ pub(crate) struct UpstreamSpec {
     pub(crate) instance: Box<str>,
     /// Address and protocol of the instance.
     pub(crate) connector: Arc<Connector>,
+    /// Limits that all cores share.
+    pub(crate) shared: Arc<SharedInstance>,
     pub(crate) draining: bool,
     /// Drain timeout of its exchanges.
     pub(crate) drain_timeout: Duration,
@@ -116,7 +121,7 @@ impl Snapshot {
             if index.insert(app.app_key.as_str(), position).is_some() {
                 return Err(SnapshotError::DuplicateApp { app_key: app.app_key.clone() });
             }
-            apps.push(read_app(app, &mut instances)?);
+            apps.push(read_app(app, &mut instances, shared)?);
         }
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
@@ -195,7 +200,11 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     if rules == open { 0 } else { shared.hash(&(format!("{rules:?}"), users)) | 1 }
 }
 
-fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSnapshot, SnapshotError> {
+fn read_app<'a>(
+    app: &'a ProxyApp,
+    instances: &mut HashSet<&'a str>,
+    shared: &SharedPolicyState,
+) -> Result<AppSnapshot, SnapshotError> {
     let mut upstreams = Vec::with_capacity(app.upstreams.len());
     let traffic = app_traffic(app.traffic.as_ref())
         .map_err(|error| SnapshotError::Traffic { app_key: app.app_key.clone(), error })?;
@@ -215,6 +224,7 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
             connector: Arc::new(
                 Connector::new(&address, traffic.upstream_protocol, tls.as_ref()).map_err(unreachable)?,
             ),
+            shared: shared.app_limits.of_instance(instance, &upstream.address),
             draining: upstream.draining,
             drain_timeout: drain_timeout(upstream.drain_timeout_ms),
             weight: upstream.weight.unwrap_or(WEIGHT),
@@ -222,7 +232,9 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
         });
     }
     let wake_timeout = (app.wake_timeout_ms > 0).then(|| Duration::from_millis(u64::from(app.wake_timeout_ms)));
-    Ok(AppSnapshot { key: app.app_key.as_str().into(), measured: app.measured, traffic, wake_timeout, upstreams })
+    let limits = shared.app_limits.of_app(&app.app_key);
+    let key = app.app_key.as_str().into();
+    Ok(AppSnapshot { key, measured: app.measured, traffic, limits, wake_timeout, upstreams })
 }
 
 #[cfg(test)]

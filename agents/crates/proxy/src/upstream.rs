@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use fairlead_route::{ConcurrencyLimit, InstanceLoad, instance_key};
 
-use crate::core::{DrainWindow, InstanceHealth, RouteMetrics};
+use crate::core::{DrainWindow, InstanceHealth, PermitPool, RouteMetrics, SharedInstance};
 use crate::limits::Limits;
 use connections::Connections;
 pub(crate) use connections::{ConnectionLease, UpstreamConnection};
@@ -34,8 +34,14 @@ pub(crate) struct Instance {
     busy: Cell<u32>,
     /// Requests completed since the core started; wraps around.
     completed: Cell<u32>,
-    /// Maximum number of concurrency permits.
+    /// Maximum number of concurrency permits on this core.
     permits: Cell<u32>,
+    /// Limits that all cores share.
+    shared: Arc<SharedInstance>,
+    /// True if requests need a shared permit.
+    shares_permits: Cell<bool>,
+    /// True while this core has a shared permit that no request uses yet.
+    has_offer: Cell<bool>,
     concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
     /// Time window for closing its WebSockets; set in a drain.
@@ -46,7 +52,7 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn new(id: &str, connector: Arc<Connector>) -> Rc<Self> {
+    pub(crate) fn new(id: &str, connector: Arc<Connector>, shared: Arc<SharedInstance>) -> Rc<Self> {
         Rc::new(Self {
             id: id.into(),
             key: instance_key(id),
@@ -55,10 +61,13 @@ impl Instance {
             busy: Cell::new(0),
             completed: Cell::new(0),
             permits: Cell::new(0),
+            shares_permits: Cell::new(false),
+            has_offer: Cell::new(false),
             concurrency: Cell::default(),
             draining: Cell::new(false),
             tunnel_close: Cell::new(None),
-            connections: Connections::new(connector),
+            connections: Connections::new(connector, Arc::clone(&shared.connections)),
+            shared,
             side: RefCell::default(),
         })
     }
@@ -100,10 +109,52 @@ impl Instance {
 
     /// True if a concurrency permit is free.
     pub(crate) fn has_permit(&self) -> bool {
+        self.has_own_permit() && (!self.shares_permits.get() || self.has_offer.get() || self.shared.permits.has_room())
+    }
+
+    /// True if a concurrency permit of this core is free.
+    pub(crate) fn has_own_permit(&self) -> bool {
         self.busy.get() < self.permits.get()
     }
 
-    /// Sets the concurrency limit to `most`; if it `adapts`, to at most the adaptive limit.
+    /// Returns the permits that all cores share, if requests need one.
+    pub(crate) fn shared_permits(&self) -> Option<&Arc<PermitPool>> {
+        self.shares_permits.get().then_some(&self.shared.permits)
+    }
+
+    /// True if these are its shared permits or connections.
+    pub(crate) fn has_pool(&self, pool: &Arc<PermitPool>) -> bool {
+        Arc::ptr_eq(&self.shared.permits, pool) || Arc::ptr_eq(&self.shared.connections, pool)
+    }
+
+    /// Takes a shared permit, if requests need one; `false` if none is free.
+    pub(crate) fn take_shared_permit(&self) -> bool {
+        !self.shares_permits.get() || self.has_offer.replace(false) || self.shared.permits.try_take()
+    }
+
+    /// Adds a shared permit that the next request uses.
+    pub(crate) fn offer_permit(&self) {
+        self.has_offer.set(true);
+    }
+
+    /// Takes back the offer of a permit; returns the shared permits if no request used it.
+    pub(crate) fn withdraw_offer(&self) -> Option<&Arc<PermitPool>> {
+        self.has_offer.replace(false).then_some(&self.shared.permits)
+    }
+
+    /// Sets whether all cores share at most `most` permits. Requests in flight count from now on, or no longer.
+    pub(crate) fn share_permits(&self, most: Option<u32>) {
+        if let Some(most) = most {
+            self.shared.permits.set_max(most);
+        }
+        match (self.shares_permits.replace(most.is_some()), most) {
+            (false, Some(_)) => self.shared.permits.take_anyway(self.busy.get()),
+            (true, None) => self.shared.permits.put_back(self.busy.get()),
+            (false, None) | (true, Some(_)) => {}
+        }
+    }
+
+    /// Sets the concurrency limit of this core to `most`; if it `adapts`, to at most the adaptive limit.
     pub(crate) fn set_permits(&self, most: u32, adapts_concurrency: bool) {
         self.permits.set(if adapts_concurrency { most.min(self.concurrency.get().get()) } else { most });
     }
@@ -146,9 +197,26 @@ impl Instance {
         before.is_none() && window.is_some() && self.in_flight() > 0
     }
 
-    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
-    pub(crate) async fn connect(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<ConnectionLease> {
-        self.connections.link(fresh, now_ms, limits).await
+    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection. Calls
+    /// `is_over` if there are more connections than allowed then.
+    pub(crate) async fn connect(
+        &self,
+        fresh: bool,
+        now_ms: u64,
+        limits: &Limits,
+        is_over: impl FnOnce(&Arc<PermitPool>),
+    ) -> io::Result<ConnectionLease> {
+        self.connections.link(fresh, now_ms, limits, is_over).await
+    }
+
+    /// Sets the maximum number of HTTP/1.1 connections of all cores.
+    pub(crate) fn set_connections_max(&self, most: u32) {
+        self.shared.connections.set_max(most);
+    }
+
+    /// Closes idle connections while all cores have more connections than allowed.
+    pub(crate) fn close_surplus(&self) {
+        self.connections.close_surplus();
     }
 
     /// True if it is reached over TLS.

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::access_log::{AccessLogger, LogMessage};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{AnnouncedPorts, Core, CoreStats, DrainOptions, Sibling, Siblings, WakeRequests};
+use crate::core::{AnnouncedPorts, AppMessage, Core, CoreStats, DrainOptions, Sibling, Siblings, WakeRequests};
 use crate::h3::{self, EndpointSockets, QuicSettings};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
@@ -45,6 +45,8 @@ pub(crate) enum CoreCommand {
     },
     /// Serves a client of another core that is full.
     Adopt(AcceptedClient),
+    /// Passes a message to an app.
+    App(AppMessage),
     /// Collects the numbers since the last collection.
     Collect(oneshot::Sender<CoreStats>),
     /// Stops accepting; answers when the last connection has ended. A second drain replaces the options.
@@ -129,7 +131,8 @@ async fn serve(
     clients_open: Arc<AtomicU32>,
 ) {
     let access_log = AccessLogger::new(options.access_log);
-    let core = Core::new(options.limits, options.ports, access_log, clients_open, options.siblings);
+    let siblings = options.siblings.seen_by(options.index);
+    let core = Core::new(options.limits, options.ports, access_log, clients_open, siblings);
     core.set_wake_requests(options.wakes);
     spawn_vital(&core, "clock", tick(Rc::clone(&core)));
     let rounds = Rc::clone(&core);
@@ -153,6 +156,7 @@ async fn serve(
         };
         let Some(command) = command else { return };
         match command {
+            CoreCommand::App(message) => core.receive(message),
             CoreCommand::Adopt(accepted) => adopt(&core, accepted, &options.tls),
             #[cfg(test)]
             CoreCommand::Fault(task) => tests::fault_in(task),

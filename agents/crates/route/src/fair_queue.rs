@@ -126,6 +126,11 @@ impl<T> FairQueue<T> {
         self.length == 0
     }
 
+    /// Returns the number of clients with queued requests; a client counts once for each priority.
+    pub fn clients(&self) -> usize {
+        self.flow_of.len()
+    }
+
     /// Returns the slot that has waited longest.
     pub fn oldest(&self) -> Option<u32> {
         (self.arrivals.front != NONE).then_some(self.arrivals.front)
@@ -313,6 +318,7 @@ mod tests {
         queue.take_turn(slot);
         assert_eq!(queue.free(slot), Some(2));
         assert!(queue.has_others(1) && queue.has_others(3));
+        assert_eq!(queue.clients(), 2);
         assert_eq!(drain(&mut queue), [1, 3]);
         assert_eq!(queue.next(|_| true), None);
     }

@@ -223,13 +223,13 @@ export const appTrafficSchema = z.object({
   stickySessions: stickySessionsSchema.nullable().default(null),
   /** Slow start: time in which a new instance gets less than its share; 0: off. */
   slowStartMs: anHourAtMost(0).default(0),
-  /** Connections to one instance from one core; 0: adaptive concurrency. */
+  /** Connections to one instance; 0: adaptive concurrency. */
   connectionsPerInstance: wholeFrom(0, 10_000).default(0),
-  /** Maximum number of in-flight requests at one instance from one core; 0: as many as connections. */
+  /** Maximum number of in-flight requests at one instance; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
-  /** Maximum number of the app's in-flight requests on one core; 0: no limit. */
+  /** Maximum number of the app's in-flight requests on one server; 0: no limit. */
   inFlightPerApp: wholeFrom(0, 1_000_000).default(0),
-  /** Maximum number of requests that wait for an instance on one core; 0: no queue. */
+  /** Maximum number of requests that wait for an instance on one server; 0: no queue. */
   queueLengthMax: wholeFrom(0, 100_000).default(8192),
   queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
   /** Response timeout, from the end of a request to the head of its response. */

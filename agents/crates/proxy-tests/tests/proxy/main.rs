@@ -18,6 +18,7 @@ mod http2;
 mod http3;
 mod http3_conformance;
 mod http3_connections;
+mod limits;
 mod listener_owner;
 mod policy;
 mod proxy_protocol;

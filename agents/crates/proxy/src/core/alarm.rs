@@ -36,6 +36,11 @@ impl Alarms {
         Rc::new(Self { started: Instant::now(), now_ms: Cell::new(1), slots: RefCell::default() })
     }
 
+    /// Returns the moment at which this clock started.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Returns milliseconds since the core started, as of the last tick.
     pub(crate) fn now_ms(&self) -> u64 {
         self.now_ms.get()

@@ -1,28 +1,38 @@
 //! App as one core sees it: its instances, wait queue, limits and numbers. Decides which requests are admitted, in
-//! which order and to which instance; performs no I/O. Invariant: all state belongs to this core and app, so no app
-//! waits for another.
+//! which order and to which instance; performs no I/O. Invariant: all state belongs to this app, and to this core or to
+//! counters that all cores share without a lock, so no app waits for another.
 
 mod bounds;
+mod hand_over;
 mod load_balancer;
 mod permit;
+mod permit_pool;
+mod queue_room;
+mod shared_limits;
 mod shares;
 mod sleep;
 mod wait_queue;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fairlead_model::{AppTraffic, Priority};
 use fairlead_route::{Admission, RequestIds, RetryBudget};
 
 pub(crate) use bounds::AppLimits;
+pub(crate) use hand_over::AppMessage;
 pub(crate) use load_balancer::{Affinity, InstanceHealth, WeightedInstance};
 pub(crate) use permit::{InFlightRequest, Permit};
+pub(crate) use permit_pool::PermitPool;
+pub(crate) use shared_limits::{SharedInstance, SharedLimits, SharedLimitsTable};
 pub(crate) use wait_queue::QueuedRequest;
 
-use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota};
+use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota, Siblings};
 use crate::upstream::Instance;
+use hand_over::HandOver;
 use load_balancer::{Choice, LoadBalancer};
+use queue_room::{Place, RoomRequest};
 use shares::Shares;
 use sleep::SleepState;
 use wait_queue::{QueueEntry, WaitQueue};
@@ -38,6 +48,10 @@ pub(crate) struct App {
     clock: Rc<Alarms>,
     random: RequestIds,
     bounds: Cell<AppLimits>,
+    /// Limits that all cores share.
+    pub(crate) limits: Arc<SharedLimits>,
+    siblings: Siblings,
+    hand_over: HandOver,
     /// Use of the quota of connections to apps.
     connections: Rc<AppPart>,
     /// Use of the quota of kept request heads.
@@ -50,6 +64,10 @@ pub(crate) struct App {
     shares: RefCell<Shares>,
     /// Length of the wait queue, cached for the hot path.
     queue_length: Cell<u32>,
+    /// Number of queued requests that count against the queue length of all cores.
+    queue_places: Cell<u32>,
+    /// Number of requests for room in the queues of other cores so far.
+    room_requests: Cell<u64>,
     admission: Cell<Admission>,
     budget: Cell<RetryBudget>,
     /// Set if the app may sleep, which means that it has no instance while no requests arrive.
@@ -90,9 +108,19 @@ pub(crate) enum Refusal {
 }
 
 impl App {
-    pub(crate) fn new(key: &str, clock: &Rc<Alarms>, connections: &Rc<Quota>, heads: &Rc<Quota>) -> Rc<Self> {
+    pub(crate) fn new(
+        key: &str,
+        clock: &Rc<Alarms>,
+        (connections, heads): (&Rc<Quota>, &Rc<Quota>),
+        (limits, siblings): (&Arc<SharedLimits>, &Siblings),
+    ) -> Rc<Self> {
         Rc::new(Self {
             key: key.into(),
+            limits: Arc::clone(limits),
+            siblings: siblings.clone(),
+            hand_over: HandOver::new(limits.clients.lead_ms(clock.started())),
+            queue_places: Cell::new(0),
+            room_requests: Cell::new(0),
             measured: Cell::new(false),
             numbers: RefCell::default(),
             in_flight: Cell::new(0),
@@ -119,7 +147,7 @@ impl App {
     /// Applies a snapshot; `members` are the instances that take new exchanges.
     pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<WeightedInstance>) {
         self.measured.set(measured);
-        self.bounds.set(AppLimits::of(traffic));
+        self.set_bounds(AppLimits::of(traffic));
         let mut load_balancer = self.load_balancer.borrow_mut();
         load_balancer.set(&self.key, traffic, members, self.clock.now_ms());
         load_balancer.set_permits(self.bounds.get());
@@ -166,7 +194,7 @@ impl App {
     /// Returns an instance for a request, or queues it. With a free instance it neither allocates nor reads the clock.
     pub(crate) fn acquire(self: &Rc<Self>, request: InstanceRequest) -> AcquireResult {
         // This overtakes no queued request: none of them could use an instance that is free now.
-        if !self.shares.borrow().may(request.client, self.clock.now_ms()) {
+        if !self.has_share(request.client, self.clock.now_ms()) {
             return self.enqueue(request);
         }
         match self.choose(&request) {
@@ -233,18 +261,25 @@ impl App {
             measured: self.measured.get(),
             numbers: self.numbers.take(),
             in_flight: self.in_flight.get(),
-            queue_length: self.queue_length.get(),
+            queue_length: self.queue_places.get(),
             ejected: load_balancer.count(|state| state.is_out()),
             unhealthy: load_balancer.count(|state| !state.is_healthy()),
         }
     }
 
+    /// Chooses an instance for a request and takes the permits that all cores share.
     fn choose(&self, request: &InstanceRequest) -> Choice {
-        let bounds = self.bounds.get();
-        if self.busy.get() >= bounds.permits_max || !self.has_connection() || !self.may_connect(request.client) {
-            return if self.load_balancer.borrow().is_empty() { Choice::NoInstance } else { Choice::Wait };
+        loop {
+            if !self.has_app_permit() || !self.has_connection() || !self.may_connect(request.client) {
+                return if self.load_balancer.borrow().is_empty() { Choice::NoInstance } else { Choice::Wait };
+            }
+            let choice = self.load_balancer.borrow_mut().choose(request, self.random.random());
+            match &choice {
+                // Another core has taken the last permit in between: another instance may have one.
+                Choice::Instance(instance) if !self.take_shared_permits(instance) => {}
+                _ => return choice,
+            }
         }
-        self.load_balancer.borrow_mut().choose(request, self.random.random())
     }
 
     /// True if this app may have another connection. Always true for HTTP/2, because its requests share a few
@@ -260,7 +295,12 @@ impl App {
 
     /// True if a client has room in its shares of the permits of this app and of the connections to apps.
     fn may_be_served(&self, client: u64, now_ms: u64) -> bool {
-        self.shares.borrow().may(client, now_ms) && self.may_connect(client)
+        self.has_share(client, now_ms) && self.may_connect(client)
+    }
+
+    /// True if a client may have one more permit of this app.
+    fn has_share(&self, client: u64, now_ms: u64) -> bool {
+        self.shares.borrow().may(client, now_ms) && self.has_shared_share(client, now_ms)
     }
 
     /// Returns since when the oldest request that a free permit would serve has waited.
@@ -281,6 +321,8 @@ impl App {
     fn update_shares(&self) {
         let permits = self.load_balancer.borrow().permits().min(self.bounds.get().permits_max);
         self.shares.borrow_mut().set_permits(permits);
+        let shared_permits = self.load_balancer.borrow().shared_permits().min(self.bounds.get().permits_max);
+        self.limits.clients.set_permits(shared_permits);
     }
 
     fn grant(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (InFlightRequest, Permit) {
@@ -303,39 +345,53 @@ impl App {
             return AcquireResult::Refused(Refusal::Shed);
         }
         let mut wait_queue = self.wait_queue.borrow_mut();
-        if wait_queue.len() >= bounds.queue_length_max {
-            let refused = wait_queue.make_room(&request);
-            let mut numbers = self.numbers.borrow_mut();
-            match refused {
-                Some(Refusal::Shed) => numbers.load_shed += 1,
-                _ => numbers.queue_full += 1,
-            }
-            if refused.is_none() {
+        let room_request = match self.take_place(&mut wait_queue, &request) {
+            Place::Taken => None,
+            Place::Asked(number) => Some(number),
+            Place::None => {
+                self.numbers.borrow_mut().queue_full += 1;
                 return AcquireResult::Refused(Refusal::QueueFull);
             }
+        };
+        self.numbers.borrow_mut().queued += u64::from(room_request.is_none());
+        let (client, now_ms) = (request.client, self.clock.now_ms());
+        let has_others = wait_queue.has_others(client);
+        self.shares.borrow_mut().waits(client, has_others, now_ms);
+        let own = room_request.map(|_| (request.priority, wait_queue.len_of(client, request.priority)));
+        let entry = QueueEntry::new(request, self.clock.exact_ms()).with_room_request(room_request);
+        let place = wait_queue.push(entry);
+        self.wait_queue_changed(&wait_queue);
+        drop(wait_queue);
+        let queued = QueuedRequest::new(self, place);
+        if let (Some(number), Some((priority, own))) = (room_request, own) {
+            self.ask_for_room(RoomRequest { core: self.siblings.own(), place, number, client, priority, own });
         }
-        self.numbers.borrow_mut().queued += 1;
-        self.shares.borrow_mut().waits(request.client, wait_queue.has_others(request.client), self.clock.now_ms());
-        let place = wait_queue.push(QueueEntry::new(request, self.clock.exact_ms()));
-        self.queue_length.set(wait_queue.len());
-        AcquireResult::Queued(QueuedRequest::new(self, place))
+        self.began_to_wait(place, has_others, now_ms);
+        AcquireResult::Queued(queued)
     }
 
     /// Grants free permits to queued requests in turn. A request that waits for a certain instance, or for the share
     /// of connections of its client, blocks no other.
     fn dispatch(self: &Rc<Self>) {
+        // A core that put a permit back just before this one began to wait did not see it.
+        while self.serve_queue() {}
+    }
+
+    /// Serves queued requests; returns true if this core waits for shared permits for which it did not wait before.
+    fn serve_queue(self: &Rc<Self>) -> bool {
         let mut wait_queue = self.wait_queue.borrow_mut();
         let bounds = self.bounds.get();
         let now_ms = self.clock.now_ms();
+        let mut awaited = Vec::new();
         // Sticky requests of a busy instance: each is checked once, in the order of arrival.
         let mut passing = false;
         let mut last = None;
-        loop {
+        let looked_at_all = loop {
             let may = |client| self.may_be_served(client, now_ms);
             let next = if passing { wait_queue.after(last) } else { wait_queue.next(may) };
-            let Some(place) = next else { break };
+            let Some(place) = next else { break true };
             let before = last.replace(place);
-            let Some(request) = wait_queue.request(place) else { break };
+            let Some(request) = wait_queue.request(place) else { break true };
             let client = request.client;
             if passing && !may(client) {
                 continue;
@@ -349,22 +405,24 @@ impl App {
                     self.admission.set(admission);
                     last = before;
                 }
-                Choice::NoInstance if self.request_start() => break,
+                Choice::NoInstance if self.request_start() => break false,
                 Choice::NoInstance => {
                     wait_queue.settle(place, Err(Refusal::NoInstance), 0);
                     last = before;
                 }
-                Choice::Wait
-                    if bounds.sticky_sessions && self.busy.get() < bounds.permits_max && self.has_connection() =>
-                {
+                Choice::Wait if self.awaits(request, &mut awaited) => last = before,
+                Choice::Wait if bounds.sticky_sessions && self.has_app_permit() && self.has_connection() => {
                     if !passing {
                         (passing, last) = (true, None);
                     }
                 }
-                Choice::Wait => break,
+                Choice::Wait => break false,
             }
-        }
+        };
         self.wait_queue_changed(&wait_queue);
+        // Those that are left wait for the shares of their clients, among others.
+        let awaits_share = looked_at_all && wait_queue.len() > 0 && self.shares_by_client(now_ms);
+        self.wait_for(awaited, awaits_share)
     }
 
     /// Refuses requests that have waited too long. They are first in the queue, because all have the same timeout.
@@ -390,8 +448,11 @@ impl App {
             self.admission.set(admission);
         }
         self.queue_length.set(length);
+        self.put_back_places(wait_queue);
     }
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use aws_lc_rs::hmac;
 use fairlead_route::{ClientRates, ClientsInFlight, SharedRate};
 
 use super::auth::Verifier;
+use crate::core::SharedLimitsTable;
 
 /// Limit counters of one route.
 #[derive(Debug, Default)]
@@ -30,6 +31,8 @@ pub(crate) struct SharedPolicyState {
     /// Key of the password cache; generated for each process and stored nowhere else.
     pub(super) credential_key: hmac::Key,
     verifier: OnceLock<Verifier>,
+    /// Limits of apps and instances.
+    pub(crate) app_limits: SharedLimitsTable,
 }
 
 impl std::fmt::Debug for SharedPolicyState {
@@ -50,6 +53,7 @@ impl SharedPolicyState {
             gates: Mutex::default(),
             credential_key: credential_key.map_err(|_| std::io::Error::other("no random bytes"))?,
             verifier: OnceLock::new(),
+            app_limits: SharedLimitsTable::default(),
         }))
     }
 

@@ -12,7 +12,7 @@ use tokio::io::AsyncWrite;
 
 use super::http2::{Http2Connections, Http2Lease};
 use super::{Connector, UpstreamSocket};
-use crate::core::{Buffers, Outbox};
+use crate::core::{Buffers, Outbox, PermitPool};
 use crate::h1::ResponseReader;
 use crate::limits::Limits;
 
@@ -21,17 +21,37 @@ pub(crate) struct Connections {
     connector: Arc<Connector>,
     idle: RefCell<Vec<IdleConnection>>,
     http2: Http2Connections,
+    /// HTTP/1.1 connections of all cores.
+    open: Arc<PermitPool>,
 }
 
 #[derive(Debug)]
 struct IdleConnection {
     socket: UpstreamSocket,
+    open: OpenConnection,
     until_ms: u64,
 }
 
+/// Open HTTP/1.1 connection among those of all cores.
+#[derive(Debug)]
+struct OpenConnection(Arc<PermitPool>);
+
+impl OpenConnection {
+    fn count(open: &Arc<PermitPool>) -> Self {
+        open.take_anyway(1);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.put_back(1);
+    }
+}
+
 impl Connections {
-    pub(crate) fn new(connector: Arc<Connector>) -> Self {
-        Self { connector, idle: RefCell::default(), http2: Http2Connections::default() }
+    pub(crate) fn new(connector: Arc<Connector>, open: Arc<PermitPool>) -> Self {
+        Self { connector, idle: RefCell::default(), http2: Http2Connections::default(), open }
     }
 
     /// True if `connector` reaches the same instance in the same way.
@@ -43,16 +63,28 @@ impl Connections {
         self.connector.is_secure()
     }
 
-    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection.
-    pub(crate) async fn link(&self, fresh: bool, now_ms: u64, limits: &Limits) -> io::Result<ConnectionLease> {
+    /// Opens or reuses a connection for one exchange. With `fresh`, never reuses an idle HTTP/1 connection. If all cores
+    /// have more connections than allowed then, closes idle ones here and calls `is_over` for those of other cores.
+    pub(crate) async fn link(
+        &self,
+        fresh: bool,
+        now_ms: u64,
+        limits: &Limits,
+        is_over: impl FnOnce(&Arc<PermitPool>),
+    ) -> io::Result<ConnectionLease> {
         if self.connector.protocol() == UpstreamProtocol::Http2 {
             return Ok(ConnectionLease::Http2(Box::pin(self.http2.lease(&self.connector, limits)).await?));
         }
         if !fresh && let Some(connection) = self.reuse(now_ms) {
             return Ok(ConnectionLease::Http1(connection));
         }
+        let open = OpenConnection::count(&self.open);
+        if self.open.is_over() {
+            self.close_surplus();
+            is_over(&self.open);
+        }
         let socket = self.connector.connect(limits.connect_timeout).await?;
-        Ok(ConnectionLease::Http1(UpstreamConnection::new(socket, false)))
+        Ok(ConnectionLease::Http1(UpstreamConnection::new(socket, open, false)))
     }
 
     /// Takes the most recently used idle connection: it is the warmest, and the others can expire.
@@ -60,15 +92,26 @@ impl Connections {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop() {
             if connection.until_ms > now_ms && connection.socket.is_silent() {
-                return Some(UpstreamConnection::new(connection.socket, true));
+                return Some(UpstreamConnection::new(connection.socket, connection.open, true));
             }
         }
         None
     }
 
-    /// Returns a clean connection to the idle pool.
+    /// Returns a clean connection to the idle pool, or closes it if all cores have more than allowed.
     pub(crate) fn keep(&self, connection: UpstreamConnection, until_ms: u64) {
-        self.idle.borrow_mut().push(IdleConnection { socket: connection.socket, until_ms });
+        if self.open.is_over() {
+            return;
+        }
+        self.idle.borrow_mut().push(IdleConnection { socket: connection.socket, open: connection.open, until_ms });
+    }
+
+    /// Closes idle connections while all cores have more connections than allowed, the longest idle first.
+    pub(crate) fn close_surplus(&self) {
+        let mut idle = self.idle.borrow_mut();
+        while self.open.is_over() && !idle.is_empty() {
+            idle.remove(0);
+        }
     }
 
     /// Closes all idle connections.
@@ -108,6 +151,7 @@ impl ConnectionLease {
 #[derive(Debug)]
 pub(crate) struct UpstreamConnection {
     socket: UpstreamSocket,
+    open: OpenConnection,
     pub(crate) outbox: Outbox,
     pub(crate) reading: ResponseReader,
     /// True if the connection served an exchange before, so that the app may be closing it.
@@ -117,8 +161,8 @@ pub(crate) struct UpstreamConnection {
 }
 
 impl UpstreamConnection {
-    fn new(socket: UpstreamSocket, reused: bool) -> Self {
-        Self { socket, outbox: Outbox::default(), reading: ResponseReader::default(), reused, sending: false }
+    fn new(socket: UpstreamSocket, open: OpenConnection, reused: bool) -> Self {
+        Self { socket, open, outbox: Outbox::default(), reading: ResponseReader::default(), reused, sending: false }
     }
 
     /// True if `poll_send` has something to send.

@@ -107,11 +107,35 @@ pub struct TooManyInFlight;
 
 impl Default for ClientsInFlight {
     fn default() -> Self {
-        Self { words: table(IN_FLIGHT_GROUPS) }
+        Self::with_groups(IN_FLIGHT_GROUPS)
     }
 }
 
 impl ClientsInFlight {
+    /// Creates a table of `groups` times eight counters.
+    pub fn with_groups(groups: usize) -> Self {
+        Self { words: table(groups.max(1)) }
+    }
+
+    /// Returns the number of counted requests of a client.
+    pub fn count(&self, hash: u64) -> u32 {
+        let (first, tag) = slots(&self.words, hash, 64 - COUNT_BITS);
+        let own = self.group(first).find(|word| word >> COUNT_BITS == tag);
+        own.map_or(0, |word| u32::try_from(word & COUNT_MASK).unwrap_or(u32::MAX))
+    }
+
+    /// True if any other client has a counted request. Looks at the whole table.
+    pub fn has_others(&self, hash: u64) -> bool {
+        let (first, tag) = slots(&self.words, hash, 64 - COUNT_BITS);
+        (0..self.words.len())
+            .step_by(WAYS)
+            .any(|group| self.group(group).any(|word| word != 0 && !(group == first && word >> COUNT_BITS == tag)))
+    }
+
+    fn group(&self, first: usize) -> impl Iterator<Item = u64> + '_ {
+        self.words[first..first + WAYS].iter().map(|word| word.load(Ordering::Relaxed))
+    }
+
     /// Counts one more request of a client. Returns `Err` if it has `most` already, `Ok(None)` without a free slot.
     pub fn enter(&self, hash: u64, most: u32) -> Result<Option<ClientPermit>, TooManyInFlight> {
         let (first, tag) = slots(&self.words, hash, 64 - COUNT_BITS);
@@ -140,14 +164,14 @@ impl ClientsInFlight {
         Ok(None)
     }
 
-    /// Counts one request less.
-    pub fn leave(&self, permit: ClientPermit) {
+    /// Counts one request less; returns the number before.
+    pub fn leave(&self, permit: ClientPermit) -> u32 {
         let slot = &self.words[permit.slot];
         let mut word = slot.load(Ordering::Relaxed);
         loop {
             let new = if word & COUNT_MASK <= 1 { 0 } else { word - 1 };
             match slot.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return u32::try_from(word & COUNT_MASK).unwrap_or(u32::MAX),
                 Err(other) => word = other,
             }
         }
@@ -200,7 +224,9 @@ mod tests {
                     table.leave(slot);
                 }
             }
-            held.into_values().flatten().for_each(|slot| table.leave(slot));
+            for slot in held.into_values().flatten() {
+                table.leave(slot);
+            }
             prop_assert!(table.words.iter().all(|word| word.load(Ordering::Relaxed) == 0));
         }
     }
@@ -217,6 +243,17 @@ mod tests {
             assert!(rates.take(hash(client), &strict, 1).is_ok(), "a new client was refused");
         }
         assert!(rates.take(heavy, &generous, 1).is_err());
+    }
+
+    #[test]
+    fn a_client_with_requests_is_known_to_the_others() {
+        let table = ClientsInFlight::with_groups(4);
+        assert!(!table.has_others(hash(1)));
+        let permits: Vec<_> = (0..3).map(|_| table.enter(hash(1), 5).unwrap().unwrap()).collect();
+        assert_eq!((table.count(hash(1)), table.count(hash(2))), (3, 0));
+        assert!(table.has_others(hash(2)) && !table.has_others(hash(1)));
+        assert_eq!(permits.into_iter().map(|permit| table.leave(permit)).collect::<Vec<_>>(), [3, 2, 1]);
+        assert!(!table.has_others(hash(2)));
     }
 
     #[test]

@@ -105,26 +105,26 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
     <Section title="Queueing" detail={AT_ONCE}>
       <NumberField
         label="Queue length"
-        hint="Per core; requests beyond it get 503."
+        hint="Per server; requests beyond it get 503."
         zero="None"
         {...traffic('queueLengthMax')}
       />
       <NumberField label="Queue timeout" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
         label="Connections per instance"
-        hint="Per core. Default: adapts to the app"
+        hint="Default: adapts to the app"
         zero="Automatic"
         {...traffic('connectionsPerInstance')}
       />
       <NumberField
         label="In-flight per instance"
-        hint="Per core; requests beyond it wait."
+        hint="Requests beyond it wait."
         zero="Same as connections"
         {...traffic('inFlightPerInstance')}
       />
       <NumberField
         label="In-flight per app"
-        hint="Per core; requests beyond it wait."
+        hint="Per server; requests beyond it wait."
         zero="No limit"
         {...traffic('inFlightPerApp')}
       />

@@ -8,14 +8,18 @@ use fairlead_route::LIMIT_MIN;
 /// Number of concurrent streams assumed for one HTTP/2 connection.
 const STREAMS_PER_CONNECTION: u32 = 100;
 
-/// Limits of one app on one core.
+/// Limits of one app. Those that a user sets hold for all cores together; the automatic ones hold for each core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AppLimits {
     /// Maximum number of concurrent requests of one instance.
     pub(crate) permits_per_instance: u32,
+    /// True if a user set that limit, so that all cores share it.
+    pub(crate) shares_instance_permits: bool,
+    /// Maximum number of HTTP/1.1 connections to one instance, idle ones included.
+    pub(crate) connections_max: u32,
     /// True if adaptive concurrency lowers that limit to the capacity that the instance has shown.
     pub(crate) adapts_concurrency: bool,
-    /// Maximum number of concurrent requests of all instances.
+    /// Maximum number of concurrent requests of all instances, which all cores share.
     pub(crate) permits_max: u32,
     /// True if requests share connections (HTTP/2).
     pub(crate) shares_connections: bool,
@@ -38,6 +42,11 @@ impl AppLimits {
         };
         Self {
             permits_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
+            shares_instance_permits: traffic.connections_per_instance > 0 || traffic.in_flight_per_instance > 0,
+            connections_max: match traffic.upstream_protocol {
+                UpstreamProtocol::Http1 => or_none(traffic.connections_per_instance),
+                UpstreamProtocol::Http2 => u32::MAX,
+            },
             adapts_concurrency,
             permits_max: or_none(traffic.in_flight_per_app),
             shares_connections: traffic.upstream_protocol == UpstreamProtocol::Http2,
@@ -48,6 +57,16 @@ impl AppLimits {
             load_shedding: traffic.load_shedding,
             sticky_sessions: traffic.sticky_sessions.is_some(),
         }
+    }
+
+    /// True if all cores share permits of the whole app.
+    pub(crate) fn shares_app_permits(&self) -> bool {
+        self.permits_max < u32::MAX
+    }
+
+    /// True if all cores share any permits.
+    pub(crate) fn shares_permits(&self) -> bool {
+        self.shares_app_permits() || self.shares_instance_permits
     }
 }
 

@@ -4,12 +4,13 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_model::{AppTraffic, LoadBalancing, OutlierEjection, StickySessions};
 use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramp_weight, rendezvous, sticky_cookie};
 
-use super::{AppLimits, InstanceRequest};
+use super::{AppLimits, InstanceRequest, PermitPool};
 use crate::upstream::Instance;
 
 /// Length of the instance token in a cookie in bytes, which is written as hexadecimal.
@@ -211,11 +212,49 @@ impl LoadBalancer {
     /// Sets the concurrency limit of each instance.
     pub(super) fn set_permits(&self, bounds: AppLimits) {
         for member in &self.members {
+            member.instance.set_connections_max(bounds.connections_max);
+            member.instance.share_permits(bounds.shares_instance_permits.then_some(bounds.permits_per_instance));
             member.instance.set_permits(bounds.permits_per_instance, bounds.adapts_concurrency);
         }
     }
 
-    /// Returns the sum of the concurrency limits of all instances.
+    /// Returns the sum of the limits that all cores share, of all instances; `u32::MAX` without such a limit.
+    pub(super) fn shared_permits(&self) -> u32 {
+        let of = |member: &WeightedInstance| member.instance.shared_permits().map_or(u32::MAX, |permits| permits.max());
+        match &self.members[..] {
+            [] => u32::MAX,
+            members => members.iter().fold(0, |sum, member| sum.saturating_add(of(member))),
+        }
+    }
+
+    /// Returns the instance with these shared permits or connections.
+    pub(super) fn instance_with(&self, pool: &Arc<PermitPool>) -> Option<Rc<Instance>> {
+        self.members.iter().map(|member| &member.instance).find(|instance| instance.has_pool(pool)).cloned()
+    }
+
+    /// Adds the shared permits that a request waits for to `awaited`. Returns true if one of its instances has a permit
+    /// now, because another core has put it back.
+    pub(super) fn awaits(&self, request: &InstanceRequest, awaited: &mut Vec<Arc<PermitPool>>) -> bool {
+        let is_avoided = |member: &usize| {
+            request.avoid.as_ref().is_some_and(|avoid| Rc::ptr_eq(avoid, &self.members[*member].instance))
+        };
+        let sticky_member = self.sticky_member(&request.affinity).filter(|member| !is_avoided(member));
+        let all = self.balancer.entries().map(|(member, _)| member).filter(|_| sticky_member.is_none());
+        for member in sticky_member.into_iter().chain(all) {
+            let instance = &self.members[member].instance;
+            if instance.has_permit() {
+                return true;
+            }
+            if let Some(permits) = instance.shared_permits().filter(|_| instance.has_own_permit())
+                && !awaited.iter().any(|known| Arc::ptr_eq(known, permits))
+            {
+                awaited.push(Arc::clone(permits));
+            }
+        }
+        false
+    }
+
+    /// Returns the sum of the concurrency limits of all instances on this core.
     pub(super) fn permits(&self) -> u32 {
         self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.permits()))
     }

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use fairlead_route::ClientPermit;
+
 use super::{App, AppShare};
 use crate::upstream::Instance;
 
@@ -12,13 +14,16 @@ pub(crate) struct Permit {
     app: Rc<App>,
     instance: Rc<Instance>,
     client: u64,
+    /// Its place among the permits of the client on all cores; `None` if the app shares none.
+    shared: Option<ClientPermit>,
 }
 
 impl Permit {
     pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, client: u64) -> Self {
         instance.take_permit();
         app.shares.borrow_mut().take(client);
-        Self { app: Rc::clone(app), instance, client }
+        let shared = if app.bounds.get().shares_permits() { app.limits.clients.take(client) } else { None };
+        Self { app: Rc::clone(app), instance, client, shared }
     }
 }
 
@@ -27,9 +32,12 @@ impl Drop for Permit {
         self.instance.return_permit();
         self.app.busy.set(self.app.busy.get() - 1);
         self.app.shares.borrow_mut().give(self.client);
-        if self.app.queue_length.get() > 0 {
-            self.app.dispatch();
+        if let Some(permit) = self.shared.take()
+            && self.app.limits.clients.put_back(permit)
+        {
+            self.app.wake_share_waiters();
         }
+        self.app.hand_on(&self.instance);
     }
 }
 

@@ -6,7 +6,12 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 /// Time for which permits stay shared after a client had to wait for those of another.
-const SHARED_MS: u64 = 5_000;
+pub(super) const SHARED_MS: u64 = 5_000;
+
+/// Returns the number of permits that one client may have while others wait: a quarter stays reserved for them.
+pub(super) fn share_of(permits: u32) -> u32 {
+    (permits - permits / 4).max(1)
+}
 
 /// Permits of an app on one core, and their holders.
 #[derive(Debug, Default)]
@@ -35,13 +40,10 @@ impl Shares {
         }
     }
 
-    /// True if a client may have one more permit. While permits are shared, a quarter stays reserved for other
-    /// clients.
+    /// True if a client may have one more permit.
     pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
         // Without permits there is nothing to share.
-        now_ms >= self.shared_until_ms
-            || self.permits == 0
-            || self.held_by(client) < (self.permits - self.permits / 4).max(1)
+        now_ms >= self.shared_until_ms || self.permits == 0 || self.held_by(client) < share_of(self.permits)
     }
 
     /// Records that a client has to wait; `others` is true if another client waits too.

@@ -23,16 +23,33 @@ fn stage(count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
 
 /// Creates the same app on a core with these connections to apps.
 fn stage_on(connections: &Rc<Quota>, clock: Rc<Alarms>, count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
-    let app = App::new("app_a", &clock, connections, &Quota::new(usize::MAX));
+    let app = app("app_a", &clock, connections, &Quota::new(usize::MAX));
     let instances: Vec<_> = (0..count).map(|number| instance(&format!("ins_{number}"))).collect();
     let stage = Stage { clock, app, instances };
     stage.set(&stage.instances, change);
     stage
 }
 
+/// Creates an app on a core that has no siblings.
+fn app(key: &str, clock: &Rc<Alarms>, connections: &Rc<Quota>, heads: &Rc<Quota>) -> Rc<App> {
+    App::new(key, clock, (connections, heads), (&Arc::default(), &Siblings::default()))
+}
+
+/// Creates an app on one of the cores that share its limits.
+pub(super) fn app_among(limits: &Arc<SharedLimits>, siblings: &Siblings) -> Rc<App> {
+    let quotas = (&Quota::new(CONNECTIONS_MAX), &Quota::new(usize::MAX));
+    App::new("app_a", &Alarms::new(), quotas, (limits, siblings))
+}
+
 fn instance(id: &str) -> Rc<Instance> {
+    instance_with(id, &Arc::default())
+}
+
+/// Creates an instance on one of the cores that share its limits.
+pub(super) fn instance_with(id: &str, shared: &Arc<SharedInstance>) -> Rc<Instance> {
     let address = "127.0.0.1:1".parse::<UpstreamAddress>().unwrap();
-    Instance::new(id, Arc::new(Connector::new(&address, UpstreamProtocol::Http1, None).unwrap()))
+    let connector = Connector::new(&address, UpstreamProtocol::Http1, None).unwrap();
+    Instance::new(id, Arc::new(connector), Arc::clone(shared))
 }
 
 impl Stage {
@@ -81,7 +98,7 @@ impl Stage {
     }
 }
 
-fn outcome(waiting: &mut QueuedRequest) -> Option<Result<(InFlightRequest, Permit), Refusal>> {
+pub(super) fn outcome(waiting: &mut QueuedRequest) -> Option<Result<(InFlightRequest, Permit), Refusal>> {
     match std::pin::Pin::new(waiting).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Some(outcome),
         Poll::Pending => None,
@@ -478,7 +495,7 @@ fn long_heads_of_a_few_clients_refuse_no_other_client_s() {
     const MIB: usize = 1024 * 1024;
     let heads = Quota::new(32 * MIB);
     heads.set_apps(2);
-    let app = |key| App::new(key, &Alarms::new(), &Quota::new(CONNECTIONS_MAX), &heads);
+    let app = |key| app(key, &Alarms::new(), &Quota::new(CONNECTIONS_MAX), &heads);
     let (first, second, third) = (app("app_a"), app("app_b"), app("app_c"));
     let flood = |app: &Rc<App>, clients: std::ops::Range<u64>| {
         let of_client = |client| (0..512).map_while(move |_| app.keep_head(client, 64 * 1024));

@@ -19,11 +19,18 @@ pub(super) struct QueueEntry {
     since_ms: u64,
     waker: Option<Waker>,
     outcome: Option<Outcome>,
+    /// Number of its request for a place in the queue, while another core may still make room for it.
+    room_request: Option<u64>,
 }
 
 impl QueueEntry {
     pub(super) fn new(request: InstanceRequest, since_ms: u64) -> Self {
-        Self { request, since_ms, waker: None, outcome: None }
+        Self { request, since_ms, waker: None, outcome: None, room_request: None }
+    }
+
+    /// Marks that it has no place in the queue yet.
+    pub(super) fn with_room_request(self, number: Option<u64>) -> Self {
+        Self { room_request: number, ..self }
     }
 }
 
@@ -31,11 +38,28 @@ impl QueueEntry {
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     queue: FairQueue<QueueEntry>,
+    /// Number of queued requests for which another core may still make room.
+    without_place: u32,
 }
 
 impl WaitQueue {
     pub(super) fn len(&self) -> u32 {
         self.queue.len()
+    }
+
+    /// Returns the number of queued requests for which another core may still make room.
+    pub(super) fn without_place(&self) -> u32 {
+        self.without_place
+    }
+
+    /// Returns the number of clients with queued requests.
+    pub(super) fn clients(&self) -> usize {
+        self.queue.clients()
+    }
+
+    /// Returns the number of queued requests of a client with a priority.
+    pub(super) fn len_of(&self, client: u64, priority: Priority) -> u32 {
+        self.queue.len_of(client, priority)
     }
 
     /// Returns the place with the next turn among the clients that `may` have one.
@@ -71,7 +95,23 @@ impl WaitQueue {
     }
 
     pub(super) fn push(&mut self, entry: QueueEntry) -> u32 {
+        self.without_place += u32::from(entry.room_request.is_some());
         self.queue.push(entry.request.client, entry.request.priority, entry)
+    }
+
+    /// Ends the wait of a request for a place in the queue; `false` if it no longer waits for one.
+    pub(super) fn found_place(&mut self, place: u32, number: u64) -> bool {
+        let entry = self.queue.value(place).filter(|entry| entry.room_request == Some(number));
+        let is_found = entry.is_some_and(|entry| entry.room_request.take().is_some());
+        self.without_place -= u32::from(is_found);
+        is_found
+    }
+
+    /// Takes a request out of the queue.
+    fn leave(&mut self, place: u32) {
+        self.queue.leave(place);
+        let had_no_place = self.queue.value(place).is_some_and(|entry| entry.room_request.take().is_some());
+        self.without_place -= u32::from(had_no_place);
     }
 
     /// Grants a permit to a request, which uses the turn of its client; returns how long it had waited.
@@ -82,7 +122,7 @@ impl WaitQueue {
 
     /// Sets the outcome of a request and removes it from the queue; returns how long it had waited.
     pub(super) fn settle(&mut self, place: u32, outcome: Outcome, now_ms: u64) -> u64 {
-        self.queue.leave(place);
+        self.leave(place);
         let Some(entry) = self.queue.value(place) else { return 0 };
         entry.outcome = Some(outcome);
         if let Some(waker) = entry.waker.take() {
@@ -91,22 +131,26 @@ impl WaitQueue {
         now_ms.saturating_sub(entry.since_ms)
     }
 
-    /// Makes room for a request in a full queue by refusing another; `None` if it can refuse none. Requests of the
-    /// lowest priority below are refused first, then requests of the same priority from a client with more of them.
-    /// The request is always taken from the client with the most.
-    pub(super) fn make_room(&mut self, request: &InstanceRequest) -> Option<Refusal> {
-        let lesser = [Priority::Low, Priority::Normal].into_iter().filter(|lesser| *lesser < request.priority);
-        let lesser = lesser.filter_map(|lesser| self.queue.last_of_longest(lesser)).next();
-        let (place, refusal) = match lesser {
-            Some((place, _)) => (place, Refusal::Shed),
-            None => {
-                let (place, length) = self.queue.last_of_longest(request.priority)?;
-                let own = self.queue.len_of(request.client, request.priority);
-                (length > own + 1).then_some((place, Refusal::QueueFull))?
+    /// Makes room for a request of a client that has `own` other queued ones by refusing another request, with the
+    /// reasons in `refused`; `false` if it can refuse none that has a place. Requests of the lowest priority below are
+    /// refused first, then requests of the same priority from a client with more of them. The request is always taken
+    /// from the client with the most.
+    pub(super) fn make_room(&mut self, priority: Priority, own: u32, mut refused: impl FnMut(Refusal)) -> bool {
+        loop {
+            let lesser = [Priority::Low, Priority::Normal].into_iter().filter(|lesser| *lesser < priority);
+            let lesser = lesser.filter_map(|lesser| self.queue.last_of_longest(lesser)).next();
+            let (place, refusal) = match (lesser, self.queue.last_of_longest(priority)) {
+                (Some((place, _)), _) => (place, Refusal::Shed),
+                (None, Some((place, length))) if length > own + 1 => (place, Refusal::QueueFull),
+                (None, _) => return false,
+            };
+            let had_place = self.queue.value(place).is_some_and(|entry| entry.room_request.is_none());
+            self.settle(place, Err(refusal), 0);
+            refused(refusal);
+            if had_place {
+                return true;
             }
-        };
-        self.settle(place, Err(refusal), 0);
-        Some(refusal)
+        }
     }
 }
 
@@ -156,6 +200,7 @@ impl Drop for QueuedRequest {
         let Some(place) = self.place else { return };
         let entry = {
             let mut wait_queue = self.app.wait_queue.borrow_mut();
+            wait_queue.leave(place);
             let entry = wait_queue.queue.free(place);
             self.app.wait_queue_changed(&wait_queue);
             entry
