@@ -6,7 +6,7 @@ import { AppError, type Ctx } from '@fairlead/core/kernel';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Access, requireAccess, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { publicErrorOf, toTrpcError } from './errors.ts';
@@ -92,6 +92,8 @@ export interface MemberOptions<Input = unknown> {
    * API token passes, because a fresh session made it.
    */
   readonly fresh?: true;
+  /** True for the mutation that moves an app to another scope: it waits for all others of the app, and they for it. */
+  readonly movesApp?: true;
 }
 
 export interface MemberOptionsOf<Schema extends z.ZodType> extends MemberOptions<z.output<Schema>> {
@@ -158,8 +160,9 @@ function withoutInput(permission: Permission, options: MemberOptions) {
 function withInput<Schema extends z.ZodType>(permission: Permission, options: MemberOptionsOf<Schema>) {
   return memberEntry(permission, options)
     .input(options.input)
-    .use(({ ctx, path, input, next }) =>
+    .use(({ ctx, path, type, input, next }) =>
       inTransaction(ctx, path, async (held) => {
+        if (type === 'mutation') await holdApp(held.core, input, options.movesApp ?? false);
         await judge(held.core, ctx, permission, options, input as z.output<Schema>);
         return next({ ctx: held });
       }),
@@ -188,6 +191,25 @@ function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh,
 function alsoMeta<Input>({ words, permissions, denials }: AlsoNeeds<Input>): NonNullable<ProcedureMeta['alsoNeeds']> {
   return { words, permissions, ...(denials === undefined ? {} : { denials }) };
 }
+
+/**
+ * Keeps the app that an input names in its scope until the transaction ends. Otherwise a move in between would let a call
+ * that was judged in the old project act on the new one.
+ */
+async function holdApp({ tx }: Ctx, input: unknown, moves: boolean): Promise<void> {
+  const { data } = namesApp.safeParse(input);
+  const appId = data?.appId ?? data?.owner?.appId;
+  if (appId === undefined) return;
+  const key = `move ${appId}`;
+  // Before any row is locked, so that no two wait for each other in a circle.
+  if (moves) await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
+  else await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, 0))`;
+}
+
+const namesApp = z.object({
+  appId: z.string().optional(),
+  owner: z.object({ appId: z.string().optional() }).optional(),
+});
 
 async function judge<Input>(
   core: Ctx,

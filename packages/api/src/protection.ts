@@ -72,17 +72,14 @@ export const approverOfApp = approver<{ readonly appId: AppId }>(
 );
 
 interface AppMove {
-  readonly appId: AppId;
-  readonly environments: readonly { readonly to: EnvironmentId }[];
+  readonly environments: readonly { readonly from: EnvironmentId; readonly to: EnvironmentId }[];
 }
 
 /** Visitors of both sides get something else: an app that is gone, or one that nobody approved there. */
 export const approverOfMove = approver<AppMove>(
-  'in each environment where the app runs, and in each that it moves to',
-  async (core, { appId, environments }) => [
-    ...(await placementsOf(core, { appId })),
-    ...environments.map(({ to }) => to),
-  ],
+  'in each environment that the app has something in, and in each that it moves to',
+  // The verb requires that the input names all of them. Secrets of an environment that the app has left move too.
+  async (_, { environments }) => environments.flatMap(({ from, to }) => [from, to]),
 );
 
 export const approverOfProject = approver<{ readonly projectId: ProjectId }>(

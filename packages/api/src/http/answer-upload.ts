@@ -1,5 +1,7 @@
 // Upload of a folder: a tar.gz in the body, its digest out, for deployment.create, or for app.create if it names no app. It
 // streams to the store, never into memory. It requires the permission and scope of the deployment that will use it.
+
+import { environmentIdSchema } from '@fairlead/contract/ids';
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { placementInputSchema } from '@fairlead/core/placement';
@@ -58,7 +60,8 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
   if (appId === null) {
     // The upload of an app that is not created, or never, counts like one of a deployment that ended.
     if (!access.may('app.write')) throw new AppError('permission.denied', { permission: 'app.write' });
-    const scope = await findScopeOfNewApp(core, environmentId);
+    const parsed = environmentIdSchema.optional().safeParse(environmentId);
+    const scope = parsed.success ? await findScopeOfNewApp(core, parsed.data) : null;
     if (scope === null) throw new AppError('environment.not_found', { environmentId });
     if (!access.may(permission, scope)) throw new AppError('permission.denied', { permission });
     return;

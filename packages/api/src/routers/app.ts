@@ -134,6 +134,7 @@ export const appRouter = router({
     input: moveAppInputSchema,
     scope: byAppAndProject,
     also: runsMovedApp,
+    movesApp: true,
     fresh: true,
     protection: approverOfMove,
   })

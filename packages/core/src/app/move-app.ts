@@ -7,6 +7,7 @@ import { enqueue } from '@fairlead/db';
 import { recordAudit } from '../audit/index.ts';
 import { endBenchmarks } from '../benchmark/index.ts';
 import { findProtected } from '../deployment/index.ts';
+import { lockHosts } from '../domain/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { lockApps } from '../placement/index.ts';
 import { may, permissionSchema, type Rights, type Scope } from '../role/index.ts';
@@ -28,9 +29,16 @@ export async function moveApp(ctx: Ctx, input: MoveAppInput, by: Rights): Promis
   const { tx, organizationId } = ctx;
   const { appId, projectId, environments } = input;
   await lockApps(ctx, [appId]);
+  const domains = await tx.domain.findMany({ where: { appId, organizationId }, select: { host: true } });
+  await lockHosts(
+    ctx,
+    domains.map(({ host }) => host),
+  );
   const move = await loadMove(ctx, appId);
-  const target = await tx.project.findFirst({ where: { id: projectId, organizationId }, select: { name: true } });
-  if (target === null) throw new AppError('project.not_found', { projectId });
+  // A deletion of the project waits until the app is there, and then finds it.
+  const [target] = await tx.$queryRaw<{ id: string }[]>`
+    SELECT id FROM project WHERE id = ${projectId} AND organization_id = ${organizationId} FOR KEY SHARE`;
+  if (target === undefined) throw new AppError('project.not_found', { projectId });
   if (move.projectId === projectId) throw new AppError('app.in_project', { appId, projectId });
   const targets = await requireMapping(ctx, move, input);
   requireMovable(move, appId);

@@ -145,6 +145,9 @@ export async function countApps(ctx: Ctx, reach: Reach): Promise<number> {
 /** A row of `placement` beside its app. */
 const placed = { projectId: Prisma.sql`app.project_id`, environmentId: Prisma.sql`placement.environment_id` };
 
+/** A row of `domain` beside its app. */
+const routed = { projectId: Prisma.sql`app.project_id`, environmentId: Prisma.sql`domain.environment_id` };
+
 /** Matches apps with at least one visible environment. */
 function isSeen(reach: Reach): Prisma.Sql {
   if (reach.everywhere) return Prisma.sql`true`;
@@ -160,7 +163,8 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
   if (filter.search !== undefined && filter.search !== '') {
     const needle = filter.search.toLowerCase();
     conditions.push(Prisma.sql`(strpos(lower(app.name), ${needle}) > 0 OR strpos(lower(app.repository_url), ${needle}) > 0
-      OR EXISTS (SELECT 1 FROM domain WHERE domain.app_id = app.id AND strpos(domain.host, ${needle}) > 0))`);
+      OR EXISTS (SELECT 1 FROM domain WHERE domain.app_id = app.id AND strpos(domain.host, ${needle}) > 0
+                   AND ${isReached(filter.reach, routed)}))`);
   }
   const where = Prisma.join(conditions, ' AND ');
   // The page is cut before anything is joined to it.

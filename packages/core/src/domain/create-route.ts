@@ -2,7 +2,7 @@
 // Invariant: never reveals the owner of a host that is taken.
 import { newId } from '@fairlead/contract/ids';
 import { findProtected } from '../deployment/index.ts';
-import { AppError, type Ctx, isExcluded, isUniqueViolation } from '../kernel/index.ts';
+import { AppError, type Ctx, isExcluded, isUniqueViolation, type OrganizationCtx } from '../kernel/index.ts';
 import { type Reach, whereReached } from '../role/index.ts';
 import { domainLabel, type Route } from './rules.ts';
 
@@ -21,7 +21,7 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
   const { organizationId } = ctx;
   const { appId, environmentId, host, pathPrefix } = route;
   // Without the lock, two concurrent calls could both find an unused host.
-  await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`host ${organizationId} ${host}`}, 0))`;
+  await lockHosts(ctx, [host]);
   await requireReached(ctx, route, reach);
   await requireSameProtection(ctx, route);
   await requireSameServers(ctx, route);
@@ -35,6 +35,14 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
     throw error;
   }
   return id;
+}
+
+/** Holds host names of the organization until the transaction ends: nobody else routes them meanwhile. */
+export async function lockHosts(ctx: OrganizationCtx, hosts: readonly string[]): Promise<void> {
+  for (const host of [...new Set(hosts)].sort()) {
+    const key = `host ${ctx.organizationId} ${host}`;
+    await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
+  }
 }
 
 async function requireReached(ctx: Ctx, route: NewRoute, reach: Reach): Promise<void> {

@@ -1,5 +1,5 @@
 export { attachDomain } from './attach-domain.ts';
-export { createRoute } from './create-route.ts';
+export { createRoute, lockHosts } from './create-route.ts';
 export { detachDomain } from './detach-domain.ts';
 export { getDomain } from './get-domain.ts';
 export { listDomains } from './list-domains.ts';

@@ -21,10 +21,11 @@ export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<vo
   const { tx, organizationId } = ctx;
   const { appId, environmentId, branch, instances = 1, isPrimary, serverIds } = input;
   const app = await tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });
-  const environment = { id: environmentId, organizationId, projectId: app.projectId };
-  if ((await tx.environment.count({ where: environment })) === 0) {
-    throw new AppError('environment.not_found', { environmentId });
-  }
+  // A deletion of the environment waits, and then finds the app there.
+  const [environment] = await tx.$queryRaw<{ id: string }[]>`
+    SELECT id FROM environment
+    WHERE id = ${environmentId} AND organization_id = ${organizationId} AND project_id = ${app.projectId} FOR KEY SHARE`;
+  if (environment === undefined) throw new AppError('environment.not_found', { environmentId });
   for (const serverId of serverIds) {
     if (!(await hasServer(ctx, { serverId }))) throw new AppError('server.not_found', { serverId });
   }

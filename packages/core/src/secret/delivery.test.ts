@@ -24,23 +24,23 @@ const at = (reference: string) => `$\{{ ${reference} }}`;
 test('changes wait for a deployment, and each release keeps the secrets it was made with', async () => {
   await connect();
   const { groupId } = await world.tenant((ctx) => createSecretGroup(ctx, { name: 'db' }));
+  await world.tenant((ctx) => attachSecretGroup(ctx, { groupId, appId }));
   await set([{ name: 'HOST', value: 'db.internal' }], { groupId });
   await set([
     { name: 'URL', value: `pg://${at('db.HOST')}/x` },
     { name: 'FILE', value: 'pem', delivery: 'file' },
   ]);
   await goLive(first);
-  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem' });
+  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem', HOST: 'db.internal' });
   expect((await list()).changes).toEqual([]);
 
-  await world.tenant((ctx) => attachSecretGroup(ctx, { groupId, appId }));
   await set([{ name: 'HOST', value: 'db2.internal' }], { groupId });
   await world.tenant(async (ctx) => deleteSecret(ctx, { secretId: await idOf('FILE') }));
   expect((await list()).changes).toEqual([
     { name: 'FILE', kind: 'removed' },
     { name: 'db.HOST', kind: 'changed' },
   ]);
-  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem' });
+  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem', HOST: 'db.internal' });
   await expect(world.tenant((ctx) => deleteSecretGroup(ctx, { groupId }))).rejects.toMatchObject({
     code: 'secret.group_in_use',
   });
@@ -49,7 +49,7 @@ test('changes wait for a deployment, and each release keeps the secrets it was m
   await world.advance(deploymentId);
   expect(await get(deploymentId)).toMatchObject({ state: 'rolling_out', trigger: 'secret', releaseNumber: 2 });
   expect(await opened('candidate')).toEqual({ URL: 'pg://db2.internal/x', HOST: 'db2.internal' });
-  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem' });
+  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem', HOST: 'db.internal' });
   await world.report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
   expect(await opened()).toEqual({ URL: 'pg://db2.internal/x', HOST: 'db2.internal' });
   expect((await list()).changes).toEqual([]);
@@ -61,7 +61,7 @@ test('changes wait for a deployment, and each release keeps the secrets it was m
     rollbackApp(ctx, { appId, releaseId: parseId('rel', releases[0]?.id ?? '') }),
   );
   await rollOut(back.deploymentId);
-  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem' });
+  expect(await opened()).toEqual({ URL: 'pg://db.internal/x', FILE: 'pem', HOST: 'db.internal' });
   expect((await list()).changes).toHaveLength(2);
 });
 
@@ -95,7 +95,7 @@ test('inconsistent secrets fail the deployment with their problem, also if they 
   await world.report({ builds: [builtStatus(first)] });
   expect(await get(first)).toMatchObject({ state: 'failed', failureCode: 'secret.unresolved' });
   expect((await get(first)).failureMessage).toBe(
-    'A refers to B, which does not exist. Add it, or correct the reference.',
+    'A refers to B, which this app does not have. Add it, attach its group, or correct the reference.',
   );
   expect((await list()).problems).toHaveLength(1);
   const second = await deploy();

@@ -16,19 +16,30 @@ const group = (name: string, attached: boolean, ...nodes: [string, string[]?][])
 test('an app gets its own secrets, those of its groups, and the secrets that they refer to', () => {
   const { entries, problems } = resolve(
     [node('URL', ['db.HOST', 'PASS']), node('PASS')],
-    [group('db', false, ['HOST', ['PORT_NUMBER']], ['PORT_NUMBER'], ['UNUSED']), group('mail', true, ['KEY'])],
+    [
+      group('db', true, ['HOST', ['PORT_NUMBER', 'net.ZONE']], ['PORT_NUMBER']),
+      group('net', false, ['ZONE'], ['UNUSED']),
+    ],
   );
   expect(problems).toEqual([]);
   expect(entries.map(({ scope, name, exported }) => [scope, name, exported])).toEqual([
     ['', 'PASS', true],
     ['', 'URL', true],
-    ['db', 'HOST', false],
-    ['db', 'PORT_NUMBER', false],
-    ['mail', 'KEY', true],
+    ['db', 'HOST', true],
+    ['db', 'PORT_NUMBER', true],
+    ['net', 'ZONE', false],
   ]);
   expect(findEntry(entries, 'db.HOST', '')?.versionId).toBe('db/HOST');
   expect(findEntry(entries, 'PORT_NUMBER', 'db')?.versionId).toBe('db/PORT_NUMBER');
-  expect(findEntry(entries, 'KEY', '')?.versionId).toBe('mail/KEY');
+  expect(findEntry(entries, 'HOST', '')?.versionId).toBe('db/HOST');
+});
+
+test('a secret of the app reaches no group that is not attached', () => {
+  const { entries, problems } = resolve([node('URL', ['db.HOST'])], [group('db', false, ['HOST'])]);
+  expect(entries.map(({ name }) => name)).toEqual(['URL']);
+  expect(problems).toEqual([
+    'URL refers to db.HOST, which this app does not have. Add it, attach its group, or correct the reference.',
+  ]);
 });
 
 test("the app's own name stands before its group's", () => {
@@ -38,7 +49,7 @@ test("the app's own name stands before its group's", () => {
 
 test('missing names, cycles, two groups of one name and too large values are refused in sentences', () => {
   expect(resolve([node('A', ['B'])], []).problems).toEqual([
-    'A refers to B, which does not exist. Add it, or correct the reference.',
+    'A refers to B, which this app does not have. Add it, attach its group, or correct the reference.',
   ]);
   expect(resolve([node('A', ['B']), node('B', ['A'])], []).problems[0]).toContain('A → B → A');
   expect(resolve([node('A', ['A'])], []).problems[0]).toContain('A → A');

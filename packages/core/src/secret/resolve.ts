@@ -63,6 +63,8 @@ export function resolve(own: readonly SecretNode[], groups: readonly GroupNodes[
     const dot = reference.indexOf('.');
     if (dot < 0 && from === '') return visible(reference);
     const scope = dot < 0 ? from : reference.slice(0, dot);
+    // The app sees attached groups only; a group may refer to another one of its project.
+    if (from === '' && !attached.some(({ name }) => name === scope)) return null;
     const node = scopes.get(scope)?.get(reference.slice(dot + 1));
     return node === undefined ? null : { scope, node };
   }
@@ -86,7 +88,9 @@ export function resolve(own: readonly SecretNode[], groups: readonly GroupNodes[
     for (const reference of node.references) {
       const target = find(reference, scope);
       if (target === null) {
-        problems.add(`${label(found)} refers to ${reference}, which does not exist. Add it, or correct the reference.`);
+        problems.add(
+          `${label(found)} refers to ${reference}, which this app does not have. Add it, attach its group, or correct the reference.`,
+        );
       } else {
         size += measure(target, [...trail, found]);
       }
