@@ -267,3 +267,35 @@ test('a move into or out of a protected environment needs an approver of both', 
   );
   expect(await codeOf(owner.app.move(moveTo(desk, cart.id, shop.production)))).toBe('done');
 });
+
+test('secrets that an app left in a protected environment move only with an approver', async () => {
+  const cart = await newApp('Leaver', shop.production);
+  const made = (projectId: ProjectId, name: string, isProtected: boolean) =>
+    owner.environment.create({ projectId, name: `${name} ${count}`, protected: isProtected });
+  const { environmentId: left } = await made(shop.projectId, 'Left', true);
+  const { environmentId: spare } = await made(desk.projectId, 'Spare', false);
+  const there = { appId: cart.id, environmentId: left };
+  const serverIds = [api.world.serverId];
+  await owner.app.addEnvironment({
+    appId: cart.id,
+    environment: { kind: 'existing', environmentId: left },
+    serverIds,
+    firstDeploy: 'none',
+  });
+  await owner.secret.update({ owner: there, items: [{ name: 'KEY', value: 'x' }] });
+  await owner.app.detachEnvironment({ ...there, confirmName: `Leaver ${count}` });
+  const role = newId('rol');
+  const { organizationId } = api.world;
+  const { builtIn } = await owner.role.list();
+  const permissions = (builtIn.find((each) => each.role === 'admin')?.permissions ?? []).filter(
+    (permission) => permission !== 'deployment.approve',
+  );
+  await api.world.system(({ tx }) =>
+    tx.customRole.create({ data: { id: role, organizationId, name: `Left over ${count}`, permissions } }),
+  );
+  const mover = await granted([role, { projectId: shop.projectId }], [role, { projectId: desk.projectId }]);
+  const move = moveTo(desk, cart.id, shop.production);
+  const whole = { ...move, environments: [...move.environments, { from: left, to: spare }] };
+  expect(await codeOf(mover().app.move(whole))).toBe('environment.protected');
+  expect(await codeOf(owner.app.move(whole))).toBe('done');
+});
