@@ -281,8 +281,8 @@ impl App {
         false
     }
 
-    /// Waits for exactly these pools, and for the share of a client or no longer. Returns true if this core did not wait
-    /// for one of them before.
+    /// Waits for exactly these pools, and for the share of a client or no longer. Returns true if this core did not
+    /// wait for one of them before.
     pub(super) fn wait_for(&self, awaited: Vec<Arc<PermitPool>>, awaits_share: bool) -> bool {
         let own = self.siblings.own();
         let mut before = self.hand_over.awaited.borrow_mut();

@@ -1,5 +1,5 @@
-//! Simulated cores that share the limits of an app: random schedules, in which any core runs between any two accesses of
-//! another one to what they share. Each schedule follows from its number.
+//! Simulated cores that share the limits of an app: random schedules, in which any core runs between any two accesses
+//! of another one to what they share. Each schedule follows from its number.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
