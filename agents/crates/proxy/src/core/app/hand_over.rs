@@ -14,7 +14,7 @@ use crate::upstream::Instance;
 use crate::worker::CoreCommand;
 
 /// Maximum number of permits that a core keeps in a row while others wait.
-const KEPT_MAX: usize = 64;
+const KEPT_MAX: usize = 16;
 /// A core keeps at most one in `KEPT_PARTS` of its even share of the permits in a row.
 const KEPT_PARTS: usize = 4;
 
@@ -53,6 +53,9 @@ impl Drop for PermitOffer {
 /// State of the hand-over of an app's permits on one core.
 #[derive(Debug)]
 pub(super) struct HandOver {
+    /// True if all cores share permits of the whole app, or any permits; cached for the hot path.
+    shares_app_permits: Cell<bool>,
+    shares_permits: Cell<bool>,
     /// Milliseconds by which the clock of this core leads that of the shares of clients.
     lead_ms: i64,
     /// True while this core has a permit of the app that no request uses yet.
@@ -68,6 +71,8 @@ pub(super) struct HandOver {
 impl HandOver {
     pub(super) fn new(lead_ms: i64) -> Self {
         Self {
+            shares_app_permits: Cell::new(false),
+            shares_permits: Cell::new(false),
             lead_ms,
             has_offer: Cell::new(false),
             awaited: RefCell::default(),
@@ -80,30 +85,37 @@ impl HandOver {
 impl App {
     /// Applies limits. Requests in flight count for a new shared limit from now on.
     pub(super) fn set_bounds(&self, bounds: AppLimits) {
-        let before = self.bounds.replace(bounds);
+        self.bounds.set(bounds);
+        self.hand_over.shares_permits.set(bounds.shares_permits());
+        let before = self.hand_over.shares_app_permits.replace(bounds.shares_app_permits());
         self.limits.queue.set_max(bounds.queue_length_max);
         let in_flight = &self.limits.in_flight;
         in_flight.set_max(bounds.permits_max);
-        match (before.shares_app_permits(), bounds.shares_app_permits()) {
+        match (before, bounds.shares_app_permits()) {
             (false, true) => in_flight.take_anyway(self.busy.get()),
             (true, false) => in_flight.put_back(self.busy.get()),
             (false, false) | (true, true) => {}
         }
     }
 
+    /// True if all cores share any permits.
+    pub(super) fn shares_permits(&self) -> bool {
+        self.hand_over.shares_permits.get()
+    }
+
     /// True if a permit of the app is free.
     pub(super) fn has_app_permit(&self) -> bool {
-        !self.bounds.get().shares_app_permits() || self.hand_over.has_offer.get() || self.limits.in_flight.has_room()
+        !self.hand_over.shares_app_permits.get() || self.hand_over.has_offer.get() || self.limits.in_flight.has_room()
     }
 
     /// True if the permits that a client has on all cores leave it one more.
     pub(super) fn has_shared_share(&self, client: u64, now_ms: u64) -> bool {
-        !self.bounds.get().shares_permits() || self.limits.clients.may(client, self.shared_ms(now_ms))
+        !self.shares_permits() || self.limits.clients.may(client, self.shared_ms(now_ms))
     }
 
     /// True if clients have only their share of the permits of all cores.
     pub(super) fn shares_by_client(&self, now_ms: u64) -> bool {
-        self.bounds.get().shares_permits() && self.limits.clients.are_shared(self.shared_ms(now_ms))
+        self.shares_permits() && self.limits.clients.are_shared(self.shared_ms(now_ms))
     }
 
     /// Returns a time of this core's clock on the clock of the shares of clients.
@@ -113,7 +125,7 @@ impl App {
 
     /// Takes the permits for a request at `instance` that all cores share; `false` if one of them is not free.
     pub(super) fn take_shared_permits(&self, instance: &Instance) -> bool {
-        let shares_app_permits = self.bounds.get().shares_app_permits();
+        let shares_app_permits = self.hand_over.shares_app_permits.get();
         if shares_app_permits && !self.hand_over.has_offer.replace(false) && !self.limits.in_flight.try_take() {
             return false;
         }
@@ -126,8 +138,14 @@ impl App {
 
     /// Hands on the permits of a request that has ended at `instance`, or puts them back if no core waits for them.
     pub(super) fn hand_on(self: &Rc<Self>, instance: &Rc<Instance>) {
-        let app = self.bounds.get().shares_app_permits().then_some(&self.limits.in_flight);
+        let app = self.hand_over.shares_app_permits.get().then_some(&self.limits.in_flight);
         let pools = [app, instance.shared_permits()];
+        if let [None, None] = pools {
+            if self.queue_length.get() > 0 {
+                self.dispatch();
+            }
+            return;
+        }
         let mut taken = pools.iter().flatten();
         let is_awaited = taken.clone().any(|pool| !pool.waiting.is_empty()) && !taken.any(|pool| pool.is_over());
         match if is_awaited { self.next_turn(pools) } else { None } {
@@ -253,7 +271,7 @@ impl App {
     /// Adds the pools that a request waits for to `awaited`. Returns true if it need not wait: another core has put a
     /// permit back in between.
     pub(super) fn awaits(&self, request: &InstanceRequest, awaited: &mut Vec<Arc<PermitPool>>) -> bool {
-        if !self.bounds.get().shares_permits() || !self.has_connection() || !self.may_connect(request.client) {
+        if !self.shares_permits() || !self.has_connection() || !self.may_connect(request.client) {
             return false;
         }
         if self.has_app_permit() {
@@ -263,8 +281,8 @@ impl App {
         false
     }
 
-    /// Waits for exactly these pools, and for the share of a client or no longer. Returns true if this core did not wait
-    /// for one of them before.
+    /// Waits for exactly these pools, and for the share of a client or no longer. Returns true if this core did not
+    /// wait for one of them before.
     pub(super) fn wait_for(&self, awaited: Vec<Arc<PermitPool>>, awaits_share: bool) -> bool {
         let own = self.siblings.own();
         let mut before = self.hand_over.awaited.borrow_mut();
@@ -292,7 +310,7 @@ impl App {
     /// Begins to wait for what the request at this place in the queue needs. If a permit came free in between, serves
     /// the queue.
     pub(super) fn began_to_wait(self: &Rc<Self>, place: u32, has_others: bool, now_ms: u64) {
-        if !self.bounds.get().shares_permits() {
+        if !self.shares_permits() {
             return;
         }
         let must_look_again = {

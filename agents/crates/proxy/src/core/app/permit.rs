@@ -22,7 +22,7 @@ impl Permit {
     pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, client: u64) -> Self {
         instance.take_permit();
         app.shares.borrow_mut().take(client);
-        let shared = if app.bounds.get().shares_permits() { app.limits.clients.take(client) } else { None };
+        let shared = if app.shares_permits() { app.limits.clients.take(client) } else { None };
         Self { app: Rc::clone(app), instance, client, shared }
     }
 }
