@@ -5,13 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_model::{AppTraffic, ProxySettings, RoutePolicy, TrafficError, UpstreamAddress};
+use fairlead_model::{
+    AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficEncoding, TrafficError, UpstreamAddress,
+};
 use fairlead_route::{Guard, RouteTable, TrustedProxies};
 use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
-use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
+use fairlead_wire::traffic_encoding;
 
-use crate::policy::{Policy, SharedPolicyState};
+use crate::filters::SharedPolicyState;
+use crate::policy::Policy;
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
 /// Configuration that the cores serve.
@@ -109,6 +112,7 @@ impl Snapshot {
         certificates: &CertificateSet,
         shared: &Arc<SharedPolicyState>,
     ) -> Result<Self, SnapshotError> {
+        let encoding = traffic_encoding(message);
         let mut index = HashMap::new();
         let mut instances = HashSet::new();
         let mut apps = Vec::with_capacity(message.apps.len());
@@ -116,12 +120,12 @@ impl Snapshot {
             if index.insert(app.app_key.as_str(), position).is_some() {
                 return Err(SnapshotError::DuplicateApp { app_key: app.app_key.clone() });
             }
-            apps.push(read_app(app, &mut instances)?);
+            apps.push(read_app(app, encoding, &mut instances)?);
         }
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
         for (position, route) in (0u32..).zip(&message.routes) {
-            let (entry, guard) = read_route(route, &index, shared)?;
+            let (entry, guard) = read_route(route, encoding, &index, shared)?;
             routes.push(entry);
             keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
         }
@@ -130,7 +134,7 @@ impl Snapshot {
             chain_der: &certificate.chain_der,
             key_pkcs8_der: &certificate.key_pkcs8_der,
         });
-        let settings = proxy_settings(message.settings.as_ref()).map_err(SnapshotError::Settings)?;
+        let settings = encoding.decode::<ProxySettings>(&message.settings).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
             table: RouteTable::with_guards(keys)?,
@@ -150,12 +154,17 @@ fn drain_timeout(ms: u32) -> Duration {
 
 fn read_route(
     route: &ProxyRoute,
+    encoding: TrafficEncoding,
     apps: &HashMap<&str, u32>,
     shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
         |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
-    let app = match &route.redirect {
+    let redirect = match route.redirect.as_slice() {
+        [] => None,
+        bytes => Some(encoding.decode::<Redirect>(bytes).map_err(policy_error)?),
+    };
+    let app = match &redirect {
         Some(_) => None,
         None => match apps.get(route.app_key.as_str()) {
             Some(app) => Some(*app),
@@ -168,10 +177,10 @@ fn read_route(
             }
         },
     };
-    let redirect = route.redirect.as_ref().map(redirect).transpose().map_err(policy_error)?;
-    let policy = route.policy.as_ref().map(route_policy).transpose().map_err(policy_error)?.unwrap_or_default();
+    let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
     let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| !policy.strip_prefix) };
-    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect, shared).map_err(policy_error)?;
+    let policy =
+        Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared).map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
     let key = format!("{}{prefix}/", route.host).into();
     Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
@@ -195,9 +204,14 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     if rules == open { 0 } else { shared.hash(&(format!("{rules:?}"), users)) | 1 }
 }
 
-fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSnapshot, SnapshotError> {
+fn read_app<'a>(
+    app: &'a ProxyApp,
+    encoding: TrafficEncoding,
+    instances: &mut HashSet<&'a str>,
+) -> Result<AppSnapshot, SnapshotError> {
     let mut upstreams = Vec::with_capacity(app.upstreams.len());
-    let traffic = app_traffic(app.traffic.as_ref())
+    let traffic: AppTraffic = encoding
+        .decode(&app.traffic)
         .map_err(|error| SnapshotError::Traffic { app_key: app.app_key.clone(), error })?;
     let unreachable = |error| SnapshotError::Connector { app_key: app.app_key.clone(), error };
     let tls = AppTls::read(&traffic).map_err(unreachable)?;
@@ -227,8 +241,9 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
 
 #[cfg(test)]
 mod tests {
+    use fairlead_model::message;
     use fairlead_wire::local::ProxyUpstream;
-    use fairlead_wire::traffic as words;
+    use prost::Message;
 
     use super::*;
 
@@ -261,15 +276,15 @@ mod tests {
         let faults: [Fault; 10] = [
             ("a.localhost/: allow: `x`", |s| {
                 let allow = vec!["x".to_owned()];
-                s.routes[0].policy = Some(words::RoutePolicy { allow, ..Default::default() });
+                s.routes[0].policy = message::RoutePolicy { allow, ..Default::default() }.encode_to_vec();
             }),
             ("app `a`: retry_budget_percent", |s| {
                 let retry_budget_percent = Some(101);
-                s.apps[0].traffic = Some(words::AppTraffic { retry_budget_percent, ..Default::default() });
+                s.apps[0].traffic = message::AppTraffic { retry_budget_percent, ..Default::default() }.encode_to_vec();
             }),
             ("settings: trusted_proxies", |s| {
                 let trusted_proxies = vec!["x".to_owned()];
-                s.settings = Some(words::ProxySettings { trusted_proxies, ..Default::default() });
+                s.settings = message::ProxySettings { trusted_proxies, ..Default::default() }.encode_to_vec();
             }),
             ("not there", |s| s.apps.clear()),
             ("routed twice", |s| s.routes.push(route("a.localhost", "a"))),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use fairlead_route::{HeaderRules, Malformed};
 
-use crate::policy::PreparedPage;
+use crate::filters::PreparedPage;
 
 /// Response of the proxy itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
