@@ -1,5 +1,6 @@
 // Catalogue of agent capabilities: the features that an agent reports when it connects.
-// Invariant: it has the names of CAPABILITIES in agents/crates/wire/src/lib.rs; its test compares them.
+// `npm run gen` writes the agent's list from it. A field of a route's policy that an older agent would leave out has a
+// capability of its name, such as traffic.forward_auth.
 
 /** Each capability with what an agent that reports it does. */
 export const capabilities = {

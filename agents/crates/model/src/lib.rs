@@ -32,9 +32,4 @@ pub use status::{
     AgentStatus, Artifact, BenchmarkStatus, BuildManifest, BuildStatus, Commit, Failure, InstanceState, InstanceStatus,
     LogLine, LogStream, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
-pub use traffic::{
-    AccessLog, ActiveHealthCheck, AppTraffic, BasicAuth, BasicUser, EncodedTraffic, ErrorPage, HeaderAction,
-    HeaderRule, LoadBalancing, LogFormat, OutlierEjection, Page, Priority, ProxySettings, Redirect, RouteLimits,
-    RoutePolicy, SOCKET_PATH_BYTES_MAX, StickySessions, TrafficEncoding, TrafficError, TrafficPart, UpstreamAddress,
-    UpstreamProtocol, UpstreamTls,
-};
+pub use traffic::*;

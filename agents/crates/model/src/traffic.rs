@@ -16,15 +16,11 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use app_traffic::{
-    ActiveHealthCheck, AppTraffic, LoadBalancing, OutlierEjection, StickySessions, UpstreamProtocol, UpstreamTls,
-};
-pub use proxy_settings::{AccessLog, LogFormat, ProxySettings};
-pub use redirect::Redirect;
-pub use route_policy::{
-    BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, Priority, RouteLimits, RoutePolicy,
-};
-pub use upstream_address::{SOCKET_PATH_BYTES_MAX, UpstreamAddress};
+pub use app_traffic::*;
+pub use proxy_settings::*;
+pub use redirect::*;
+pub use route_policy::*;
+pub use upstream_address::*;
 
 /// Maximum number of header rules, pages, address ranges or users of one route.
 const ENTRIES_MAX: usize = 256;

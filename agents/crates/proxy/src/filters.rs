@@ -33,6 +33,7 @@ pub(crate) use request_limits::LimitGuard;
 pub(crate) use shared::SharedPolicyState;
 
 use crate::exchange::Reply;
+use crate::upstream::Connector;
 
 /// Filters in the order in which a request passes them, each with the reason under which its rejections are counted.
 /// Limits precede passwords, so that no client can have many checked. The HTTPS redirect precedes passwords, so that
@@ -75,12 +76,16 @@ pub(crate) struct RouteSettings<'a> {
     pub(crate) policy: &'a RoutePolicy,
     pub(crate) redirect: Option<&'a Redirect>,
     pub(crate) shared: &'a Arc<SharedPolicyState>,
+    /// Returns the connectors of another app in the environment of the route; none if it has no instance here.
+    pub(crate) connectors: &'a dyn Fn(&str) -> Vec<Arc<Connector>>,
 }
 
 /// Request that filters decide about.
 pub(crate) struct RequestContext<'a> {
     /// Effective address of the client.
     pub(crate) address: IpAddr,
+    /// True if the client uses TLS.
+    pub(crate) is_secure: bool,
     /// HTTPS port if the request came over plain HTTP and HTTPS is available.
     pub(crate) https_port: Option<u16>,
     /// Host in lower case, without port.

@@ -11,6 +11,7 @@ use crate::filters::{
     self, BodyLimit, CompiledFilters, Decision, ErrorPages, FilterId, HeaderEdits, LimitGuard, PathRewrite,
     PendingCheck, PreparedPage, RequestContext, RouteSettings, SharedPolicyState,
 };
+use crate::upstream::Connector;
 
 /// Compiled policy of a route; routes with only defaults have none.
 #[derive(Debug)]
@@ -46,13 +47,14 @@ impl Policy {
         policy: &RoutePolicy,
         redirect: Option<&Redirect>,
         shared: &Arc<SharedPolicyState>,
+        connectors: &dyn Fn(&str) -> Vec<Arc<Connector>>,
     ) -> Result<Option<Self>, TrafficError> {
         if redirect.is_none() && *policy == RoutePolicy::default() {
             return Ok(None);
         }
         let prefix = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
         let key = format!("{host}{prefix}/");
-        let route = RouteSettings { key: &key, prefix_bytes: prefix.len(), policy, redirect, shared };
+        let route = RouteSettings { key: &key, prefix_bytes: prefix.len(), policy, redirect, shared, connectors };
         let filters = filters::compile(&route)?;
         let dropped: Vec<&str> = filters.iter().flat_map(|(_, filter)| filter.dropped_headers()).collect();
         Ok(Some(Self {

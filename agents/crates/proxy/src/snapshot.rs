@@ -54,6 +54,14 @@ pub(crate) struct AppSnapshot {
     pub(crate) upstreams: Vec<UpstreamSpec>,
 }
 
+impl AppSnapshot {
+    /// Returns the connectors of the instances that take new requests.
+    fn connectors(&self) -> Vec<Arc<Connector>> {
+        let serving = self.upstreams.iter().filter(|upstream| !upstream.draining && upstream.weight > 0);
+        serving.map(|upstream| Arc::clone(&upstream.connector)).collect()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct UpstreamSpec {
     pub(crate) instance: Box<str>,
@@ -125,7 +133,7 @@ impl Snapshot {
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
         for (position, route) in (0u32..).zip(&message.routes) {
-            let (entry, guard) = read_route(route, encoding, &index, shared)?;
+            let (entry, guard) = read_route(route, encoding, &index, &apps, shared)?;
             routes.push(entry);
             keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
         }
@@ -155,7 +163,8 @@ fn drain_timeout(ms: u32) -> Duration {
 fn read_route(
     route: &ProxyRoute,
     encoding: TrafficEncoding,
-    apps: &HashMap<&str, u32>,
+    index: &HashMap<&str, u32>,
+    apps: &[AppSnapshot],
     shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
@@ -166,7 +175,7 @@ fn read_route(
     };
     let app = match &redirect {
         Some(_) => None,
-        None => match apps.get(route.app_key.as_str()) {
+        None => match index.get(route.app_key.as_str()) {
             Some(app) => Some(*app),
             None => {
                 return Err(SnapshotError::UnknownApp {
@@ -177,13 +186,25 @@ fn read_route(
             }
         },
     };
+    let connectors = |name: &str| {
+        let app = index.get(beside(&route.app_key, name).as_str()).and_then(|app| apps.get(*app as usize));
+        app.map(AppSnapshot::connectors).unwrap_or_default()
+    };
     let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
     let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| !policy.strip_prefix) };
-    let policy =
-        Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared).map_err(policy_error)?;
+    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared, &connectors)
+        .map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
     let key = format!("{}{prefix}/", route.host).into();
     Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
+}
+
+/// Returns the key of an app in the same environment as another one. A standalone proxy has none: a key is a name.
+fn beside(app_key: &str, name: &str) -> String {
+    match app_key.split_once('/') {
+        Some((_, environment)) => format!("{name}/{environment}"),
+        None => name.to_owned(),
+    }
 }
 
 /// Identifies the rules of a route that keep requests from its app or change what it trusts; zero for none.

@@ -42,33 +42,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
     version.abs_diff(LOCAL_PROTOCOL) <= 1 && version > 0
 }
 
-/// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 24] = [
-    "app",
-    "autoscaling",
-    "benchmark",
-    "benchmark.http3",
-    "build",
-    "build.default_branch",
-    "build.plan",
-    "build.variables",
-    "container",
-    "hook",
-    "inspect",
-    "liveness",
-    "logs",
-    "network",
-    "rollout",
-    "route",
-    "secret",
-    "socket",
-    "toolchain",
-    "traffic",
-    "transfer",
-    "upgrade",
-    "volume",
-    "worker",
-];
+include!("gen/capabilities.rs");
 
 /// Returns the proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

@@ -45,14 +45,14 @@ fn good() -> agent::DesiredState {
                 ..Default::default()
             }),
             instances: 1,
-            traffic: None,
+            traffic: Vec::new(),
             ..Default::default()
         }],
         routes: vec![agent::RouteSpec {
             host: "hello.localhost".into(),
             path_prefix: "/".into(),
             target: Some(agent::route_spec::Target::ControlSocket("web".into())),
-            policy: None,
+            policy: Vec::new(),
         }],
         builds: vec![agent::BuildSpec {
             deployment_id: "dep_2".into(),
@@ -77,7 +77,7 @@ fn good() -> agent::DesiredState {
             warmup_ms: 200,
         }],
         signing_keys: vec![],
-        proxy: None,
+        proxy: Vec::new(),
         ..Default::default()
     }
 }

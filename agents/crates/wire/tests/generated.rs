@@ -40,7 +40,30 @@ fn generate(into: &Path) -> BTreeMap<String, String> {
     let mut messages = make_traffic_opaque(compile(&PROTOS));
     messages.file.retain(|file| file.package() != "fairlead.traffic.v1");
     config().compile_fds(messages).expect("the messages generate");
-    read(into)
+    let mut files = read(into);
+    files.insert("capabilities.rs".to_owned(), capabilities());
+    files
+}
+
+/// Returns the Rust list of the contract's table of capabilities.
+fn capabilities() -> String {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/src/capabilities.ts");
+    let table = std::fs::read_to_string(table).expect("the table of capabilities");
+    let rows = table.split("export const capabilities = {").nth(1).and_then(|rest| rest.split("} as const").next());
+    let names: Vec<&str> = rows
+        .expect("the rows of the table")
+        .lines()
+        .filter_map(|row| row.strip_prefix("  ")?.split(": ").next())
+        .filter(|name| !name.starts_with(' '))
+        .map(|name| name.trim_matches('\''))
+        .collect();
+    let rows: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    let count = names.len();
+    format!(
+        "// Generated from packages/contract/src/capabilities.ts.\n\
+         /// Capabilities of this agent version; it rejects a whole desired state that requires others.\n\
+         pub const CAPABILITIES: [&str; {count}] = [\n{rows}];\n"
+    )
 }
 
 fn read(folder: &Path) -> BTreeMap<String, String> {

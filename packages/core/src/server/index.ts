@@ -1,7 +1,12 @@
 export { type AcceptEnrolmentInput, type AcceptedEnrolment, acceptEnrolment } from './accept-enrolment.ts';
 export { bumpLocalServers } from './bump-local-servers.ts';
 export { bumpServer, bumpServersOf } from './bump-server.ts';
-export { missingBuildCapability, missingCapability, missingCapabilityMessage } from './capabilities.ts';
+export {
+  missingBuildCapability,
+  missingCapability,
+  missingCapabilityMessage,
+  policyCapabilities,
+} from './capabilities.ts';
 export { closeGatewaySessions, closeSession } from './close-session.ts';
 export { type CreatedEnrolment, createEnrolment } from './create-enrolment.ts';
 export { deleteServer } from './delete-server.ts';

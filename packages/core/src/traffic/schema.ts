@@ -173,17 +173,22 @@ export const policySchema = z.object({
 export type Policy = z.infer<typeof policySchema>;
 
 /** Policy as input: a user without a password here keeps their current one. */
-export const policyInputSchema = z.object({
-  ...policyShape,
-  basicAuth: authSchema(
-    z.object({
-      name: userNameSchema,
-      password: z.string().min(8, 'A password has at least 8 characters.').max(256).optional(),
-    }),
-  )
-    .nullable()
-    .default(null),
-});
+export const policyInputSchema = z
+  .object({
+    ...policyShape,
+    basicAuth: authSchema(
+      z.object({
+        name: userNameSchema,
+        password: z.string().min(8, 'A password has at least 8 characters.').max(256).optional(),
+      }),
+    )
+      .nullable()
+      .default(null),
+  })
+  .refine(({ redirect, basicAuth }) => redirect === null || basicAuth === null, {
+    path: ['redirect'],
+    message: 'A redirect can’t ask for a password. Turn off authentication first.',
+  });
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
 // ---------------------------------------------------------------------------------------------- of an app

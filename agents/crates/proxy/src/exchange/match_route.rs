@@ -46,6 +46,7 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     };
     let request = RequestContext {
         address: client.ip(),
+        is_secure: client.is_secure(),
         https_port,
         host,
         line,

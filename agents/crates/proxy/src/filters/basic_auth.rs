@@ -287,7 +287,14 @@ mod tests {
         let users = vec![BasicUser { name: name.into(), password_hash: HASH.into() }];
         let basic_auth = Some(BasicAuth { realm: String::new(), users });
         let policy = RoutePolicy { basic_auth, ..RoutePolicy::default() };
-        let route = RouteSettings { key: "a.test/", prefix_bytes: 0, policy: &policy, redirect: None, shared };
+        let route = RouteSettings {
+            key: "a.test/",
+            prefix_bytes: 0,
+            policy: &policy,
+            redirect: None,
+            shared,
+            connectors: &|_| Vec::new(),
+        };
         PasswordFilter::compile(&route).unwrap().unwrap()
     }
 

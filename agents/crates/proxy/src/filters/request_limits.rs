@@ -130,7 +130,14 @@ mod tests {
 
     fn compile(key: &str, limits: &RouteLimits, shared: &Arc<SharedPolicyState>) -> Option<RequestLimits> {
         let policy = RoutePolicy { limits: limits.clone(), ..RoutePolicy::default() };
-        let route = RouteSettings { key, prefix_bytes: 0, policy: &policy, redirect: None, shared };
+        let route = RouteSettings {
+            key,
+            prefix_bytes: 0,
+            policy: &policy,
+            redirect: None,
+            shared,
+            connectors: &|_| Vec::new(),
+        };
         RequestLimits::compile(&route).unwrap()
     }
 

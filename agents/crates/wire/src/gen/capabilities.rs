@@ -1,0 +1,28 @@
+// Generated from packages/contract/src/capabilities.ts.
+/// Capabilities of this agent version; it rejects a whole desired state that requires others.
+pub const CAPABILITIES: [&str; 24] = [
+    "app",
+    "autoscaling",
+    "benchmark",
+    "benchmark.http3",
+    "build",
+    "build.default_branch",
+    "build.plan",
+    "build.variables",
+    "container",
+    "hook",
+    "inspect",
+    "liveness",
+    "logs",
+    "network",
+    "rollout",
+    "route",
+    "secret",
+    "socket",
+    "toolchain",
+    "traffic",
+    "transfer",
+    "upgrade",
+    "volume",
+    "worker",
+];
