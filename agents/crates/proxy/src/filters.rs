@@ -5,6 +5,7 @@ mod address_rules;
 mod basic_auth;
 mod body_limit;
 mod error_pages;
+mod forward_auth;
 mod header_rules;
 mod https_redirect;
 mod maintenance;
@@ -38,13 +39,14 @@ use crate::upstream::Connector;
 /// Filters in the order in which a request passes them, each with the reason under which its rejections are counted.
 /// Limits precede passwords, so that no client can have many checked. The HTTPS redirect precedes passwords, so that
 /// none is sent in the clear.
-const ORDER: [FilterEntry; 7] = [
+const ORDER: [FilterEntry; 8] = [
     FilterEntry::of::<address_rules::AddressFilter>("denied"),
     FilterEntry::of::<https_redirect::HttpsRedirect>("redirected"),
     FilterEntry::of::<maintenance::Maintenance>("maintenance"),
     FilterEntry::of::<request_limits::RequestLimits>("rate_limited"),
     FilterEntry::of::<body_limit::BodyLimit>("body_too_large"),
     FilterEntry::of::<basic_auth::PasswordFilter>("unauthorized"),
+    FilterEntry::of::<forward_auth::ForwardAuthFilter>("forward_auth"),
     FilterEntry::of::<redirect::RouteRedirect>("redirected"),
 ];
 

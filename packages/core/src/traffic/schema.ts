@@ -1,5 +1,6 @@
 // Schemas of the proxy's settings for a domain, an app and a whole server.
 // Invariant: values are in the agent's bounds, because it refuses its whole state for one value that is not.
+import { appIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { ipRangeSchema } from '../kernel/address.ts';
 import { healthPathSchema } from '../kernel/process.ts';
@@ -29,16 +30,18 @@ const headerValueSchema = z
   .max(4096)
   .regex(/^[\t\x20-\x7e]*$/, 'A header has visible ASCII characters only.');
 
+const headerNameSchema = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(256)
+  .regex(/^[a-z0-9!#$%&'*+\-.^`|~]+$/, 'Enter the name of a header, such as x-frame-options.')
+  .refine((name) => !ownedByProxy.has(name), 'The proxy writes this header itself.');
+
 const headerRuleSchema = z
   .object({
     action: z.enum(['set', 'append', 'remove']),
-    name: z
-      .string()
-      .trim()
-      .toLowerCase()
-      .max(256)
-      .regex(/^[a-z0-9!#$%&'*+\-.^`|~]+$/, 'Enter the name of a header, such as x-frame-options.')
-      .refine((name) => !ownedByProxy.has(name), 'The proxy writes this header itself.'),
+    name: headerNameSchema,
     value: headerValueSchema.default(''),
   })
   .refine(({ action, value }) => action !== 'remove' || value === '', {
@@ -111,6 +114,32 @@ function authSchema<User extends z.ZodType<{ readonly name: string }>>(user: Use
   });
 }
 
+/** An app on the same server decides about each request. */
+const forwardAuthSchema = z.object({
+  /** In the same environment. Never an address: the proxy reaches what no visitor may. */
+  app: appIdSchema,
+  path: z
+    .string()
+    .trim()
+    .max(2048)
+    .regex(/^\/[\x21-\x7e]*$/, 'Enter a path such as /verify.'),
+  /** Headers that are copied to the request; a client cannot send them. */
+  responseHeaders: z
+    .array(
+      headerNameSchema.refine(
+        (name) => !/^(?:cookie|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
+        'This header cannot be copied.',
+      ),
+    )
+    .max(20)
+    .default([]),
+  timeoutMs: z.number().int().min(1).max(60_000).default(5000),
+  /** Time for which an allowed request is cached; 0: never. */
+  cacheSeconds: z.number().int().min(0).max(300).default(0),
+  /** Cookie and Authorization alone decide, so that one cache entry is valid for all paths. */
+  cacheByCredentials: z.boolean().default(false),
+});
+
 const headerRulesSchema = z.array(headerRuleSchema).max(entriesMax).default([]);
 const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
 
@@ -145,6 +174,7 @@ const policyShape = {
   /** Priority of requests when the app cannot serve all. */
   priority: z.enum(['low', 'normal', 'high']).default('normal'),
   compress: z.boolean().default(false),
+  forwardAuth: forwardAuthSchema.nullable().default(null),
   /** 0: no bound. */
   requestBodyBytesMax: z
     .number()
@@ -185,7 +215,7 @@ export const policyInputSchema = z
       .nullable()
       .default(null),
   })
-  .refine(({ redirect, basicAuth }) => redirect === null || basicAuth === null, {
+  .refine(({ redirect, basicAuth, forwardAuth }) => redirect === null || (basicAuth === null && forwardAuth === null), {
     path: ['redirect'],
     message: 'A redirect can’t ask for a password. Turn off authentication first.',
   });

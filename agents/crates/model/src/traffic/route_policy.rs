@@ -4,7 +4,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use super::{Checked, Parsed, TrafficError, TrafficPart, few, networks, unknown, within, wrong};
+use super::{Checked, Parsed, TrafficError, TrafficPart, few, networks, or, unknown, within, wrong};
 use crate::message;
 
 /// Maximum length of a page that the proxy responds with.
@@ -61,6 +61,35 @@ pub struct RoutePolicy {
     pub compress: bool,
     /// Maximum size of a request's body in bytes, as it is sent; zero for no limit.
     pub request_body_bytes_max: u64,
+    /// App that decides whether a request may pass; `None` turns it off.
+    pub forward_auth: Option<ForwardAuth>,
+}
+
+/// Forward auth: an app on the same server decides about each request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForwardAuth {
+    /// App in the environment of the route, by its id; in a standalone proxy, by its name. Never an address: the proxy
+    /// reaches what no visitor may.
+    pub app: String,
+    /// Path that is asked, with its query.
+    pub path: String,
+    /// Response headers that are copied to the request, in lower case. A client can't send them.
+    #[serde(default)]
+    pub response_headers: Vec<String>,
+    /// Timeout of one question.
+    #[serde(default = "auth_timeout_ms")]
+    pub timeout_ms: u32,
+    /// Time for which an allowed request is cached; zero: never.
+    #[serde(default)]
+    pub cache_seconds: u32,
+    /// True if Cookie and Authorization alone decide, so that one cache entry is valid for all paths.
+    #[serde(default)]
+    pub cache_by_credentials: bool,
+}
+
+fn auth_timeout_ms() -> u32 {
+    5000
 }
 
 /// Change of one header.
@@ -213,6 +242,14 @@ impl TrafficPart for RoutePolicy {
             },
             compress: message.compress,
             request_body_bytes_max: message.request_body_bytes_max,
+            forward_auth: message.forward_auth.map(|auth| ForwardAuth {
+                app: auth.app,
+                path: auth.path,
+                response_headers: auth.response_headers,
+                timeout_ms: or(auth.timeout_ms, auth_timeout_ms()),
+                cache_seconds: auth.cache_seconds,
+                cache_by_credentials: auth.cache_by_credentials,
+            }),
         })
     }
 
@@ -251,7 +288,7 @@ impl TrafficPart for RoutePolicy {
             let reason = format!("is {}, more than {BODY_BYTES_MAX}", self.request_body_bytes_max);
             return wrong("request_body_bytes_max", reason);
         }
-        Ok(())
+        self.forward_auth.as_ref().map_or(Ok(()), forward_auth)
     }
 }
 
@@ -292,18 +329,46 @@ fn error_page_of((index, found): (usize, &message::ErrorPage)) -> Parsed<ErrorPa
     })
 }
 
-fn header_rule(at: &str, rule: &HeaderRule) -> Checked {
+fn header_name(at: &str, name: &str) -> Checked {
     let token = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9') || b"!#$%&'*+-.^`|~".contains(&byte);
-    if rule.name.is_empty() || rule.name.len() > 256 || !rule.name.bytes().all(token) {
-        return wrong(format!("{at}.name"), "is not a header name in lower case, with dashes and no underscores");
+    if name.is_empty() || name.len() > 256 || !name.bytes().all(token) {
+        return wrong(at, "is not a header name in lower case, with dashes and no underscores");
     }
-    if NOT_FOR_RULES.contains(&rule.name.as_str()) {
-        return wrong(format!("{at}.name"), format!("`{}` is written by the proxy alone", rule.name));
+    if NOT_FOR_RULES.contains(&name) {
+        return wrong(at, format!("`{name}` is written by the proxy alone"));
     }
+    Ok(())
+}
+
+fn header_rule(at: &str, rule: &HeaderRule) -> Checked {
+    header_name(&format!("{at}.name"), &rule.name)?;
     if rule.action == HeaderAction::Remove && !rule.value.is_empty() {
         return wrong(format!("{at}.value"), "is given, but `remove` takes none");
     }
     header_value(&format!("{at}.value"), &rule.value)
+}
+
+fn forward_auth(auth: &ForwardAuth) -> Checked {
+    // The key of an app in another environment has a slash.
+    if auth.app.is_empty() || auth.app.len() > 128 || auth.app.contains('/') {
+        return wrong("forward_auth.app", "is not an app");
+    }
+    let path = auth.path.as_bytes();
+    if !path.starts_with(b"/") || path.len() > 2048 || !path.iter().all(u8::is_ascii_graphic) {
+        return wrong("forward_auth.path", "is not a path that starts with `/`");
+    }
+    if auth.response_headers.len() > 20 {
+        return wrong("forward_auth.response_headers", "has more than 20 entries");
+    }
+    for (index, name) in auth.response_headers.iter().enumerate() {
+        let at = format!("forward_auth.response_headers[{index}]");
+        header_name(&at, name)?;
+        if ["cookie", "forwarded", "x-real-ip"].contains(&name.as_str()) || name.starts_with("x-forwarded-") {
+            return wrong(at, format!("`{name}` can't be copied from a response"));
+        }
+    }
+    within("forward_auth.timeout_ms", auth.timeout_ms, 1, 60_000)?;
+    within("forward_auth.cache_seconds", auth.cache_seconds, 0, 300)
 }
 
 fn header_value(at: &str, value: &str) -> Checked {

@@ -157,6 +157,34 @@ fn absent_fields_are_the_default_and_a_wrong_one_is_named() {
 }
 
 #[test]
+fn forward_auth_names_an_app_and_copies_no_header_of_the_proxy() {
+    let field = |change: fn(&mut message::ForwardAuth)| {
+        let mut auth = message::ForwardAuth { app: "app_1".into(), path: "/verify".into(), ..Default::default() };
+        change(&mut auth);
+        let policy = message::RoutePolicy { forward_auth: Some(auth), ..Default::default() };
+        decode::<RoutePolicy>(&policy)
+            .map(|policy| policy.forward_auth.map(|auth| auth.timeout_ms))
+            .map_err(|e| e.field)
+    };
+    assert_eq!(field(|_| ()), Ok(Some(5000)));
+    type Fault = (&'static str, fn(&mut message::ForwardAuth));
+    let faults: [Fault; 9] = [
+        ("app", |auth| auth.app.clear()),
+        ("app", |auth| auth.app = "app_1/env_2".into()),
+        ("app", |auth| auth.app = "http://169.254.169.254".into()),
+        ("path", |auth| auth.path = "verify".into()),
+        ("path", |auth| auth.path = "/a b".into()),
+        ("response_headers[0]", |auth| auth.response_headers.push("content-length".into())),
+        ("response_headers[0]", |auth| auth.response_headers.push("x-forwarded-for".into())),
+        ("timeout_ms", |auth| auth.timeout_ms = 60_001),
+        ("cache_seconds", |auth| auth.cache_seconds = 301),
+    ];
+    for (name, change) in faults {
+        assert_eq!(field(change), Err(format!("forward_auth.{name}")));
+    }
+}
+
+#[test]
 fn encoded_traffic_is_checked_and_shows_no_hash() {
     let bytes = message::RoutePolicy { compress: true, ..Default::default() }.encode_to_vec();
     let encoded = EncodedTraffic::checked::<RoutePolicy>(bytes.clone()).unwrap();
@@ -193,6 +221,14 @@ fn a_part_comes_out_of_json_as_it_went_in() {
         priority: Priority::High,
         compress: true,
         request_body_bytes_max: 1 << 40,
+        forward_auth: Some(ForwardAuth {
+            app: "auth".into(),
+            path: "/verify?x".into(),
+            response_headers: vec!["x-user".into()],
+            timeout_ms: 6,
+            cache_seconds: 7,
+            cache_by_credentials: true,
+        }),
     };
     assert_eq!(json(&policy), Ok(policy));
     let traffic = AppTraffic {

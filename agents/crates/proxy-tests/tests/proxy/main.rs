@@ -12,6 +12,7 @@ mod compression;
 mod control;
 mod fairness;
 mod faults;
+mod forward_auth;
 mod grpc;
 mod http1;
 mod http2;

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 24] = [
+pub const CAPABILITIES: [&str; 25] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -21,6 +21,7 @@ pub const CAPABILITIES: [&str; 24] = [
     "socket",
     "toolchain",
     "traffic",
+    "traffic.forward_auth",
     "transfer",
     "upgrade",
     "volume",
