@@ -191,7 +191,7 @@ fn read_route(
         app.map(AppSnapshot::connectors).unwrap_or_default()
     };
     let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
-    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| !policy.strip_prefix) };
+    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| policy.prefix_for_app().is_none()) };
     let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared, &connectors)
         .map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
@@ -213,6 +213,7 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     let rules = RoutePolicy {
         serve_plain_http: open.serve_plain_http,
         strip_prefix: open.strip_prefix,
+        rewrite_prefix: open.rewrite_prefix.clone(),
         response_headers: open.response_headers.clone(),
         error_pages: open.error_pages.clone(),
         priority: open.priority,

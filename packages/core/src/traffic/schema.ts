@@ -151,6 +151,13 @@ const policyShape = {
   servePlainHttp: z.boolean().default(false),
   /** Strips the domain's path prefix for the app; X-Forwarded-Prefix has it. */
   stripPrefix: z.boolean().default(false),
+  /** Path for the app in place of the domain's path prefix; empty: none. It wins over stripPrefix. */
+  rewritePrefix: z
+    .string()
+    .trim()
+    .max(1024)
+    .regex(/^(?:\/(?!\/)(?:[\x21-\x7e](?<![?#\\]|\/\/))*)?$/, 'Enter a path such as /v1.')
+    .default(''),
   requestHeaders: headerRulesSchema,
   responseHeaders: headerRulesSchema,
   /** Client addresses that may come in; empty: all. */

@@ -46,6 +46,7 @@ const full = storedPolicySchema.parse({
   priority: 'high',
   compress: true,
   requestBodyBytesMax: 100 * 2 ** 20,
+  rewritePrefix: '/v1/shop',
   forwardAuth: {
     app: 'app_0fixtureAuth00000000',
     path: '/verify',
@@ -83,6 +84,11 @@ const wrong: readonly (readonly [string, object])[] = [
   ['allow.0', { allow: ['10.0.0.0/33'] }],
   ['allow.0', { allow: ['example.com'] }],
   ['deny.0', { deny: [''] }],
+  ['rewritePrefix', { rewritePrefix: 'v1' }],
+  ['rewritePrefix', { rewritePrefix: '//evil.example' }],
+  ['rewritePrefix', { rewritePrefix: '/a//b' }],
+  ['rewritePrefix', { rewritePrefix: '/a?b' }],
+  ['rewritePrefix', { rewritePrefix: '/a\\b' }],
   ['forwardAuth.app', { forwardAuth: { app: 'http://169.254.169.254', path: '/' } }],
   ['forwardAuth.path', { forwardAuth: { app: 'app_0fixtureAuth00000000', path: 'verify' } }],
   [

@@ -34,6 +34,8 @@ pub struct RoutePolicy {
     pub request_body_bytes_max: u64,
     #[prost(message, optional, tag = "14")]
     pub forward_auth: ::core::option::Option<ForwardAuth>,
+    #[prost(string, tag = "15")]
+    pub rewrite_prefix: ::prost::alloc::string::String,
 }
 /// An app on the same server decides whether a request may pass.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -63,6 +63,19 @@ pub struct RoutePolicy {
     pub request_body_bytes_max: u64,
     /// App that decides whether a request may pass; `None` turns it off.
     pub forward_auth: Option<ForwardAuth>,
+    /// Path that the app gets in place of the route's prefix; empty for none. Wins over `strip_prefix`.
+    pub rewrite_prefix: String,
+}
+
+impl RoutePolicy {
+    /// Returns the path that replaces the route's prefix; `None` if the app gets the path as it is.
+    pub fn prefix_for_app(&self) -> Option<&str> {
+        match (self.rewrite_prefix.as_str(), self.strip_prefix) {
+            ("", false) => None,
+            ("", true) => Some("/"),
+            (prefix, _) => Some(prefix),
+        }
+    }
 }
 
 /// Forward auth: an app on the same server decides about each request.
@@ -242,6 +255,7 @@ impl TrafficPart for RoutePolicy {
             },
             compress: message.compress,
             request_body_bytes_max: message.request_body_bytes_max,
+            rewrite_prefix: message.rewrite_prefix,
             forward_auth: message.forward_auth.map(|auth| ForwardAuth {
                 app: auth.app,
                 path: auth.path,
@@ -288,6 +302,11 @@ impl TrafficPart for RoutePolicy {
             let reason = format!("is {}, more than {BODY_BYTES_MAX}", self.request_body_bytes_max);
             return wrong("request_body_bytes_max", reason);
         }
+        let prefix = &self.rewrite_prefix;
+        let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'\\');
+        if prefix.len() > 1024 || !prefix.bytes().all(plain) || !prefix.is_empty() && !is_path(prefix) {
+            return wrong("rewrite_prefix", "is not a path such as /v1, without `//`");
+        }
         self.forward_auth.as_ref().map_or(Ok(()), forward_auth)
     }
 }
@@ -327,6 +346,11 @@ fn error_page_of((index, found): (usize, &message::ErrorPage)) -> Parsed<ErrorPa
         replace_app: found.replace_app,
         page: page_of(found_page),
     })
+}
+
+/// An app could take what follows `//` for a host.
+fn is_path(prefix: &str) -> bool {
+    prefix.starts_with('/') && !prefix.contains("//")
 }
 
 fn header_name(at: &str, name: &str) -> Checked {

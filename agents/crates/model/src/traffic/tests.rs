@@ -185,6 +185,20 @@ fn forward_auth_names_an_app_and_copies_no_header_of_the_proxy() {
 }
 
 #[test]
+fn a_prefix_for_the_app_is_a_path() {
+    let prefix = |text: &str, strip_prefix: bool| {
+        let policy = message::RoutePolicy { rewrite_prefix: text.into(), strip_prefix, ..Default::default() };
+        decode::<RoutePolicy>(&policy).map(|policy| policy.prefix_for_app().map(str::to_owned)).map_err(|e| e.field)
+    };
+    assert_eq!(prefix("", false), Ok(None));
+    assert_eq!(prefix("", true), Ok(Some("/".into())));
+    assert_eq!(prefix("/v1/", true), Ok(Some("/v1/".into())));
+    for bad in ["v1", "//host", "/a//b", "/a?b", "/a#b", "/a b", "/\\h", "/é"] {
+        assert_eq!(prefix(bad, false), Err("rewrite_prefix".to_owned()), "{bad}");
+    }
+}
+
+#[test]
 fn encoded_traffic_is_checked_and_shows_no_hash() {
     let bytes = message::RoutePolicy { compress: true, ..Default::default() }.encode_to_vec();
     let encoded = EncodedTraffic::checked::<RoutePolicy>(bytes.clone()).unwrap();
@@ -221,6 +235,7 @@ fn a_part_comes_out_of_json_as_it_went_in() {
         priority: Priority::High,
         compress: true,
         request_body_bytes_max: 1 << 40,
+        rewrite_prefix: "/v1".into(),
         forward_auth: Some(ForwardAuth {
             app: "auth".into(),
             path: "/verify?x".into(),

@@ -1,9 +1,10 @@
 //! Forward auth over real sockets, with an auth app beside the protected one.
 
 use fairlead_model::message::{ForwardAuth, RoutePolicy};
-use fairlead_wire::local::{ProxyApp, ProxySnapshot, ProxyStats};
+use fairlead_wire::local::{ProxyApp, ProxySnapshot};
 use prost::Message;
 
+use crate::rejected;
 use crate::support::app::App;
 use crate::support::client;
 use crate::support::{HOST, Proxy, quick, upstream};
@@ -71,9 +72,7 @@ async fn a_request_reaches_the_app_only_if_the_auth_app_allows_it() {
             assert!(echoed.contains("\r\nx-user: ann\r\n") && !echoed.contains("root"), "{echoed}");
         }
     }
-    let rejected =
-        |stats: &ProxyStats| stats.route_responses.iter().map(|route| route.counts["forward_auth"]).sum::<u32>();
-    let stats = proxy.stats_until(|stats| rejected(stats) == 1).await;
+    let stats = proxy.stats_until(|stats| rejected(stats, "forward_auth") == 1).await;
     assert_eq!(stats.apps.iter().map(|app| app.requests).sum::<u32>(), 1);
 }
 

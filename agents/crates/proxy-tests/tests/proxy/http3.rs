@@ -155,9 +155,7 @@ async fn a_body_beyond_its_route_s_bound_is_refused() {
         }
         assert_eq!(stream.recv_response().await.unwrap().status(), status);
     }
-    proxy
-        .stats_until(|stats| stats.route_responses.iter().map(|route| route.counts["body_too_large"]).sum::<u32>() == 2)
-        .await;
+    proxy.stats_until(|stats| crate::rejected(stats, "body_too_large") == 2).await;
 }
 
 #[tokio::test]

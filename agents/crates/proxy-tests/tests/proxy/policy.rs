@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::support::app::App;
 use crate::support::client::{self, Client, get};
 use crate::support::{APP, HOST, Proxy, quick, upstream};
+use crate::{encoded, rejected};
 use bytes::Bytes;
 use fairlead_model::{
     BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect, RouteLimits, RoutePolicy,
-    TrafficPart,
 };
-use fairlead_wire::local::{ProxyRoute, ProxyRouteResponses, ProxySnapshot, ProxyStats};
+use fairlead_wire::local::{ProxyRoute, ProxySnapshot, ProxyStats};
 use h2::client::SendRequest;
 use http::Request;
 use tokio::net::TcpStream;
@@ -90,11 +90,6 @@ async fn proxy(app: &App, change: impl FnOnce(&mut ProxySnapshot)) -> Proxy {
     change(&mut snapshot);
     proxy.apply(snapshot).await.unwrap();
     proxy
-}
-
-/// Encodes a part of traffic policy as a standalone proxy does.
-fn encoded(part: &impl TrafficPart) -> Vec<u8> {
-    serde_json::to_vec(part).unwrap()
 }
 
 async fn with_policy(app: &App, policy: RoutePolicy) -> Proxy {
@@ -508,9 +503,7 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     assert_eq!(response.await.unwrap().status(), 413);
     // The stream alone is over, not its connection.
     assert_eq!(crate::support::http2::get(&h2, "/").await.0, 200);
-    let refused =
-        |stats: &ProxyStats| stats.route_responses.iter().map(|route| route.counts["body_too_large"]).sum::<u32>();
-    proxy.stats_until(|stats| refused(stats) == 4).await;
+    proxy.stats_until(|stats| rejected(stats, "body_too_large") == 4).await;
 }
 
 #[tokio::test]
@@ -569,18 +562,10 @@ async fn what_a_route_answers_itself_is_counted() {
         assert_eq!(client.ask("GET", "/", &[ANN]).await.status, 200);
     }
     assert_eq!(client::plain(&proxy).await.ask(&get("/")).await.status, 308);
-    let of_route = |stats: &ProxyStats| {
-        let of = |route: &&ProxyRouteResponses| route.route == format!("{HOST}/");
-        let mine: Vec<_> = stats
-            .route_responses
-            .iter()
-            .filter(of)
-            .map(|route| (route.counts["unauthorized"], route.counts["redirected"]))
-            .collect();
-        mine.iter().fold((0, 0), |sum, (unauthorized, redirected)| (sum.0 + unauthorized, sum.1 + redirected))
-    };
+    let of_route = |stats: &ProxyStats| (rejected(stats, "unauthorized"), rejected(stats, "redirected"));
     let stats = proxy.stats_until(|stats| of_route(stats).0 >= 4 && of_route(stats).1 >= 1).await;
     assert_eq!(of_route(&stats), (4, 1));
+    assert!(stats.route_responses.iter().all(|route| route.route == format!("{HOST}/")));
     // None of them was the app's.
     let stats = if stats.apps.is_empty() { proxy.stats_until(|stats| !stats.apps.is_empty()).await } else { stats };
     assert_eq!((stats.apps[0].requests, stats.apps[0].client_errors, stats.apps[0].in_flight), (2, 0, 0));
