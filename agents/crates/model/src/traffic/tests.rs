@@ -286,3 +286,55 @@ fn a_part_comes_out_of_json_as_it_went_in() {
     };
     assert_eq!(json(&settings), Ok(settings));
 }
+
+/// Rows of the contract's table: name of a bound, its least and its greatest value.
+fn bounds_of_the_contract() -> Vec<(String, u64, u64)> {
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../packages/contract/src/traffic-bounds.ts");
+    let number = |text: &str| text.trim().replace('_', "").parse::<u64>().unwrap();
+    let row = |line: &str| {
+        let (name, values) = line.strip_prefix("  '")?.split_once("': [")?;
+        let (least, most) = values.strip_suffix("],")?.split_once(',')?;
+        Some((name.to_owned(), number(least), number(most)))
+    };
+    std::fs::read_to_string(table).unwrap().lines().filter_map(row).collect()
+}
+
+/// Decodes a part whose field has this value; all others are good.
+fn decode_with<T: TrafficPart + Default>(name: &str, value: u64) -> Result<(), String> {
+    let mut part = serde_json::to_value(T::default()).unwrap();
+    let optional = [
+        ("maintenance", serde_json::json!({ "body": "" })),
+        ("forward_auth", serde_json::json!({ "app": "auth", "path": "/" })),
+        ("health_check", serde_json::json!({})),
+    ];
+    for (field, default) in optional {
+        if let Some(found) = part.get_mut(field) {
+            *found = default;
+        }
+    }
+    let (parents, field) = name.rsplit_once('.').unwrap_or(("", name));
+    let parents = parents.split('.').filter(|parent| !parent.is_empty());
+    parents.fold(&mut part, |part, parent| part.get_mut(parent).unwrap())[field] = value.into();
+    let bytes = serde_json::to_vec(&part).unwrap();
+    TrafficEncoding::Json.decode::<T>(&bytes).map(drop).map_err(|error| error.field)
+}
+
+#[test]
+fn the_bounds_are_those_of_the_contract() {
+    let bounds = bounds_of_the_contract();
+    assert!(bounds.len() > 20, "the table of bounds was not read");
+    for (bound, least, most) in bounds {
+        let (part, name) = bound.split_once('.').unwrap();
+        let decode = match part {
+            "route" => decode_with::<RoutePolicy>,
+            "app" => decode_with::<AppTraffic>,
+            _ => decode_with::<ProxySettings>,
+        };
+        for good in [least, most] {
+            assert_eq!(decode(name, good), Ok(()), "{bound} of {good}");
+        }
+        for bad in [least.checked_sub(1), Some(most + 1)].into_iter().flatten() {
+            assert_eq!(decode(name, bad), Err(name.to_owned()), "{bound} of {bad}");
+        }
+    }
+}
