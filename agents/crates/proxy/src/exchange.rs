@@ -41,7 +41,7 @@ use crate::core::{
     is_out_of_descriptors,
 };
 use crate::filters::{BodyLimit, CheckResult, LimitGuard, PendingCheck};
-use crate::policy::{Admission, Policy};
+use crate::policy::{Policy, PolicyAdmission};
 use crate::upstream::{ConnectionLease, Instance};
 use access_log_entry::AccessLogEntry;
 use exchange_metrics::ExchangeMetrics;
@@ -166,7 +166,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     // Reads the clock once for all time checks of the request.
     let now = Instant::now();
     let admitted = match_route(core, client, name, line, facts.body, &headers, now);
-    let AdmittedRequest { app, policy, admission: Admission { guard, checks }, route_metrics } = match admitted {
+    let AdmittedRequest { app, policy, admission: PolicyAdmission { guard, checks }, route_metrics } = match admitted {
         Ok(admitted) => admitted,
         Err(reply) => return RequestDispatch::Answer(reply),
     };

@@ -32,7 +32,7 @@ pub(crate) struct Policy {
 
 /// Request that all filters let pass.
 #[derive(Default)]
-pub(crate) struct Admission {
+pub(crate) struct PolicyAdmission {
     /// Counts the request in the limits of its route.
     pub(crate) guard: Option<LimitGuard>,
     /// Checks that the request must still pass, in order.
@@ -70,8 +70,8 @@ impl Policy {
     }
 
     /// Runs the filters in their order. An error is the filter that rejects the request, and its reply.
-    pub(crate) fn admit(&self, request: &RequestContext<'_>) -> Result<Admission, (FilterId, Reply)> {
-        let mut admission = Admission::default();
+    pub(crate) fn admit(&self, request: &RequestContext<'_>) -> Result<PolicyAdmission, (FilterId, Reply)> {
+        let mut admission = PolicyAdmission::default();
         for (id, filter) in &self.filters {
             match filter.check(request) {
                 Decision::Pass => {}

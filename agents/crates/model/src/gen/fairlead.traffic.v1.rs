@@ -34,6 +34,7 @@ pub struct RoutePolicy {
     pub request_body_bytes_max: u64,
     #[prost(message, optional, tag = "14")]
     pub forward_auth: ::core::option::Option<ForwardAuth>,
+    /// The app gets this path in place of the route's prefix, such as "/v1". Empty: none; wins over `strip_prefix`.
     #[prost(string, tag = "15")]
     pub rewrite_prefix: ::prost::alloc::string::String,
 }

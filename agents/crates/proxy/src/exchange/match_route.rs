@@ -9,14 +9,14 @@ use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 use super::Reply;
 use crate::core::{App, Core, RouteLookup, RouteMetrics};
 use crate::filters::{HttpsRedirect, RequestContext, is_acme_challenge};
-use crate::policy::{Admission, Policy};
+use crate::policy::{Policy, PolicyAdmission};
 
 /// Request that its route admits.
 pub(super) struct AdmittedRequest {
     pub(super) app: Rc<App>,
     /// `None` for a route without a policy.
     pub(super) policy: Option<Arc<Policy>>,
-    pub(super) admission: Admission,
+    pub(super) admission: PolicyAdmission,
     pub(super) route_metrics: Option<Rc<RouteMetrics>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let (app, policy, route_metrics) = match core.find(host, line.target.path()) {
         RouteLookup::App(app, None, route_metrics) => {
             return match to_https(core, https_port, host, line) {
-                None => Ok(AdmittedRequest { app, policy: None, admission: Admission::default(), route_metrics }),
+                None => Ok(AdmittedRequest { app, policy: None, admission: PolicyAdmission::default(), route_metrics }),
                 Some(reply) => Err(reply),
             };
         }
