@@ -1,5 +1,5 @@
 // Static parts of a scenario: people, servers, apps and their placements. Makes rows; loads none.
-import type { Capability } from '@fairlead/contract/capabilities';
+import { capabilities } from '@fairlead/contract/capabilities';
 import { newId } from '@fairlead/contract/ids';
 import type { CopyRow } from '@fairlead/db/copy';
 import type { Random } from './random.ts';
@@ -96,7 +96,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     applied_epoch: 1,
     applied_number: applied,
     agent_version: '0.1.0',
-    capabilities: [...capabilities],
+    capabilities: [...reported],
     host_info: JSON.stringify(host),
     disk: JSON.stringify(makeDisk(random, machine, wish)),
     network: JSON.stringify(makeNetwork(wish)),
@@ -111,27 +111,8 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
 
 const noSeccomp = 'Apps can make every system call, because this kernel has no seccomp filters.';
 
-/** Capabilities of an agent of this version. */
-const capabilities: readonly Capability[] = [
-  'app',
-  'autoscaling',
-  'benchmark',
-  'benchmark.http3',
-  'build',
-  'build.plan',
-  'hook',
-  'liveness',
-  'logs',
-  'network',
-  'rollout',
-  'route',
-  'secret',
-  'toolchain',
-  'traffic',
-  'transfer',
-  'volume',
-  'worker',
-];
+/** Capabilities of an agent of this version on a server without a container engine. */
+const reported: readonly string[] = Object.keys(capabilities).filter((name) => name !== 'container');
 
 function makeNetwork({ isTroubled, now }: MachineWish): object {
   const text = 'Another program changed the firewall of apps. It was put back.';

@@ -1,5 +1,6 @@
 // Catalogue of agent capabilities: the features that an agent reports when it connects.
-// Invariant: it has the names of CAPABILITIES in agents/crates/wire/src/lib.rs; its test compares them.
+// `npm run gen` writes the agent's list from it. A field of a route's policy that an older agent would leave out has a
+// capability of its name, such as traffic.forward_auth.
 
 /** Each capability with what an agent that reports it does. */
 export const capabilities = {
@@ -23,6 +24,7 @@ export const capabilities = {
   socket: 'Runs apps that listen on a Unix socket.',
   toolchain: 'Installs the runtimes that a release needs.',
   traffic: 'Applies traffic policies of routes, apps and the proxy.',
+  'traffic.forward_auth': 'Asks an app whether a request may pass.',
   transfer: 'Sends artifacts to the artifact store and fetches them from it.',
   upgrade: 'Replaces its own program by another version.',
   volume: 'Mounts volumes, and deletes them on request.',

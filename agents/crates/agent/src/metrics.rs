@@ -24,9 +24,6 @@ const BOUNDS_US: [u64; 14] = [
     10_000_000,
 ];
 
-/// Label values of the reasons for responses that the proxy sends itself.
-const REASONS: [&str; 6] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance", "body_too_large"];
-
 /// Totals since the start of this process, shared by the reconciler and the endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics(Arc<Mutex<Totals>>);
@@ -34,8 +31,8 @@ pub(crate) struct Metrics(Arc<Mutex<Totals>>);
 #[derive(Debug, Default)]
 struct Totals {
     apps: BTreeMap<String, AppTotals>,
-    /// Counts per route, in the order of `REASONS`.
-    routes: BTreeMap<String, [u64; 6]>,
+    /// Rejected requests by route and reason.
+    rejected: BTreeMap<String, BTreeMap<String, u64>>,
     instances: BTreeMap<String, u32>,
     wakes: BTreeMap<String, Wakes>,
     open_connections: u32,
@@ -87,16 +84,10 @@ impl Metrics {
         totals.instances =
             stats.instances.iter().map(|instance| (instance.instance_id.clone(), instance.in_flight)).collect();
         for route in &stats.route_responses {
-            let counts = [
-                route.rate_limited,
-                route.denied,
-                route.redirected,
-                route.unauthorized,
-                route.maintenance,
-                route.body_too_large,
-            ];
-            let totals = totals.routes.entry(route.route.clone()).or_default();
-            totals.iter_mut().zip(counts).for_each(|(total, count)| *total += u64::from(count));
+            let totals = totals.rejected.entry(route.route.clone()).or_default();
+            for (reason, count) in &route.counts {
+                *totals.entry(reason.clone()).or_default() += u64::from(*count);
+            }
         }
         for app in &stats.apps {
             totals.apps.entry(app.app_key.clone()).or_default().add(app);
@@ -236,8 +227,8 @@ impl Metrics {
             "counter",
             "Responses that the proxy sent instead of the app, by route and reason.",
         );
-        for (route, counts) in &totals.routes {
-            for (reason, count) in REASONS.iter().zip(counts) {
+        for (route, counts) in &totals.rejected {
+            for (reason, count) in counts {
                 text.sample("fairlead_route_responses_total", &[("route", route), ("reason", reason)], count);
             }
         }
@@ -355,7 +346,7 @@ mod tests {
             }),
             ..ProxyAppStats::default()
         };
-        let route = ProxyRouteResponses { route: "a.test/".into(), denied: 2, ..ProxyRouteResponses::default() };
+        let route = ProxyRouteResponses { route: "a.test/".into(), counts: BTreeMap::from([("denied".into(), 2)]) };
         ProxyStats { apps: vec![app], route_responses: vec![route], open_connections: 7, ..ProxyStats::default() }
     }
 

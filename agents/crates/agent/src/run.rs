@@ -396,7 +396,7 @@ fn empty_state() -> fairlead_model::DesiredState {
         routes: Vec::new(),
         builds: std::collections::BTreeMap::new(),
         benchmarks: Vec::new(),
-        proxy: fairlead_model::ProxySettings::default(),
+        proxy: Default::default(),
         kept_artifacts: Default::default(),
         deleted_volumes: Vec::new(),
         agent: None,

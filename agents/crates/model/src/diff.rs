@@ -48,7 +48,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{AppId, AppSpec, AppTraffic, BuildSpec, EnvironmentId, ServerId, Version};
+    use crate::{AppId, AppSpec, BuildSpec, EnvironmentId, ServerId, Version};
 
     fn state(apps: &[(&str, u32)], builds: &[&str]) -> DesiredState {
         let app = |(id, instances): &(&str, u32)| {
@@ -59,7 +59,7 @@ mod tests {
                 live: None,
                 candidate: None,
                 instances: *instances,
-                traffic: AppTraffic::default(),
+                traffic: Default::default(),
                 autoscaling: None,
             };
             (key, spec)

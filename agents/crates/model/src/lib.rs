@@ -1,5 +1,5 @@
 //! Desired state and status of a server: ids, route table, app spec, and the difference of two
-//! states. Only types and pure comparisons: no I/O, no wire format and no clock.
+//! states. Only types and pure comparisons: no I/O and no clock.
 
 mod benchmark;
 mod diff;
@@ -10,7 +10,12 @@ mod secret;
 mod state;
 mod status;
 mod traffic;
-mod traffic_check;
+
+/// Messages of traffic policy, generated from `traffic.proto`.
+#[allow(missing_docs, clippy::all)]
+pub mod message {
+    include!("gen/fairlead.traffic.v1.rs");
+}
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
 pub use diff::{StateChange, diff};
@@ -27,8 +32,4 @@ pub use status::{
     AgentStatus, Artifact, BenchmarkStatus, BuildManifest, BuildStatus, Commit, Failure, InstanceState, InstanceStatus,
     LogLine, LogStream, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
-pub use traffic::{
-    AccessLog, ActiveHealthCheck, AppTraffic, BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, LoadBalancing,
-    LogFormat, OutlierEjection, Page, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy,
-    SOCKET_PATH_BYTES_MAX, StickySessions, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
-};
+pub use traffic::*;

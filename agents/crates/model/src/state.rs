@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, EnvironmentId, ProxySettings, Redirect, ReleaseId,
-    RoutePolicy, SealedSecrets, ServerId,
+    AppId, AppKey, BenchmarkPlan, DeploymentId, EncodedTraffic, EnvironmentId, ReleaseId, SealedSecrets, ServerId,
 };
 
 /// Version of desired state; ordered by epoch, then number.
@@ -43,7 +42,7 @@ pub struct DesiredState {
     /// Benchmark runs to run once.
     pub benchmarks: Vec<BenchmarkPlan>,
     /// Settings of the whole proxy.
-    pub proxy: ProxySettings,
+    pub proxy: EncodedTraffic,
     /// Artifacts that pruning keeps, besides those of live releases.
     #[serde(default)]
     pub kept_artifacts: BTreeSet<String>,
@@ -89,7 +88,7 @@ pub struct AppSpec {
     /// Number of instances, at least one.
     pub instances: u32,
     /// Traffic policy between the proxy and the instances.
-    pub traffic: AppTraffic,
+    pub traffic: EncodedTraffic,
     /// Autoscaling of `instances`; `None` turns it off.
     #[serde(default)]
     pub autoscaling: Option<Autoscaling>,
@@ -283,7 +282,7 @@ pub struct Route {
     pub path_prefix: String,
     pub target: RouteTarget,
     /// Policy for the requests of this route.
-    pub policy: RoutePolicy,
+    pub policy: EncodedTraffic,
 }
 
 /// Target of a route.
@@ -293,7 +292,7 @@ pub enum RouteTarget {
     App(AppKey),
     /// Control plane on this server, by the name of its Unix socket: `web` or `gateway`.
     ControlSocket(String),
-    Redirect(Redirect),
+    Redirect(EncodedTraffic),
 }
 
 /// Build to run once.

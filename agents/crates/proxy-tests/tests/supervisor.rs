@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use fairlead_model::message::{AccessLog, ProxySettings};
 use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
@@ -21,7 +22,7 @@ use fairlead_wire::local::{
     Listener, Listeners, ProxyApp, ProxyCommand, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot, ProxyStats,
     proxy_command, proxy_event,
 };
-use fairlead_wire::traffic::{AccessLog, ProxySettings};
+use prost::Message;
 use rustix::process::{Pid, Resource, Signal, kill_process};
 use rustls::HandshakeKind;
 use support::app::App;
@@ -176,7 +177,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
     let access_log =
         AccessLog { sample_permille: Some(1000), file_bytes_max: 64 * 1024, files_max: 3, ..AccessLog::default() };
     let table = ProxySnapshot {
-        settings: Some(ProxySettings { access_log: Some(access_log), ..ProxySettings::default() }),
+        settings: ProxySettings { access_log: Some(access_log), ..ProxySettings::default() }.encode_to_vec(),
         access_log_path: logs.join("access.log").to_string_lossy().into_owned(),
         ..snapshot(app.address)
     };

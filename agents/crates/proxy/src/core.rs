@@ -44,15 +44,16 @@ pub(crate) use quota::{AppPart, AppShare, Quota, Share};
 pub(crate) use route_metrics::{RouteCounters, RouteMetrics};
 use route_metrics::{RouteMetricsTable, collect_sides};
 pub(crate) use siblings::{Sibling, Siblings};
-pub(crate) use stats::{AppNumbers, AppStats, CoreStats, PolicyCounters, PolicyStats};
+pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RejectCounters};
 
 use drain_schedule::DrainSchedule;
 use handshakes::Handshakes;
 use local_users::LocalUsers;
 
 use crate::access_log::AccessLogger;
+use crate::filters::{FilterId, PasswordCache};
 use crate::limits::Limits;
-use crate::policy::{PasswordCache, Policy, RejectReason};
+use crate::policy::Policy;
 use crate::snapshot::{DRAIN_TIMEOUT, RouteEntry, Snapshot};
 use crate::upstream::Instance;
 
@@ -138,8 +139,8 @@ pub(crate) struct Core {
     /// Port that plain HTTP redirects to.
     pub(crate) https_port: Option<u16>,
     trusts_any: Cell<bool>,
-    pub(crate) password_cache: PasswordCache,
-    policy_counters: RefCell<HashMap<Box<str>, PolicyCounters>>,
+    pub(crate) password_cache: Rc<PasswordCache>,
+    rejected: RefCell<HashMap<Box<str>, RejectCounters>>,
     routes: RefCell<Routes>,
     /// Notifies when the first snapshot is in use.
     pub(crate) routes_ready: Notify,
@@ -205,8 +206,8 @@ impl Core {
             draining: Cell::new(None),
             https_port: ports.https,
             trusts_any: Cell::new(false),
-            password_cache: PasswordCache::default(),
-            policy_counters: RefCell::default(),
+            password_cache: Rc::default(),
+            rejected: RefCell::default(),
             routes: RefCell::default(),
             routes_ready: Notify::new(),
             wakes: RefCell::default(),
@@ -265,12 +266,12 @@ impl Core {
         self.routes.borrow().snapshot.as_ref()?.trust.as_ref()?.client(peer, headers)
     }
 
-    /// Counts a request that a policy answered instead of the app. Routes with only defaults share the empty key.
-    pub(crate) fn count(&self, route: &str, reason: RejectReason) {
-        let mut numbers = self.policy_counters.borrow_mut();
-        match numbers.get_mut(route) {
-            Some(numbers) => numbers.count(reason),
-            None => numbers.entry(route.into()).or_default().count(reason),
+    /// Counts a request that a filter rejected. Routes with only defaults share the empty key.
+    pub(crate) fn count(&self, route: &str, filter: FilterId) {
+        let mut rejected = self.rejected.borrow_mut();
+        match rejected.get_mut(route) {
+            Some(counters) => counters.count(filter),
+            None => rejected.entry(route.into()).or_default().count(filter),
         }
     }
 
@@ -375,12 +376,7 @@ impl Core {
             instances,
             route_metrics: routes.route_metrics.collect(),
             sides: collect_sides(&mut routes.sides),
-            routes: self
-                .policy_counters
-                .take()
-                .into_iter()
-                .map(|(key, numbers)| PolicyStats { key, numbers })
-                .collect(),
+            rejected: self.rejected.take().into_iter().collect(),
             open_connections: self.open_connections(),
             malformed_requests: self.malformed_requests.take(),
             access_log_dropped: self.access_log.take_dropped(),

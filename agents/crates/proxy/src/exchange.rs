@@ -40,7 +40,8 @@ use crate::core::{
     AcquireResult, Affinity, Alarm, App, AppShare, Core, InFlightRequest, InstanceRequest, Permit, Refusal,
     is_out_of_descriptors,
 };
-use crate::policy::{LimitGuard, PasswordCheck, PasswordResult, Policy, RejectReason};
+use crate::filters::{BodyLimit, CheckResult, LimitGuard, PendingCheck};
+use crate::policy::{Policy, PolicyAdmission};
 use crate::upstream::{ConnectionLease, Instance};
 use access_log_entry::AccessLogEntry;
 use exchange_metrics::ExchangeMetrics;
@@ -111,10 +112,10 @@ pub(crate) struct Exchange {
     metrics: ExchangeMetrics,
     /// Route policy for the response; `None` if it changes nothing.
     policy: Option<Arc<Policy>>,
-    /// Password check that must pass before the request is forwarded.
-    check: Option<Box<PasswordCheck>>,
+    /// Checks that must pass before the request is forwarded.
+    checks: Vec<PendingCheck>,
     /// Counts the request in the limits of its route.
-    _admission: Option<LimitGuard>,
+    _guard: Option<LimitGuard>,
 }
 
 /// Message framing that a codec uses after a request head.
@@ -165,7 +166,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     // Reads the clock once for all time checks of the request.
     let now = Instant::now();
     let admitted = match_route(core, client, name, line, facts.body, &headers, now);
-    let AdmittedRequest { app, policy, admission, route_metrics, check } = match admitted {
+    let AdmittedRequest { app, policy, admission: PolicyAdmission { guard, checks }, route_metrics } = match admitted {
         Ok(admitted) => admitted,
         Err(reply) => return RequestDispatch::Answer(reply),
     };
@@ -199,8 +200,8 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         takes_alt_svc: client.is_secure() && line.version != HttpVersion::Http3,
         serving: None,
         policy,
-        check,
-        _admission: admission,
+        checks,
+        _guard: guard,
         log_entry: AccessLogEntry {
             client: client.ip(),
             version: line.version,
@@ -236,12 +237,12 @@ impl Exchange {
     /// Runs the exchange to its end. `alarm` is the alarm of the stream; it is cleared on return.
     pub(crate) async fn run<D: Downstream>(mut self: Box<Self>, downstream: &mut D, alarm: &Alarm) -> ExchangeOutcome {
         alarm.clear();
-        let refused = match self.check.take() {
-            None => None,
-            // Boxed: its state is large, and few requests have one.
-            Some(check) => Box::pin(self.check_password(*check, downstream)).await,
+        let rejected = match self.checks.is_empty() {
+            true => None,
+            // Boxed: few requests have one.
+            false => Box::pin(self.run_checks(downstream)).await,
         };
-        let ended = match refused {
+        let ended = match rejected {
             Some(ended) => ended,
             None => self.attempts(downstream, alarm).await,
         };
@@ -252,22 +253,29 @@ impl Exchange {
         ended
     }
 
-    /// Waits for the password check; returns the outcome of the exchange if the password is wrong.
-    async fn check_password<D: Downstream>(
-        &mut self,
-        check: PasswordCheck,
-        downstream: &mut D,
-    ) -> Option<ExchangeOutcome> {
-        let core = Rc::clone(&self.core);
-        let proved = while_there(downstream, self.body, check.run(&core.password_cache)).await;
-        if matches!(proved, Ok(PasswordResult::Right)) {
-            return None;
+    /// Waits for the pending checks; returns the outcome of the exchange if one does not let it pass.
+    async fn run_checks<D: Downstream>(&mut self, downstream: &mut D) -> Option<ExchangeOutcome> {
+        for check in std::mem::take(&mut self.checks) {
+            let result = while_there(downstream, self.body, check).await;
+            if let Ok(CheckResult::Pass(lines)) = &result {
+                self.add_header_lines(lines);
+                continue;
+            }
+            self.metrics.void();
+            let (Ok(CheckResult::Reject(filter, reply)), Some(policy)) = (result, &self.policy) else {
+                return Some(ExchangeOutcome::Broken);
+            };
+            self.core.count(&policy.key, filter);
+            return Some(ExchangeOutcome::Answer(policy.dress(reply)));
         }
-        self.metrics.void();
-        let (Ok(proof), Some(policy)) = (proved, &self.policy) else { return Some(ExchangeOutcome::Broken) };
-        let (reason, reply) = policy.password_rejection(proof);
-        core.count(&policy.key, reason);
-        Some(ExchangeOutcome::Answer(reply))
+        None
+    }
+
+    /// Adds header lines at the end of the head for the app.
+    fn add_header_lines(&mut self, lines: &[u8]) {
+        // The head ends with an empty line.
+        let end = self.head.len().saturating_sub(2);
+        self.head.splice(end..end, lines.iter().copied());
     }
 
     async fn attempts<D: Downstream>(&mut self, downstream: &mut D, alarm: &Alarm) -> ExchangeOutcome {
@@ -422,7 +430,7 @@ impl Exchange {
             RelayError::BodyStalled => self.answer(Reply::request_timeout()),
             RelayError::BodyTooLarge => {
                 if let Some(policy) = &self.policy {
-                    self.core.count(&policy.key, RejectReason::BodyTooLarge);
+                    self.core.count(&policy.key, BodyLimit::ID);
                 }
                 self.answer(Reply::content_too_large())
             }

@@ -11,6 +11,7 @@ mod core;
 // known length have no place for trailers, so the proxy drops them. It adds no Via, because some servers disable
 // compression for it.
 mod exchange;
+mod filters;
 mod flood;
 mod h1;
 mod h2;

@@ -21,10 +21,10 @@ use crate::control::{
     ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ProxySockets, ServeEnd, SupervisorChannel,
 };
 use crate::core::{AnnouncedPorts, Siblings};
+use crate::filters::SharedPolicyState;
 use crate::h3::{EndpointSockets, QuicSettings};
 use crate::health_check::HealthChecks;
 use crate::limits::Limits;
-use crate::policy::SharedPolicyState;
 use crate::worker::{Worker, WorkerOptions};
 
 /// Maximum wait for the sockets, which `run` sends first.

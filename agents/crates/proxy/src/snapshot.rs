@@ -5,14 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_model::{AppTraffic, ProxySettings, RoutePolicy, TrafficError, UpstreamAddress};
+use fairlead_model::{
+    AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficEncoding, TrafficError, UpstreamAddress,
+};
 use fairlead_route::{Guard, RouteTable, TrustedProxies};
 use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
-use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
+use fairlead_wire::traffic_encoding;
 
 use crate::core::{SharedInstance, SharedLimits};
-use crate::policy::{Policy, SharedPolicyState};
+use crate::filters::SharedPolicyState;
+use crate::policy::Policy;
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
 /// Configuration that the cores serve.
@@ -52,6 +55,14 @@ pub(crate) struct AppSnapshot {
     /// Maximum time that a request waits for a start; `None` if the app never sleeps.
     pub(crate) wake_timeout: Option<Duration>,
     pub(crate) upstreams: Vec<UpstreamSpec>,
+}
+
+impl AppSnapshot {
+    /// Returns the connectors of the instances that take new requests.
+    fn connectors(&self) -> Vec<Arc<Connector>> {
+        let serving = self.upstreams.iter().filter(|upstream| !upstream.draining && upstream.weight > 0);
+        serving.map(|upstream| Arc::clone(&upstream.connector)).collect()
+    }
 }
 
 #[derive(Debug)]
@@ -114,6 +125,7 @@ impl Snapshot {
         certificates: &CertificateSet,
         shared: &Arc<SharedPolicyState>,
     ) -> Result<Self, SnapshotError> {
+        let encoding = traffic_encoding(message);
         let mut index = HashMap::new();
         let mut instances = HashSet::new();
         let mut apps = Vec::with_capacity(message.apps.len());
@@ -121,12 +133,12 @@ impl Snapshot {
             if index.insert(app.app_key.as_str(), position).is_some() {
                 return Err(SnapshotError::DuplicateApp { app_key: app.app_key.clone() });
             }
-            apps.push(read_app(app, &mut instances, shared)?);
+            apps.push(read_app(app, encoding, &mut instances, shared)?);
         }
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
         for (position, route) in (0u32..).zip(&message.routes) {
-            let (entry, guard) = read_route(route, &index, shared)?;
+            let (entry, guard) = read_route(route, encoding, &index, &apps, shared)?;
             routes.push(entry);
             keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
         }
@@ -135,7 +147,7 @@ impl Snapshot {
             chain_der: &certificate.chain_der,
             key_pkcs8_der: &certificate.key_pkcs8_der,
         });
-        let settings = proxy_settings(message.settings.as_ref()).map_err(SnapshotError::Settings)?;
+        let settings = encoding.decode::<ProxySettings>(&message.settings).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
             table: RouteTable::with_guards(keys)?,
@@ -155,14 +167,20 @@ fn drain_timeout(ms: u32) -> Duration {
 
 fn read_route(
     route: &ProxyRoute,
-    apps: &HashMap<&str, u32>,
+    encoding: TrafficEncoding,
+    index: &HashMap<&str, u32>,
+    apps: &[AppSnapshot],
     shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
         |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
-    let app = match &route.redirect {
+    let redirect = match route.redirect.as_slice() {
+        [] => None,
+        bytes => Some(encoding.decode::<Redirect>(bytes).map_err(policy_error)?),
+    };
+    let app = match &redirect {
         Some(_) => None,
-        None => match apps.get(route.app_key.as_str()) {
+        None => match index.get(route.app_key.as_str()) {
             Some(app) => Some(*app),
             None => {
                 return Err(SnapshotError::UnknownApp {
@@ -173,13 +191,25 @@ fn read_route(
             }
         },
     };
-    let redirect = route.redirect.as_ref().map(redirect).transpose().map_err(policy_error)?;
-    let policy = route.policy.as_ref().map(route_policy).transpose().map_err(policy_error)?.unwrap_or_default();
-    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| !policy.strip_prefix) };
-    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect, shared).map_err(policy_error)?;
+    let connectors = |name: &str| {
+        let app = index.get(beside(&route.app_key, name).as_str()).and_then(|app| apps.get(*app as usize));
+        app.map(AppSnapshot::connectors).unwrap_or_default()
+    };
+    let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
+    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| policy.prefix_for_app().is_none()) };
+    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared, &connectors)
+        .map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
     let key = format!("{}{prefix}/", route.host).into();
     Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
+}
+
+/// Returns the key of an app in the same environment as another one. A standalone proxy has none: a key is a name.
+fn beside(app_key: &str, name: &str) -> String {
+    match app_key.split_once('/') {
+        Some((_, environment)) => format!("{name}/{environment}"),
+        None => name.to_owned(),
+    }
 }
 
 /// Identifies the rules of a route that keep requests from its app or change what it trusts; zero for none.
@@ -188,6 +218,7 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
     let rules = RoutePolicy {
         serve_plain_http: open.serve_plain_http,
         strip_prefix: open.strip_prefix,
+        rewrite_prefix: open.rewrite_prefix.clone(),
         response_headers: open.response_headers.clone(),
         error_pages: open.error_pages.clone(),
         priority: open.priority,
@@ -202,11 +233,13 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
 
 fn read_app<'a>(
     app: &'a ProxyApp,
+    encoding: TrafficEncoding,
     instances: &mut HashSet<&'a str>,
     shared: &SharedPolicyState,
 ) -> Result<AppSnapshot, SnapshotError> {
     let mut upstreams = Vec::with_capacity(app.upstreams.len());
-    let traffic = app_traffic(app.traffic.as_ref())
+    let traffic: AppTraffic = encoding
+        .decode(&app.traffic)
         .map_err(|error| SnapshotError::Traffic { app_key: app.app_key.clone(), error })?;
     let unreachable = |error| SnapshotError::Connector { app_key: app.app_key.clone(), error };
     let tls = AppTls::read(&traffic).map_err(unreachable)?;
@@ -239,8 +272,9 @@ fn read_app<'a>(
 
 #[cfg(test)]
 mod tests {
+    use fairlead_model::message;
     use fairlead_wire::local::ProxyUpstream;
-    use fairlead_wire::traffic as words;
+    use prost::Message;
 
     use super::*;
 
@@ -273,15 +307,15 @@ mod tests {
         let faults: [Fault; 10] = [
             ("a.localhost/: allow: `x`", |s| {
                 let allow = vec!["x".to_owned()];
-                s.routes[0].policy = Some(words::RoutePolicy { allow, ..Default::default() });
+                s.routes[0].policy = message::RoutePolicy { allow, ..Default::default() }.encode_to_vec();
             }),
             ("app `a`: retry_budget_percent", |s| {
                 let retry_budget_percent = Some(101);
-                s.apps[0].traffic = Some(words::AppTraffic { retry_budget_percent, ..Default::default() });
+                s.apps[0].traffic = message::AppTraffic { retry_budget_percent, ..Default::default() }.encode_to_vec();
             }),
             ("settings: trusted_proxies", |s| {
                 let trusted_proxies = vec!["x".to_owned()];
-                s.settings = Some(words::ProxySettings { trusted_proxies, ..Default::default() });
+                s.settings = message::ProxySettings { trusted_proxies, ..Default::default() }.encode_to_vec();
             }),
             ("not there", |s| s.apps.clear()),
             ("routed twice", |s| s.routes.push(route("a.localhost", "a"))),

@@ -363,7 +363,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::access_log::AccessLogWriter;
     use crate::control::{ProxyKeys, ProxySockets};
-    use crate::policy::SharedPolicyState;
+    use crate::filters::SharedPolicyState;
 
     /// Returns the number of turns that always-ready tasks get while clients are accepted.
     async fn turns_beside_accepts(accepts_yield: bool) -> u32 {

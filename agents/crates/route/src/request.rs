@@ -171,7 +171,7 @@ pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         None => client.encode_all(host, out),
         Some(_) => client.encode(host, drops, out),
     }
-    if let Some(stripped) = edit.stripped.filter(|_| !drops(b"x-forwarded-prefix")) {
+    if let Some(stripped) = edit.stripped.filter(|path| !path.prefix.is_empty() && !drops(b"x-forwarded-prefix")) {
         push(out, &[b"x-forwarded-prefix: ", stripped.prefix, b"\r\n"]);
     }
     for (name, value) in edit.rules.iter().flat_map(|rules| rules.added()) {

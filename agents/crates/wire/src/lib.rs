@@ -5,18 +5,11 @@ mod channel;
 mod parse;
 mod render;
 mod secret;
-mod traffic_policy;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]
 pub mod agent {
     include!("gen/fairlead.agent.v1.rs");
-}
-
-/// Traffic policy, generated from `traffic.proto`; part of the two others.
-#[allow(missing_docs, clippy::all)]
-pub mod traffic {
-    include!("gen/fairlead.traffic.v1.rs");
 }
 
 /// Messages between `run`, `proxy` and `shim`, generated from `local.proto`.
@@ -29,10 +22,14 @@ pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
 pub use parse::{announced_keys, desired_state, inspected_source};
 pub use render::{ReportParts, log_chunk, report, version};
 pub use secret::{SECRETS_BYTES_MAX, secret_bundle};
-pub use traffic_policy::{
-    app_traffic, app_traffic_message, proxy_settings, proxy_settings_message, redirect, redirect_message, route_policy,
-    route_policy_message,
-};
+
+/// Returns the encoding of the traffic policy in a snapshot.
+pub fn traffic_encoding(snapshot: &local::ProxySnapshot) -> fairlead_model::TrafficEncoding {
+    match snapshot.traffic_is_json {
+        true => fairlead_model::TrafficEncoding::Json,
+        false => fairlead_model::TrafficEncoding::Message,
+    }
+}
 
 /// Version of the link protocol that this agent speaks.
 pub const LINK_PROTOCOL: u32 = 1;
@@ -45,33 +42,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
     version.abs_diff(LOCAL_PROTOCOL) <= 1 && version > 0
 }
 
-/// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 24] = [
-    "app",
-    "autoscaling",
-    "benchmark",
-    "benchmark.http3",
-    "build",
-    "build.default_branch",
-    "build.plan",
-    "build.variables",
-    "container",
-    "hook",
-    "inspect",
-    "liveness",
-    "logs",
-    "network",
-    "rollout",
-    "route",
-    "secret",
-    "socket",
-    "toolchain",
-    "traffic",
-    "transfer",
-    "upgrade",
-    "volume",
-    "worker",
-];
+include!("gen/capabilities.rs");
 
 /// Returns the proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

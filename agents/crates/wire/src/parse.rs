@@ -6,15 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use fairlead_model::{
-    AgentRelease, AppKey, AppSpec, ArtifactKind, Autoscaling, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget,
-    BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState, HOST_BYTES_MAX, HealthCheck,
-    Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, SealedSecrets, ServerId, StateError,
-    TrafficError, VolumeKey, VolumeMount, route_key, wildcard_of,
+    AgentRelease, AppKey, AppSpec, AppTraffic, ArtifactKind, Autoscaling, BenchmarkPlan, BenchmarkProtocol,
+    BenchmarkTarget, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState,
+    EncodedTraffic, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec, ProxySettings, Redirect, ReleaseSpec, Rollout,
+    Route, RouteError, RoutePolicy, RouteTarget, SealedSecrets, ServerId, StateError, TrafficPart, VolumeKey,
+    VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
 
 use crate::secret::is_name;
-use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
+use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent};
 
 /// Maximum size of an agent, with all symbols for a debugger.
 const AGENT_BYTES_MAX: u64 = 2 << 30;
@@ -78,7 +79,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         routes,
         builds,
         benchmarks: benchmarks.collect::<Result<_, _>>()?,
-        proxy: traffic("state", "proxy", proxy_settings(message.proxy.as_ref()))?,
+        proxy: traffic::<ProxySettings>("state.proxy", message.proxy)?,
         kept_artifacts: message.kept_artifacts.into_iter().collect(),
         deleted_volumes: deleted.collect::<Result<_, _>>()?,
         agent: message.agent.map(agent_release).transpose()?,
@@ -112,7 +113,7 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
             })
         }
     };
-    let traffic = traffic(at, "traffic", app_traffic(spec.traffic.as_ref()))?;
+    let traffic = traffic::<AppTraffic>(&format!("{at}.traffic"), spec.traffic)?;
     let autoscaling = spec.autoscaling.map(|spec| autoscaling(&format!("{at}.autoscaling"), spec)).transpose()?;
     Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, autoscaling })
 }
@@ -397,10 +398,12 @@ fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
             }
             RouteTarget::ControlSocket(name)
         }
-        Some(agent::route_spec::Target::Redirect(to)) => RouteTarget::Redirect(traffic(at, "redirect", redirect(&to))?),
+        Some(agent::route_spec::Target::Redirect(to)) => {
+            RouteTarget::Redirect(traffic::<Redirect>(&format!("{at}.redirect"), to)?)
+        }
         None => return Err(wrong(&format!("{at}.target"), "is missing")),
     };
-    let policy = traffic(at, "policy", route_policy(&spec.policy.unwrap_or_default()))?;
+    let policy = traffic::<RoutePolicy>(&format!("{at}.policy"), spec.policy)?;
     Ok(Route { host: spec.host, path_prefix: spec.path_prefix, target, policy })
 }
 
@@ -534,8 +537,8 @@ fn benchmark(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, Stat
 }
 
 /// Adds the position in the state to a policy error's field.
-fn traffic<T>(at: &str, name: &str, parsed: Result<T, TrafficError>) -> Result<T, StateError> {
-    parsed.map_err(|error| wrong(&format!("{at}.{name}.{}", error.field), error.reason))
+fn traffic<T: TrafficPart>(at: &str, bytes: Vec<u8>) -> Result<EncodedTraffic, StateError> {
+    EncodedTraffic::checked::<T>(bytes).map_err(|error| wrong(&format!("{at}.{}", error.field), error.reason))
 }
 
 fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {

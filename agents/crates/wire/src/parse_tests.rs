@@ -1,10 +1,9 @@
 //! Tests of the parser of desired state, one invalid field at a time.
 
-use fairlead_model::{ServerId, StateError, Version};
+use fairlead_model::{ServerId, StateError, Version, message};
 use prost::Message;
 
 use super::desired_state;
-use crate::traffic;
 use crate::{SECRETS_BYTES_MAX, agent};
 
 fn server() -> ServerId {
@@ -46,14 +45,14 @@ fn good() -> agent::DesiredState {
                 ..Default::default()
             }),
             instances: 1,
-            traffic: None,
+            traffic: Vec::new(),
             ..Default::default()
         }],
         routes: vec![agent::RouteSpec {
             host: "hello.localhost".into(),
             path_prefix: "/".into(),
             target: Some(agent::route_spec::Target::ControlSocket("web".into())),
-            policy: None,
+            policy: Vec::new(),
         }],
         builds: vec![agent::BuildSpec {
             deployment_id: "dep_2".into(),
@@ -78,7 +77,7 @@ fn good() -> agent::DesiredState {
             warmup_ms: 200,
         }],
         signing_keys: vec![],
-        proxy: None,
+        proxy: Vec::new(),
         ..Default::default()
     }
 }
@@ -242,20 +241,20 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         ("routes[1]", |s| s.routes.push(s.routes[0].clone())),
         ("routes[0].policy.deny", |s| {
             let deny = vec!["192.0.2.0/40".into()];
-            s.routes[0].policy = Some(traffic::RoutePolicy { deny, ..Default::default() });
+            s.routes[0].policy = message::RoutePolicy { deny, ..Default::default() }.encode_to_vec();
         }),
         ("routes[0].redirect.to", |s| {
-            let to = traffic::Redirect { status: 308, to: "javascript:x".into(), keep_path: false };
-            s.routes[0].target = Some(agent::route_spec::Target::Redirect(to));
+            let to = message::Redirect { status: 308, to: "javascript:x".into(), keep_path: false };
+            s.routes[0].target = Some(agent::route_spec::Target::Redirect(to.encode_to_vec()));
         }),
         ("apps[0].traffic.sticky_sessions.cookie", |s| {
             let sticky_sessions =
-                Some(traffic::StickySessions { by: Some(traffic::sticky_sessions::By::Cookie("a;b".into())) });
-            s.apps[0].traffic = Some(traffic::AppTraffic { sticky_sessions, ..Default::default() });
+                Some(message::StickySessions { by: Some(message::sticky_sessions::By::Cookie("a;b".into())) });
+            s.apps[0].traffic = message::AppTraffic { sticky_sessions, ..Default::default() }.encode_to_vec();
         }),
         ("state.proxy.trusted_proxies", |s| {
             let trusted_proxies = vec!["everyone".into()];
-            s.proxy = Some(traffic::ProxySettings { trusted_proxies, ..Default::default() });
+            s.proxy = message::ProxySettings { trusted_proxies, ..Default::default() }.encode_to_vec();
         }),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "file:///etc".into()),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "https://user:pw@host/x".into()),

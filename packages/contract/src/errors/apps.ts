@@ -161,6 +161,9 @@ export const appErrors = {
     'This host name belongs to the control plane: an app there could pose as the dashboard. Choose another.',
   ),
   'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
+  'domain.capability_missing': conflict(
+    'The agent of a server of this domain lacks what this policy needs. Upgrade it first.',
+  ),
   'domain.taken': conflict('This host name is already in use.'),
   'domain.elsewhere': conflict(
     'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',

@@ -1,9 +1,10 @@
 import { type Capability, capabilities } from '@fairlead/contract/capabilities';
+import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
 import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
-import { missingBuildCapability, missingCapability } from './capabilities.ts';
+import { proxySettingsSchema, routePolicy, storedPolicySchema } from '../traffic/index.ts';
+import { missingBuildCapability, missingCapability, policyCapabilities } from './capabilities.ts';
 import {
   type BuildRow,
   type CandidateRow,
@@ -106,6 +107,15 @@ test.each([
   { variables: { A: 'a' } },
 ])('every agent runs %j', (changes) => {
   expect(missingCapability(settingsSchema.parse(changes), [])).toBeNull();
+});
+
+test('a field of a policy needs the capability of its name', () => {
+  const of = (policy: object) => {
+    const message = routePolicy(storedPolicySchema.parse(policy));
+    return message === null ? [] : policyCapabilities(message);
+  };
+  expect(of({ compress: true })).toEqual([]);
+  expect(of({ forwardAuth: { app: newId('app'), path: '/verify' } })).toEqual(['traffic.forward_auth']);
 });
 
 test('of several missing capabilities the check names the same one each time', () => {

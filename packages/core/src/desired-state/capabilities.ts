@@ -1,7 +1,7 @@
 // Capabilities that messages need, and the check of settings against them before a deployment. Pure.
 // Invariant: messages that need a capability go only to agents that reported it, because an agent refuses the whole
 // state for one that it lacks.
-import { create } from '@bufbuild/protobuf';
+import { create, isFieldSet } from '@bufbuild/protobuf';
 import {
   type AppSpec,
   AppSpecSchema,
@@ -13,7 +13,8 @@ import {
   type ReleaseSpec,
   type Rollout,
 } from '@fairlead/contract/agent';
-import { type Capability, supports } from '@fairlead/contract/capabilities';
+import { type Capability, capabilities, supports } from '@fairlead/contract/capabilities';
+import { type RoutePolicy, RoutePolicySchema } from '@fairlead/contract/traffic';
 import { opensNetwork, type Settings } from '../config/index.ts';
 import { appFields, builders, releaseFields, rolloutFields } from './settings-fields.ts';
 
@@ -69,10 +70,27 @@ const buildRules: Rules<BuildSpec> = [
   ['build.default_branch', buildsDefaultBranch],
 ];
 
+/**
+ * Returns the capabilities that a route's policy needs. A field whose filter an older agent would leave out, so that it
+ * lets pass what the filter rejects, has a capability of its name.
+ */
+export function policyCapabilities(policy: RoutePolicy): Capability[] {
+  const names = RoutePolicySchema.fields
+    .filter((field) => isFieldSet(policy, field))
+    .map(({ name }) => `traffic.${name}`);
+  return (Object.keys(capabilities) as Capability[]).filter((name) => names.includes(name));
+}
+
 /** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
 export function requiredCapabilities(state: DesiredState): Capability[] {
-  const { apps, builds } = state;
-  const names = [...needed(stateRules, [state]), ...neededByApps(apps), ...needed(buildRules, builds)];
+  const { apps, builds, routes } = state;
+  const policies = routes.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
+  const names = [
+    ...needed(stateRules, [state]),
+    ...policies.flatMap(policyCapabilities),
+    ...neededByApps(apps),
+    ...needed(buildRules, builds),
+  ];
   return [...new Set(names)];
 }
 
@@ -80,13 +98,13 @@ export function requiredCapabilities(state: DesiredState): Capability[] {
  * Returns the first capability that these settings need and the agent did not report; null: it has all. The rules are
  * those of a state: they read the messages that the settings alone become.
  */
-export function missingCapability(settings: Settings, capabilities: readonly string[]): Capability | null {
+export function missingCapability(settings: Settings, reported: readonly string[]): Capability | null {
   const release = releaseFields(settings, '');
   const app = create(AppSpecSchema, {
     ...appFields(settings),
     candidate: { ...rolloutFields(settings), release },
   });
-  return neededByApps([app]).find((name) => !supports(capabilities, name)) ?? null;
+  return neededByApps([app]).find((name) => !supports(reported, name)) ?? null;
 }
 
 export interface BuildSource {
@@ -106,7 +124,7 @@ export interface BuildSource {
  */
 export function missingBuildCapability(
   settings: Settings,
-  capabilities: readonly string[],
+  reported: readonly string[],
   { ref, uploadDigest, isSsh, hasCredentials, hasSecrets }: BuildSource,
 ): Capability | null {
   const { builder } = settings;
@@ -123,7 +141,7 @@ export function missingBuildCapability(
     // No state requires an engine for a build: without one, that build alone fails.
     ['container', builder === 'image' || builder === 'dockerfile'],
   ];
-  return needs.find(([name, isNeeded]) => isNeeded && !supports(capabilities, name))?.[0] ?? null;
+  return needs.find(([name, isNeeded]) => isNeeded && !supports(reported, name))?.[0] ?? null;
 }
 
 /** Returns a sentence that says what to do when a server lacks a capability. */

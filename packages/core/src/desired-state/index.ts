@@ -1,4 +1,9 @@
-export { missingBuildCapability, missingCapability, missingCapabilityMessage } from './capabilities.ts';
+export {
+  missingBuildCapability,
+  missingCapability,
+  missingCapabilityMessage,
+  policyCapabilities,
+} from './capabilities.ts';
 export { prepareDesiredState } from './prepare-desired-state.ts';
 export type { RenderInput } from './render-desired-state.ts';
 export type { ControlRoute } from './to-desired-state.ts';

@@ -1,6 +1,8 @@
 import { pbkdf2Sync } from 'node:crypto';
 import { toJson } from '@bufbuild/protobuf';
 import { DesiredStateSchema } from '@fairlead/contract/agent';
+import { capabilities } from '@fairlead/contract/capabilities';
+import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
@@ -104,4 +106,20 @@ test('a redirect leaves the app', async () => {
   expect(await isRuled()).toBe(true);
   await update({});
   expect(await isRuled()).toBe(false);
+});
+
+test('a policy is refused until the agent of each server applies it, and then the state requires that', async () => {
+  const forwardAuth = { app: newId('app'), path: '/verify', responseHeaders: ['x-user'] };
+  await expect(update({ forwardAuth })).rejects.toMatchObject({ code: 'domain.capability_missing' });
+  await world.tenant((ctx) =>
+    ctx.tx.server.updateMany({
+      where: { organizationId: ctx.organizationId },
+      data: { capabilities: Object.keys(capabilities) },
+    }),
+  );
+  await update({ forwardAuth });
+  const state = await world.desired();
+  expect(state.requires).toContain('traffic.forward_auth');
+  expect(state.routes[0]?.policy?.forwardAuth).toMatchObject(forwardAuth);
+  await update({});
 });

@@ -1,9 +1,17 @@
 // Updates a domain's policy. It takes effect at once, without a deployment.
-
+import { supports } from '@fairlead/contract/capabilities';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
+import { policyCapabilities } from '../desired-state/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../placement/index.ts';
-import { hashPassword, type Policy, policySchema, type StoredPolicy, storedPolicySchema } from '../traffic/index.ts';
+import {
+  hashPassword,
+  type Policy,
+  policySchema,
+  routePolicy,
+  type StoredPolicy,
+  storedPolicySchema,
+} from '../traffic/index.ts';
 import { domainLabel } from './rules.ts';
 import type { UpdateDomainPolicyInput } from './schema.ts';
 
@@ -16,6 +24,7 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   const before = storedPolicySchema.parse(domain.policy);
   const after: StoredPolicy = { ...policy, basicAuth: await withHashes(policy.basicAuth, before.basicAuth) };
+  await requireCapabilities(ctx, domain, after);
   await ctx.tx.domain.updateMany({
     where: { id: domainId, organizationId },
     data: { policy: isPlain(after) ? {} : after },
@@ -28,6 +37,27 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   });
   await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });
   return policySchema.parse(after);
+}
+
+/** Every server of the domain must apply the policy: an older agent would refuse its whole state. */
+async function requireCapabilities(
+  ctx: Ctx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+  policy: StoredPolicy,
+): Promise<void> {
+  const message = routePolicy(policy);
+  const needed = message === null ? [] : policyCapabilities(message);
+  if (needed.length === 0) return;
+  const placed = await ctx.tx.placementServer.findMany({
+    where: { placement: { appId, environmentId }, organizationId: ctx.organizationId },
+    select: { server: { select: { name: true, capabilities: true } } },
+    orderBy: { serverId: 'asc' },
+  });
+  for (const { server } of placed) {
+    const missing = needed.find((name) => !supports(server.capabilities, name));
+    if (missing !== undefined)
+      throw new AppError('domain.capability_missing', { server: server.name, capability: missing });
+  }
 }
 
 type AuthInput = UpdateDomainPolicyInput['policy']['basicAuth'];

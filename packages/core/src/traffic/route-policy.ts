@@ -18,23 +18,23 @@ const priorities = {
 
 /** Null for a policy that changes nothing: a route without one pays nothing for it. */
 export function routePolicy(policy: Omit<StoredPolicy, 'redirect'>): RoutePolicy | null {
-  const { limits, basicAuth, maintenance } = policy;
+  const { limits, priority, requestBodyBytesMax, requestHeaders, responseHeaders, ...plain } = policy;
   const rules = (all: StoredPolicy['requestHeaders']) =>
     all.map(({ action, ...rule }) => ({ ...rule, action: actions[action] }));
   const message = create(RoutePolicySchema, {
-    servePlainHttp: policy.servePlainHttp,
-    stripPrefix: policy.stripPrefix,
-    requestHeaders: rules(policy.requestHeaders),
-    responseHeaders: rules(policy.responseHeaders),
-    allow: policy.allow,
-    deny: policy.deny,
-    errorPages: policy.errorPages,
-    priority: priorities[policy.priority],
-    compress: policy.compress,
-    requestBodyBytesMax: BigInt(policy.requestBodyBytesMax),
+    ...withoutNulls(plain),
+    requestHeaders: rules(requestHeaders),
+    responseHeaders: rules(responseHeaders),
+    priority: priorities[priority],
+    requestBodyBytesMax: BigInt(requestBodyBytesMax),
     ...(Object.values(limits).some((limit) => limit > 0) ? { limits } : {}),
-    ...(basicAuth === null ? {} : { basicAuth }),
-    ...(maintenance === null ? {} : { maintenance }),
   } satisfies MessageInitShape<typeof RoutePolicySchema>);
   return toBinary(RoutePolicySchema, message).length === 0 ? null : message;
+}
+
+type WithoutNulls<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
+
+/** The other settings have the names and shapes of the message; null there is an absent field. */
+function withoutNulls<Fields extends object>(fields: Fields): WithoutNulls<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNulls<Fields>;
 }

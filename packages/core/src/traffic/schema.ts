@@ -1,11 +1,16 @@
 // Schemas of the proxy's settings for a domain, an app and a whole server.
 // Invariant: values are in the agent's bounds, because it refuses its whole state for one value that is not.
+import { appIdSchema } from '@fairlead/contract/ids';
+import { type TrafficBound, trafficBounds } from '@fairlead/contract/traffic-bounds';
 import { z } from 'zod';
 import { ipRangeSchema } from '../kernel/address.ts';
 import { healthPathSchema } from '../kernel/process.ts';
 
 const entriesMax = 100;
-const count = z.number().int().min(0).max(1_000_000);
+const whole = (bound: TrafficBound) => {
+  const [least, most] = trafficBounds[bound];
+  return z.number().int().min(least).max(most);
+};
 
 /** The proxy writes them itself: they frame a message or belong to one hop. */
 const ownedByProxy = new Set([
@@ -29,16 +34,18 @@ const headerValueSchema = z
   .max(4096)
   .regex(/^[\t\x20-\x7e]*$/, 'A header has visible ASCII characters only.');
 
+const headerNameSchema = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(256)
+  .regex(/^[a-z0-9!#$%&'*+\-.^`|~]+$/, 'Enter the name of a header, such as x-frame-options.')
+  .refine((name) => !ownedByProxy.has(name), 'The proxy writes this header itself.');
+
 const headerRuleSchema = z
   .object({
     action: z.enum(['set', 'append', 'remove']),
-    name: z
-      .string()
-      .trim()
-      .toLowerCase()
-      .max(256)
-      .regex(/^[a-z0-9!#$%&'*+\-.^`|~]+$/, 'Enter the name of a header, such as x-frame-options.')
-      .refine((name) => !ownedByProxy.has(name), 'The proxy writes this header itself.'),
+    name: headerNameSchema,
     value: headerValueSchema.default(''),
   })
   .refine(({ action, value }) => action !== 'remove' || value === '', {
@@ -54,7 +61,7 @@ const pageSchema = z.object({
   contentType: headerValueSchema.min(1, 'Enter a media type.').default('text/html; charset=utf-8'),
   body: bodySchema,
   /** Retry-After in seconds; 0: not sent. */
-  retryAfterSeconds: z.number().int().min(0).max(86_400).default(0),
+  retryAfterSeconds: whole('route.maintenance.retry_after_seconds').default(0),
 });
 
 const errorPageSchema = z
@@ -111,6 +118,32 @@ function authSchema<User extends z.ZodType<{ readonly name: string }>>(user: Use
   });
 }
 
+/** An app on the same server decides about each request. */
+const forwardAuthSchema = z.object({
+  /** In the same environment. Never an address: the proxy reaches what no visitor may. */
+  app: appIdSchema,
+  path: z
+    .string()
+    .trim()
+    .max(2048)
+    .regex(/^\/[\x21-\x7e]*$/, 'Enter a path such as /verify.'),
+  /** Headers that are copied to the request; a client cannot send them. */
+  responseHeaders: z
+    .array(
+      headerNameSchema.refine(
+        (name) => !/^(?:cookie|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
+        'This header cannot be copied.',
+      ),
+    )
+    .max(20)
+    .default([]),
+  timeoutMs: whole('route.forward_auth.timeout_ms').default(5000),
+  /** Time for which an allowed request is cached; 0: never. */
+  cacheSeconds: whole('route.forward_auth.cache_seconds').default(0),
+  /** Cookie and Authorization alone decide, so that one cache entry is valid for all paths. */
+  cacheByCredentials: z.boolean().default(false),
+});
+
 const headerRulesSchema = z.array(headerRuleSchema).max(entriesMax).default([]);
 const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
 
@@ -122,6 +155,13 @@ const policyShape = {
   servePlainHttp: z.boolean().default(false),
   /** Strips the domain's path prefix for the app; X-Forwarded-Prefix has it. */
   stripPrefix: z.boolean().default(false),
+  /** Path for the app in place of the domain's path prefix; empty: none. It wins over stripPrefix. */
+  rewritePrefix: z
+    .string()
+    .trim()
+    .max(1024)
+    .regex(/^(?:\/(?!\/)(?:[\x21-\x7e](?<![?#\\]|\/\/))*)?$/, 'Enter a path such as /v1.')
+    .default(''),
   requestHeaders: headerRulesSchema,
   responseHeaders: headerRulesSchema,
   /** Client addresses that may come in; empty: all. */
@@ -134,24 +174,20 @@ const policyShape = {
   limits: z
     .object({
       /** Limit for one client address; 0: none. */
-      clientRequestsPerSecond: count.default(0),
-      clientBurst: count.default(0),
-      clientInFlight: count.default(0),
-      requestsPerSecond: count.default(0),
-      burst: count.default(0),
-      inFlight: count.default(0),
+      clientRequestsPerSecond: whole('route.limits.client_requests_per_second').default(0),
+      clientBurst: whole('route.limits.client_burst').default(0),
+      clientInFlight: whole('route.limits.client_in_flight').default(0),
+      requestsPerSecond: whole('route.limits.requests_per_second').default(0),
+      burst: whole('route.limits.burst').default(0),
+      inFlight: whole('route.limits.in_flight').default(0),
     })
     .prefault({}),
   /** Priority of requests when the app cannot serve all. */
   priority: z.enum(['low', 'normal', 'high']).default('normal'),
   compress: z.boolean().default(false),
+  forwardAuth: forwardAuthSchema.nullable().default(null),
   /** 0: no bound. */
-  requestBodyBytesMax: z
-    .number()
-    .int()
-    .min(0)
-    .max(2 ** 50)
-    .default(0),
+  requestBodyBytesMax: whole('route.request_body_bytes_max').default(0),
 };
 
 /** As it is stored and sent to servers. */
@@ -173,31 +209,39 @@ export const policySchema = z.object({
 export type Policy = z.infer<typeof policySchema>;
 
 /** Policy as input: a user without a password here keeps their current one. */
-export const policyInputSchema = z.object({
-  ...policyShape,
-  basicAuth: authSchema(
-    z.object({
-      name: userNameSchema,
-      password: z.string().min(8, 'A password has at least 8 characters.').max(256).optional(),
-    }),
-  )
-    .nullable()
-    .default(null),
-});
+export const policyInputSchema = z
+  .object({
+    ...policyShape,
+    basicAuth: authSchema(
+      z.object({
+        name: userNameSchema,
+        password: z.string().min(8, 'A password has at least 8 characters.').max(256).optional(),
+      }),
+    )
+      .nullable()
+      .default(null),
+  })
+  .refine(({ redirect, basicAuth, forwardAuth }) => redirect === null || (basicAuth === null && forwardAuth === null), {
+    path: ['redirect'],
+    message: 'A redirect can’t ask for a password. Turn off authentication first.',
+  });
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
 // ---------------------------------------------------------------------------------------------- of an app
 
 const second = 1_000;
-const hour = 3_600 * second;
 
-const wholeFrom = (least: number, most: number) => {
+const wholeFrom = (bound: TrafficBound) => {
+  const [least, most] = trafficBounds[bound];
   const sentence = `Enter a whole number from ${least} to ${most.toLocaleString('en')}.`;
   return z.number({ error: sentence }).int(sentence).min(least, sentence).max(most, sentence);
 };
 const timeUpTo = (leastMs: number, mostMs: number, sentence: string) =>
   z.number({ error: sentence }).int(sentence).min(leastMs, sentence).max(mostMs, sentence);
-const anHourAtMost = (leastMs: number) => timeUpTo(leastMs, hour, 'Enter a time of at most an hour.');
+const timeWithin = (bound: TrafficBound, sentence: string) => {
+  const [leastMs, mostMs] = trafficBounds[bound];
+  return timeUpTo(leastMs, mostMs, sentence);
+};
 const healthCheckTimeSchema = timeUpTo(100, 600 * second, 'Enter a time from a tenth of a second to ten minutes.');
 
 /** Ties a client to an instance. */
@@ -222,30 +266,37 @@ export const appTrafficSchema = z.object({
   loadBalancing: z.enum(['least_loaded', 'round_robin']).default('least_loaded'),
   stickySessions: stickySessionsSchema.nullable().default(null),
   /** Slow start: time in which a new instance gets less than its share; 0: off. */
-  slowStartMs: anHourAtMost(0).default(0),
+  slowStartMs: timeWithin('app.slow_start_ms', 'Enter a time of at most an hour.').default(0),
   /** Connections to one instance; 0: adaptive concurrency. */
-  connectionsPerInstance: wholeFrom(0, 10_000).default(0),
+  connectionsPerInstance: wholeFrom('app.connections_per_instance').default(0),
   /** Maximum number of in-flight requests at one instance; 0: as many as connections. */
-  inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
+  inFlightPerInstance: wholeFrom('app.in_flight_per_instance').default(0),
   /** Maximum number of the app's in-flight requests on one server; 0: no limit. */
-  inFlightPerApp: wholeFrom(0, 1_000_000).default(0),
+  inFlightPerApp: wholeFrom('app.in_flight_per_app').default(0),
   /** Maximum number of requests that wait for an instance on one server; 0: no queue. */
-  queueLengthMax: wholeFrom(0, 100_000).default(8192),
-  queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
+  queueLengthMax: wholeFrom('app.queue_length_max').default(8192),
+  queueTimeoutMs: timeWithin('app.queue_timeout_ms', 'Enter a time from a millisecond to an hour.').default(
+    60 * second,
+  ),
   /** Response timeout, from the end of a request to the head of its response. */
-  responseTimeoutMs: timeUpTo(1, 24 * hour, 'Enter a time from a millisecond to a day.').default(120 * second),
+  responseTimeoutMs: timeWithin('app.response_timeout_ms', 'Enter a time from a millisecond to a day.').default(
+    120 * second,
+  ),
   /** Load shedding: refuses requests by priority while the queue is slow. */
   loadShedding: z.boolean().default(false),
   /** Retry budget: retries as a percentage of the requests; 0: none. */
-  retryBudgetPercent: wholeFrom(0, 100).default(20),
+  retryBudgetPercent: wholeFrom('app.retry_budget_percent').default(20),
   /** Outlier ejection: takes an instance that fails out of rotation for a while. */
   outlierEjection: z
     .object({
       /** 0: never. */
-      consecutiveFailures: wholeFrom(0, 1_000_000).default(5),
-      ejectionTimeMs: timeUpTo(100, hour, 'Enter a time from a tenth of a second to an hour.').default(5 * second),
+      consecutiveFailures: wholeFrom('app.outlier_ejection.consecutive_failures').default(5),
+      ejectionTimeMs: timeWithin(
+        'app.outlier_ejection.ejection_time_ms',
+        'Enter a time from a tenth of a second to an hour.',
+      ).default(5 * second),
       /** Maximum share of the app's instances that may be ejected at once. */
-      ejectedPercentMax: wholeFrom(0, 100).default(50),
+      ejectedPercentMax: wholeFrom('app.outlier_ejection.ejected_percent_max').default(50),
     })
     .prefault({}),
   /** Active health check that the proxy runs against each instance; null: off. */
@@ -255,8 +306,8 @@ export const appTrafficSchema = z.object({
       path: healthPathSchema.default('/'),
       intervalMs: healthCheckTimeSchema.default(5 * second),
       timeoutMs: healthCheckTimeSchema.default(2 * second),
-      healthyThreshold: wholeFrom(1, 100).default(1),
-      unhealthyThreshold: wholeFrom(1, 100).default(3),
+      healthyThreshold: wholeFrom('app.health_check.healthy_threshold').default(1),
+      unhealthyThreshold: wholeFrom('app.health_check.unhealthy_threshold').default(3),
     })
     .nullable()
     .default(null),
@@ -278,22 +329,22 @@ export const proxySettingsSchema = z
     proxyProtocol: z.boolean().default(false),
     http3: z.boolean().default(true),
     /** Maximum number of connections from one client address to one core; 0: no limit. */
-    connectionsPerClient: wholeFrom(0, 1_000_000).default(1024),
+    connectionsPerClient: wholeFrom('proxy.connections_per_client').default(1024),
     accessLog: z
       .object({
         enabled: z.boolean().default(true),
         format: z.enum(['json', 'combined']).default('json'),
         /** Number of successful requests in a thousand that are logged; failed ones always are. */
-        samplePermille: wholeFrom(0, 1000).default(10),
+        samplePermille: wholeFrom('proxy.access_log.sample_permille').default(10),
         /** Then another file is begun. */
         fileBytesMax: z
           .number()
           .int()
-          .min(64 * kibibyte, 'A file has at least 64 KiB.')
-          .max(16 * kibibyte ** 3, 'A file has at most 16 GiB.')
+          .min(trafficBounds['proxy.access_log.file_bytes_max'][0], 'A file has at least 64 KiB.')
+          .max(trafficBounds['proxy.access_log.file_bytes_max'][1], 'A file has at most 16 GiB.')
           .default(64 * kibibyte ** 2),
         /** Number of rotated files to keep. */
-        filesMax: wholeFrom(1, 1000).default(5),
+        filesMax: wholeFrom('proxy.access_log.files_max').default(5),
       })
       .prefault({}),
   })

@@ -46,6 +46,15 @@ const full = storedPolicySchema.parse({
   priority: 'high',
   compress: true,
   requestBodyBytesMax: 100 * 2 ** 20,
+  rewritePrefix: '/v1/shop',
+  forwardAuth: {
+    app: 'app_0fixtureAuth00000000',
+    path: '/verify',
+    responseHeaders: [' X-User '],
+    timeoutMs: 2000,
+    cacheSeconds: 30,
+    cacheByCredentials: true,
+  },
 });
 
 test('a whole policy is converted to the agent’s message', () => {
@@ -75,6 +84,19 @@ const wrong: readonly (readonly [string, object])[] = [
   ['allow.0', { allow: ['10.0.0.0/33'] }],
   ['allow.0', { allow: ['example.com'] }],
   ['deny.0', { deny: [''] }],
+  ['rewritePrefix', { rewritePrefix: 'v1' }],
+  ['rewritePrefix', { rewritePrefix: '//evil.example' }],
+  ['rewritePrefix', { rewritePrefix: '/a//b' }],
+  ['rewritePrefix', { rewritePrefix: '/a?b' }],
+  ['rewritePrefix', { rewritePrefix: '/a\\b' }],
+  ['forwardAuth.app', { forwardAuth: { app: 'http://169.254.169.254', path: '/' } }],
+  ['forwardAuth.path', { forwardAuth: { app: 'app_0fixtureAuth00000000', path: 'verify' } }],
+  [
+    'forwardAuth.responseHeaders.0',
+    { forwardAuth: { app: 'app_0fixtureAuth00000000', path: '/', responseHeaders: ['x-forwarded-for'] } },
+  ],
+  ['redirect', { redirect: { to: '/x' }, forwardAuth: { app: 'app_0fixtureAuth00000000', path: '/' } }],
+  ['redirect', { redirect: { to: '/x' }, basicAuth: { users: [{ name: 'ann', password: 'correct horse' }] } }],
   ['maintenance.body', { maintenance: { body: 'é'.repeat(40_000) } }],
   ['maintenance.contentType', { maintenance: { ...page, contentType: '' } }],
   ['maintenance.retryAfterSeconds', { maintenance: { ...page, retryAfterSeconds: 86_401 } }],

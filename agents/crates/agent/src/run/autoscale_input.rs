@@ -53,7 +53,7 @@ pub(crate) fn canary_traffic(stats: &ProxyStats) -> Vec<(String, Traffic)> {
 
 #[cfg(test)]
 mod tests {
-    use fairlead_model::{AppSpec, AppTraffic, Autoscaling};
+    use fairlead_model::{AppSpec, Autoscaling};
     use fairlead_wire::local::ProxyLoadBalancingStats;
 
     use super::*;
@@ -77,7 +77,7 @@ mod tests {
                 live: None,
                 candidate: None,
                 instances: 1,
-                traffic: AppTraffic::default(),
+                traffic: Default::default(),
                 autoscaling: scale.cloned(),
             };
             state.apps.insert(key, spec);

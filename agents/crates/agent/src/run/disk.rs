@@ -332,7 +332,7 @@ pub(super) fn room_for(artifact: &Path, folders: &Folders) -> Result<(), Failure
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairlead_model::{AppKey, AppSpec, AppTraffic, EnvironmentId};
+    use fairlead_model::{AppKey, AppSpec, EnvironmentId};
 
     const HOUR: u64 = 3_600_000;
     const GIB: u64 = 1024 * 1024 * 1024;
@@ -381,7 +381,7 @@ mod tests {
             live: None,
             candidate: None,
             instances: 1,
-            traffic: AppTraffic::default(),
+            traffic: Default::default(),
             autoscaling: None,
         };
         DesiredState {

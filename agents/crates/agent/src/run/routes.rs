@@ -7,7 +7,6 @@ use std::time::Duration;
 use fairlead_model::{AppKey, DesiredState, RouteTarget, UpstreamAddress};
 use fairlead_runtime::rollout::UpstreamEndpoint;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
-use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 
 /// Returns the hosts that need a certificate of the local authority: names that mean only this machine (RFC 6761, section 6.3).
 pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
@@ -27,7 +26,7 @@ pub(crate) fn snapshot(
     for route in &state.routes {
         let app = match &route.target {
             RouteTarget::App(key) => {
-                let traffic = state.apps.get(key).and_then(|spec| app_traffic_message(&spec.traffic));
+                let traffic = state.apps.get(key).map(|spec| spec.traffic.bytes().to_vec()).unwrap_or_default();
                 let scale = state.apps.get(key).and_then(|spec| spec.autoscaling.as_ref());
                 let sleepy = scale.filter(|scale| scale.instances_min == 0);
                 let wake_timeout_ms = sleepy.map_or(0, |scale| milliseconds(scale.wake_timeout));
@@ -37,21 +36,21 @@ pub(crate) fn snapshot(
             RouteTarget::Redirect(_) => None,
         };
         let redirect = match &route.target {
-            RouteTarget::Redirect(redirect) => Some(redirect_message(redirect)),
-            RouteTarget::App(_) | RouteTarget::ControlSocket(_) => None,
+            RouteTarget::Redirect(redirect) => redirect.bytes().to_vec(),
+            RouteTarget::App(_) | RouteTarget::ControlSocket(_) => Vec::new(),
         };
         routes.push(ProxyRoute {
             host: route.host.clone(),
             path_prefix: route.path_prefix.clone(),
             app_key: app.as_ref().map(|app| app.app_key.clone()).unwrap_or_default(),
             redirect,
-            policy: route_policy_message(&route.policy),
+            policy: route.policy.bytes().to_vec(),
         });
         if let Some(app) = app {
             apps.entry(app.app_key.clone()).or_insert(app);
         }
     }
-    let settings = proxy_settings_message(&state.proxy);
+    let settings = state.proxy.bytes().to_vec();
     let apps = apps.into_values().collect();
     ProxySnapshot { routes, certificates, apps, settings, ..ProxySnapshot::default() }
 }

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::config;
-use fairlead_model::{AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficError, UpstreamAddress};
+use fairlead_model::{AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficError, TrafficPart, UpstreamAddress};
 use fairlead_tls::{CertificateFileError, read_certificate};
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
-use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 use serde::Deserialize;
 
 use super::watch::WatchedFile;
@@ -154,7 +153,6 @@ impl StandaloneConfig {
         if self.listen.https.is_empty() && self.listen.http.is_empty() {
             return Err(LoadError::NoAddress { path: self.path.clone() });
         }
-        self.settings.check().map_err(|error| self.wrong("settings", error))?;
         let mut files = vec![self.watched.clone()];
         let mut certificates = Vec::new();
         for source in &self.certificates {
@@ -170,8 +168,9 @@ impl StandaloneConfig {
             routes: routes.collect::<Result<_, _>>()?,
             certificates,
             apps: self.apps.iter().map(|(name, app)| self.app(name, app)).collect::<Result<_, _>>()?,
-            settings: proxy_settings_message(&self.settings),
+            settings: self.encode("settings", &self.settings)?,
             access_log_path: self.access_log_path(),
+            traffic_is_json: true,
         };
         Ok(LoadedConfig { snapshot, files })
     }
@@ -181,13 +180,19 @@ impl StandaloneConfig {
         path.map(|path| beside(&self.path, path).to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    /// Checks a part of traffic policy, and encodes it for the proxy.
+    fn encode(&self, at: &str, part: &impl TrafficPart) -> Result<Vec<u8>, LoadError> {
+        part.check().map_err(|error| self.wrong(at, error))?;
+        serde_json::to_vec(part).map_err(|error| self.wrong(at, TrafficError::new("encoding", error.to_string())))
+    }
+
     fn wrong(&self, at: impl Into<String>, error: TrafficError) -> LoadError {
         LoadError::Traffic { path: self.path.clone(), at: at.into(), error }
     }
 
     fn app(&self, name: &str, app: &AppConfig) -> Result<ProxyApp, LoadError> {
         let at = format!("apps.{name}");
-        app.traffic.check().map_err(|error| self.wrong(format!("{at}.traffic"), error))?;
+        let traffic = self.encode(&format!("{at}.traffic"), &app.traffic)?;
         let mut taken = BTreeSet::new();
         let mut upstreams = Vec::new();
         for instance in &app.instances {
@@ -203,33 +208,23 @@ impl StandaloneConfig {
             let address = address.to_string();
             upstreams.push(ProxyUpstream { instance_id, address, weight, ..ProxyUpstream::default() });
         }
-        let traffic = app_traffic_message(&app.traffic);
         Ok(ProxyApp { app_key: name.to_owned(), upstreams, measured: true, traffic, ..ProxyApp::default() })
     }
 
     fn route(&self, index: usize, route: &RouteConfig) -> Result<ProxyRoute, LoadError> {
         let at = || format!("routes[{index}]");
         let path = || self.path.clone();
-        route.policy.check().map_err(|error| self.wrong(format!("{}.policy", at()), error))?;
+        let policy = self.encode(&format!("{}.policy", at()), &route.policy)?;
         let (app_key, redirect) = match (&route.app, &route.redirect) {
-            (Some(app), None) if self.apps.contains_key(app) => (app.clone(), None),
+            (Some(app), None) if self.apps.contains_key(app) => (app.clone(), Vec::new()),
             (Some(app), None) => {
                 let (host, app) = (route.host.clone(), app.clone());
                 return Err(LoadError::UnknownApp { path: path(), index, host, app });
             }
-            (None, Some(to)) => {
-                to.check().map_err(|error| self.wrong(format!("{}.redirect", at()), error))?;
-                (String::new(), Some(redirect_message(to)))
-            }
+            (None, Some(to)) => (String::new(), self.encode(&format!("{}.redirect", at()), to)?),
             _ => return Err(LoadError::Target { path: path(), index, host: route.host.clone() }),
         };
-        Ok(ProxyRoute {
-            host: route.host.clone(),
-            path_prefix: route.path.clone(),
-            app_key,
-            redirect,
-            policy: route_policy_message(&route.policy),
-        })
+        Ok(ProxyRoute { host: route.host.clone(), path_prefix: route.path.clone(), app_key, redirect, policy })
     }
 }
 
@@ -239,6 +234,8 @@ fn beside(config: &Path, path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use fairlead_model::TrafficEncoding;
+
     use super::*;
 
     fn load(text: &str) -> Result<LoadedConfig, String> {
@@ -277,8 +274,9 @@ mod tests {
         fairlead_proxy::check(&loaded.snapshot).unwrap();
         let app = &loaded.snapshot.apps[0];
         assert_eq!((app.upstreams[1].address.as_str(), app.upstreams[1].weight), ("unix:/run/web.sock", Some(10)));
-        assert!(app.traffic.is_some() && loaded.snapshot.routes[0].policy.is_some());
-        assert_eq!(loaded.snapshot.routes[1].redirect.as_ref().unwrap().status, 308);
+        assert!(!app.traffic.is_empty() && !loaded.snapshot.routes[0].policy.is_empty());
+        let redirect = TrafficEncoding::Json.decode::<Redirect>(&loaded.snapshot.routes[1].redirect).unwrap();
+        assert_eq!(redirect.status, 308);
     }
 
     #[test]

@@ -348,14 +348,14 @@ fn state(digest: &str, number: u64) -> wire::DesiredState {
             live: Some(release),
             candidate: None,
             instances: 1,
-            traffic: None,
+            traffic: Vec::new(),
             ..Default::default()
         }],
         routes: vec![wire::RouteSpec {
             host: HOST.into(),
             path_prefix: "/".into(),
             target: Some(wire::route_spec::Target::App(target)),
-            policy: None,
+            policy: Vec::new(),
         }],
         ..wire::DesiredState::default()
     }

@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::support::app::App;
 use crate::support::client;
 use crate::support::{HOST, Proxy, quick, upstream};
+use fairlead_model::message::{AccessLog, ProxySettings};
 use fairlead_wire::local::ProxySnapshot;
-use fairlead_wire::traffic::{AccessLog, ProxySettings};
+use prost::Message;
 use serde_json::Value;
 
 async fn lines(path: &Path, count: usize) -> Vec<Value> {
@@ -27,7 +28,7 @@ fn logged(
 ) -> ProxySnapshot {
     let access_log = Some(AccessLog { sample_permille: Some(sample), ..AccessLog::default() });
     ProxySnapshot {
-        settings: Some(ProxySettings { access_log, ..ProxySettings::default() }),
+        settings: ProxySettings { access_log, ..ProxySettings::default() }.encode_to_vec(),
         access_log_path: path.to_string_lossy().into_owned(),
         ..proxy.snapshot(upstreams)
     }

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
-use fairlead_proxy::Limits;
-use fairlead_wire::local::{ProxyApp, ProxyLoadBalancingStats, ProxyRoute, ProxyStats, ProxyUpstream};
-use fairlead_wire::traffic::{
+use fairlead_model::message::{
     ActiveHealthCheck, AppTraffic, LoadBalancing, OutlierEjection, Priority, RoutePolicy, StickySessions,
     sticky_sessions,
 };
+use fairlead_proxy::Limits;
+use fairlead_wire::local::{ProxyApp, ProxyLoadBalancingStats, ProxyRoute, ProxyStats, ProxyUpstream};
+use prost::Message;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -210,7 +211,7 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
     let other = named("other").await;
     let mut proxy = Proxy::bare(quick()).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", stalled.address)]);
-    snapshot.apps[0].traffic = Some(AppTraffic { connections_per_instance: 2, ..AppTraffic::default() });
+    snapshot.apps[0].traffic = AppTraffic { connections_per_instance: 2, ..AppTraffic::default() }.encode_to_vec();
     snapshot.routes.push(ProxyRoute {
         host: HOST.to_owned(),
         path_prefix: "/other".to_owned(),
@@ -223,7 +224,7 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
         app_key: "app_other".to_owned(),
         upstreams: vec![upstream("ins_2", other.address)],
         measured: true,
-        traffic: Some(traffic),
+        traffic: traffic.encode_to_vec(),
         ..ProxyApp::default()
     });
     proxy.apply(snapshot).await.unwrap();
@@ -308,13 +309,13 @@ async fn a_full_line_sheds_low_priority_for_high() {
         load_shedding: true,
         ..AppTraffic::default()
     };
-    snapshot.apps[0].traffic = Some(traffic);
+    snapshot.apps[0].traffic = traffic.encode_to_vec();
     for (path, priority) in [("/low", Priority::Low), ("/high", Priority::High)] {
         snapshot.routes.push(ProxyRoute {
             host: HOST.to_owned(),
             path_prefix: path.to_owned(),
             app_key: snapshot.apps[0].app_key.clone(),
-            policy: Some(RoutePolicy { priority: priority.into(), ..RoutePolicy::default() }),
+            policy: RoutePolicy { priority: priority.into(), ..RoutePolicy::default() }.encode_to_vec(),
             ..ProxyRoute::default()
         });
     }

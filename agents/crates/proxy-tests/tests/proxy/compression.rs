@@ -6,12 +6,13 @@ use crate::support::app::App;
 use crate::support::client::{self, Client, Response};
 use crate::support::http2::{self, Http2App, connect, request, send_all};
 use crate::support::{HOST, Proxy, quick, upstream};
+use fairlead_model::message::RoutePolicy;
 use fairlead_wire::local::ProxySnapshot;
-use fairlead_wire::traffic::RoutePolicy;
+use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 fn compressing(mut snapshot: ProxySnapshot) -> ProxySnapshot {
-    snapshot.routes[0].policy = Some(RoutePolicy { compress: true, ..RoutePolicy::default() });
+    snapshot.routes[0].policy = RoutePolicy { compress: true, ..RoutePolicy::default() }.encode_to_vec();
     snapshot
 }
 

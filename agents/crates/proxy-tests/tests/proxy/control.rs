@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
+use fairlead_model::message::ProxySettings;
 use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
-use fairlead_wire::traffic::ProxySettings;
+use prost::Message;
 use rustix::process::Uid;
 use rustix::thread::set_thread_uid;
 use socket2::{Domain, Socket, Type};
@@ -190,7 +191,7 @@ async fn one_client_has_so_many_connections_and_no_more() {
     let mut proxy = Proxy::bare(limits).await;
     let settings = ProxySettings { connections_per_client: Some(2), ..ProxySettings::default() };
     let snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
-    proxy.apply(ProxySnapshot { settings: Some(settings), ..snapshot }).await.unwrap();
+    proxy.apply(ProxySnapshot { settings: settings.encode_to_vec(), ..snapshot }).await.unwrap();
     let (config, mut served, mut refused) = (proxy.tls(&["http/1.1"]), Vec::new(), 0);
     // Two on each of two cores.
     while served.len() < 4 {

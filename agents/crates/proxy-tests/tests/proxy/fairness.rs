@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::support::{HOST, Proxy, quick, upstream};
-use fairlead_wire::traffic::RoutePolicy;
+use fairlead_model::message::RoutePolicy;
+use prost::Message;
 
 /// Bulk between a small request and its answer: what a core moves in dozens of turns, and far less than it once moved while one
 /// transfer had it alone. Most of it is what a busy machine moves before the client runs again.
@@ -96,7 +97,7 @@ async fn beside_bulk_without_end_a_small_request_waits_for_a_bounded_part_of_it(
         let mut proxy = Proxy::on_cores(1, quick()).await;
         let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app(&moved))]);
         let policy = RoutePolicy { serve_plain_http: true, compress: true, ..RoutePolicy::default() };
-        snapshot.routes[0].policy = Some(policy);
+        snapshot.routes[0].policy = policy.encode_to_vec();
         proxy.apply(snapshot).await.unwrap();
         let http = proxy.http;
         for _ in 0..clients {

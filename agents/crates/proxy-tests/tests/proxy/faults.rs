@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{HOST, Proxy, quick, upstream};
+use fairlead_model::message::AppTraffic;
 use fairlead_proxy::Limits;
-use fairlead_wire::traffic::AppTraffic;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 

@@ -6,8 +6,8 @@ use crate::support::app::App;
 use crate::support::http2::{self, Http2App, Stream, connect, proxy_before, read, send_all, trailers};
 use crate::support::{HOST, Proxy, quick, upstream};
 use bytes::Bytes;
+use fairlead_model::message::AppTraffic;
 use fairlead_proxy::Limits;
-use fairlead_wire::traffic::AppTraffic;
 use h2::Reason;
 use http::{Request, Response};
 

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::quic::{Quic, ask, connect, get, read, request};
 use crate::support::app::App;
 use crate::support::{Proxy, quick, upstream};
-use fairlead_wire::traffic::{HeaderAction, HeaderRule, RoutePolicy};
+use fairlead_model::message::{HeaderAction, HeaderRule, RoutePolicy};
 use h3::error::Code;
 use http::HeaderMap;
+use prost::Message;
 use tokio::sync::Semaphore;
 
 #[tokio::test]
@@ -114,7 +115,8 @@ async fn header_rules_hold_for_trailers_both_ways() {
         value: "of the route".to_owned(),
     };
     let (request_headers, response_headers) = (vec![rule("x-user")], vec![rule("x-secret")]);
-    snapshot.routes[0].policy = Some(RoutePolicy { request_headers, response_headers, ..RoutePolicy::default() });
+    snapshot.routes[0].policy =
+        RoutePolicy { request_headers, response_headers, ..RoutePolicy::default() }.encode_to_vec();
     proxy.apply(snapshot).await.unwrap();
     let client = connect(&proxy).await;
     let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
@@ -136,7 +138,7 @@ async fn a_body_beyond_its_route_s_bound_is_refused() {
     let app = App::echo().await;
     let mut proxy = Proxy::before(app.address).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
-    snapshot.routes[0].policy = Some(RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() });
+    snapshot.routes[0].policy = RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() }.encode_to_vec();
     proxy.apply(snapshot).await.unwrap();
     let client = connect(&proxy).await;
     let mut told = request("POST", "/");
@@ -153,7 +155,7 @@ async fn a_body_beyond_its_route_s_bound_is_refused() {
         }
         assert_eq!(stream.recv_response().await.unwrap().status(), status);
     }
-    proxy.stats_until(|stats| stats.route_responses.iter().map(|route| route.body_too_large).sum::<u32>() == 2).await;
+    proxy.stats_until(|stats| crate::rejected(stats, "body_too_large") == 2).await;
 }
 
 #[tokio::test]
@@ -172,7 +174,7 @@ async fn a_body_is_compressed_for_those_who_take_it() {
     .await;
     let mut proxy = Proxy::before(app.address).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
-    snapshot.routes[0].policy = Some(RoutePolicy { compress: true, ..RoutePolicy::default() });
+    snapshot.routes[0].policy = RoutePolicy { compress: true, ..RoutePolicy::default() }.encode_to_vec();
     proxy.apply(snapshot).await.unwrap();
     let client = connect(&proxy).await;
     let mut asked = request("GET", "/");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use fairlead_model::message::AppTraffic;
 use fairlead_proxy::Limits;
 use fairlead_wire::local::ProxyStats;
-use fairlead_wire::traffic::AppTraffic;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

@@ -7,8 +7,8 @@ use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::http2::{self, Http2App, echo};
 use crate::support::{Proxy, quick, upstream};
+use fairlead_model::message::AppTraffic;
 use fairlead_wire::local::ProxyUpstream;
-use fairlead_wire::traffic::AppTraffic;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 

@@ -12,6 +12,7 @@ mod compression;
 mod control;
 mod fairness;
 mod faults;
+mod forward_auth;
 mod grpc;
 mod http1;
 mod http2;
@@ -20,8 +21,22 @@ mod http3_conformance;
 mod http3_connections;
 mod limits;
 mod listener_owner;
+mod path_rewrite;
 mod policy;
 mod proxy_protocol;
 mod sleep;
 mod upstream_http2;
 mod websocket;
+
+use fairlead_model::TrafficPart;
+use fairlead_wire::local::ProxyStats;
+
+/// Encodes a part of traffic policy as a standalone proxy does.
+fn encoded(part: &impl TrafficPart) -> Vec<u8> {
+    serde_json::to_vec(part).unwrap()
+}
+
+/// Returns the number of responses of the proxy itself for this reason, over all routes.
+fn rejected(stats: &ProxyStats, reason: &str) -> u32 {
+    stats.route_responses.iter().map(|route| route.counts[reason]).sum()
+}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::support::app::App;
 use crate::support::client::{self, Client, get};
 use crate::support::{APP, HOST, Proxy, quick, upstream};
+use crate::{encoded, rejected};
 use bytes::Bytes;
 use fairlead_model::{
     BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect, RouteLimits, RoutePolicy,
 };
-use fairlead_wire::local::{ProxyRoute, ProxyRouteResponses, ProxySnapshot, ProxyStats};
-use fairlead_wire::{proxy_settings_message, redirect_message, route_policy_message};
+use fairlead_wire::local::{ProxyRoute, ProxySnapshot, ProxyStats};
 use h2::client::SendRequest;
 use http::Request;
 use tokio::net::TcpStream;
@@ -86,13 +86,14 @@ impl Asker {
 async fn proxy(app: &App, change: impl FnOnce(&mut ProxySnapshot)) -> Proxy {
     let mut proxy = Proxy::bare(quick()).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    snapshot.traffic_is_json = true;
     change(&mut snapshot);
     proxy.apply(snapshot).await.unwrap();
     proxy
 }
 
 async fn with_policy(app: &App, policy: RoutePolicy) -> Proxy {
-    proxy(app, |snapshot| snapshot.routes[0].policy = route_policy_message(&policy)).await
+    proxy(app, |snapshot| snapshot.routes[0].policy = encoded(&policy)).await
 }
 
 fn rule(action: HeaderAction, name: &str, value: &str) -> HeaderRule {
@@ -106,7 +107,7 @@ fn page(body: &str) -> Page {
 /// Trusts proxies on this machine, where the tests run.
 fn behind_trusted(snapshot: &mut ProxySnapshot) {
     let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
-    snapshot.settings = proxy_settings_message(&ProxySettings { trusted_proxies, ..ProxySettings::default() });
+    snapshot.settings = encoded(&ProxySettings { trusted_proxies, ..ProxySettings::default() });
 }
 
 #[tokio::test]
@@ -123,7 +124,7 @@ async fn header_rules_hold_both_ways_and_the_prefix_is_taken_off() {
     };
     let proxy = proxy(&app, |snapshot| {
         snapshot.routes[0].path_prefix = "/api/".to_owned();
-        snapshot.routes[0].policy = route_policy_message(&policy);
+        snapshot.routes[0].policy = encoded(&policy);
     })
     .await;
     for mut client in Asker::both(&proxy).await {
@@ -192,11 +193,8 @@ async fn a_guarded_path_is_not_reached_by_another_spelling() {
     for (deny, refused, format) in [(vec!["0.0.0.0/0".parse().unwrap()], 400, 403), (vec![], 200, 200)] {
         let policy = RoutePolicy { deny, ..RoutePolicy::default() };
         let proxy = proxy(&app, |snapshot| {
-            let admin = ProxyRoute {
-                path_prefix: "/admin".to_owned(),
-                policy: route_policy_message(&policy),
-                ..snapshot.routes[0].clone()
-            };
+            let admin =
+                ProxyRoute { path_prefix: "/admin".to_owned(), policy: encoded(&policy), ..snapshot.routes[0].clone() };
             snapshot.routes.push(admin);
         })
         .await;
@@ -221,11 +219,11 @@ async fn redirects_lead_where_they_say_and_plain_http_is_served_where_that_is_wa
     let proxy = proxy(&app, |snapshot| {
         let usual = snapshot.routes[0].clone();
         let redirect = Redirect { status: 302, to: "https://new.test/base".into(), keep_path: true };
-        let redirect = Some(redirect_message(&redirect));
+        let redirect = encoded(&redirect);
         let plain = RoutePolicy { serve_plain_http: true, ..RoutePolicy::default() };
         snapshot.routes.extend([
             ProxyRoute { path_prefix: "/old".into(), app_key: String::new(), redirect, ..usual.clone() },
-            ProxyRoute { path_prefix: "/plain".into(), policy: route_policy_message(&plain), ..usual.clone() },
+            ProxyRoute { path_prefix: "/plain".into(), policy: encoded(&plain), ..usual.clone() },
             ProxyRoute { host: "*.any.localhost".into(), ..usual },
         ]);
     })
@@ -272,8 +270,9 @@ async fn a_password_lets_in_and_is_not_sent_on() {
     }
     // A removed user is rejected, although the password was cached.
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    snapshot.traffic_is_json = true;
     let policy = RoutePolicy { basic_auth: auth("staff", "eve"), ..RoutePolicy::default() };
-    snapshot.routes[0].policy = route_policy_message(&policy);
+    snapshot.routes[0].policy = encoded(&policy);
     proxy.apply(snapshot).await.unwrap();
     for mut client in Asker::both(&proxy).await {
         assert_eq!(client.ask("GET", "/", &[ANN]).await.status, 401);
@@ -292,7 +291,7 @@ async fn address_rules_accept_a_client_address_only_from_trusted_proxies() {
         assert!(answer.body.contains("x-forwarded-for: 127.0.0.1\r\n") && !answer.body.contains("192.0.2.1"));
     }
     let behind = proxy(&app, |snapshot| {
-        snapshot.routes[0].policy = route_policy_message(&deny("192.0.2.0/24"));
+        snapshot.routes[0].policy = encoded(&deny("192.0.2.0/24"));
         behind_trusted(snapshot);
     })
     .await;
@@ -393,7 +392,7 @@ async fn a_client_above_its_rate_limit_gets_429_and_others_do_not() {
     let limits = RouteLimits { client_requests_per_second: 1, client_burst: 2, ..RouteLimits::default() };
     let policy = RoutePolicy { limits, ..RoutePolicy::default() };
     let proxy = proxy(&app, |snapshot| {
-        snapshot.routes[0].policy = route_policy_message(&policy);
+        snapshot.routes[0].policy = encoded(&policy);
         behind_trusted(snapshot);
     })
     .await;
@@ -435,7 +434,7 @@ async fn requests_at_once_are_counted_until_they_end_however_they_end() {
     let limits = RouteLimits { client_in_flight: 2, in_flight: 3, ..RouteLimits::default() };
     let policy = RoutePolicy { limits, ..RoutePolicy::default() };
     let proxy = proxy(&app, |snapshot| {
-        snapshot.routes[0].policy = route_policy_message(&policy);
+        snapshot.routes[0].policy = encoded(&policy);
         behind_trusted(snapshot);
     })
     .await;
@@ -504,8 +503,7 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
     assert_eq!(response.await.unwrap().status(), 413);
     // The stream alone is over, not its connection.
     assert_eq!(crate::support::http2::get(&h2, "/").await.0, 200);
-    let refused = |stats: &ProxyStats| stats.route_responses.iter().map(|route| route.body_too_large).sum::<u32>();
-    proxy.stats_until(|stats| refused(stats) == 4).await;
+    proxy.stats_until(|stats| rejected(stats, "body_too_large") == 4).await;
 }
 
 #[tokio::test]
@@ -564,14 +562,10 @@ async fn what_a_route_answers_itself_is_counted() {
         assert_eq!(client.ask("GET", "/", &[ANN]).await.status, 200);
     }
     assert_eq!(client::plain(&proxy).await.ask(&get("/")).await.status, 308);
-    let of_route = |stats: &ProxyStats| {
-        let of = |route: &&ProxyRouteResponses| route.route == format!("{HOST}/");
-        let mine: Vec<_> =
-            stats.route_responses.iter().filter(of).map(|route| (route.unauthorized, route.redirected)).collect();
-        mine.iter().fold((0, 0), |sum, (unauthorized, redirected)| (sum.0 + unauthorized, sum.1 + redirected))
-    };
+    let of_route = |stats: &ProxyStats| (rejected(stats, "unauthorized"), rejected(stats, "redirected"));
     let stats = proxy.stats_until(|stats| of_route(stats).0 >= 4 && of_route(stats).1 >= 1).await;
     assert_eq!(of_route(&stats), (4, 1));
+    assert!(stats.route_responses.iter().all(|route| route.route == format!("{HOST}/")));
     // None of them was the app's.
     let stats = if stats.apps.is_empty() { proxy.stats_until(|stats| !stats.apps.is_empty()).await } else { stats };
     assert_eq!((stats.apps[0].requests, stats.apps[0].client_errors, stats.apps[0].in_flight), (2, 0, 0));
@@ -582,16 +576,18 @@ async fn a_policy_that_can_t_be_used_is_refused_with_its_place() {
     let app = App::echo().await;
     let mut proxy = Proxy::before(app.address).await;
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    snapshot.traffic_is_json = true;
     let user = BasicUser { name: "ann".into(), password_hash: HASH.into() };
     let auth = BasicAuth { realm: String::new(), users: vec![user] };
-    let policy = RoutePolicy { basic_auth: Some(auth), ..RoutePolicy::default() };
-    snapshot.routes[0].policy = route_policy_message(&policy);
+    let mut policy = RoutePolicy { basic_auth: Some(auth), ..RoutePolicy::default() };
+    snapshot.routes[0].policy = encoded(&policy);
     let mut redirect = snapshot.clone();
-    redirect.routes[0].redirect = Some(redirect_message(&Redirect { status: 308, to: "/x".into(), keep_path: false }));
+    redirect.routes[0].redirect = encoded(&Redirect { status: 308, to: "/x".into(), keep_path: false });
     assert!(proxy.apply(redirect).await.unwrap_err().contains("basic_auth"));
     // Four characters of base64 that no 32 bytes have at their end.
     let bad = HASH.replace("Vvs=", "V===");
-    snapshot.routes[0].policy.as_mut().unwrap().basic_auth.as_mut().unwrap().users[0].password_hash = bad;
+    policy.basic_auth.as_mut().unwrap().users[0].password_hash = bad;
+    snapshot.routes[0].policy = encoded(&policy);
     assert!(proxy.apply(snapshot).await.unwrap_err().contains("users.ann"));
     assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.status, 200);
     let mut twice = proxy.snapshot(vec![upstream("ins_1", app.address)]);

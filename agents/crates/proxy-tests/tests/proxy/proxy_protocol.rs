@@ -3,8 +3,9 @@
 use crate::support::app::App;
 use crate::support::client::{Client, get};
 use crate::support::{HOST, Proxy, quick, upstream};
+use fairlead_model::message::{ProxySettings, RoutePolicy};
 use fairlead_proxy::Limits;
-use fairlead_wire::traffic::{ProxySettings, RoutePolicy};
+use prost::Message;
 use rustls::pki_types::ServerName;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,8 +18,8 @@ async fn proxy(limits: Limits, trusted: &str, app: &App) -> Proxy {
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
     let settings =
         ProxySettings { proxy_protocol: true, trusted_proxies: vec![trusted.to_owned()], ..ProxySettings::default() };
-    snapshot.settings = Some(settings);
-    snapshot.routes[0].policy = Some(RoutePolicy { serve_plain_http: true, ..RoutePolicy::default() });
+    snapshot.settings = settings.encode_to_vec();
+    snapshot.routes[0].policy = RoutePolicy { serve_plain_http: true, ..RoutePolicy::default() }.encode_to_vec();
     proxy.apply(snapshot).await.unwrap();
     proxy
 }

@@ -3,8 +3,9 @@
 use crate::support::app::App;
 use crate::support::client::{self, get};
 use crate::support::{APP, Proxy, quick, upstream};
+use fairlead_model::message::AppTraffic;
 use fairlead_wire::local::{ProxySnapshot, ProxyStats, ProxyUpstream, proxy_event};
-use fairlead_wire::traffic::AppTraffic;
+use prost::Message;
 
 /// Returns the default snapshot with these instances and an app that may sleep.
 fn sleepy(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, wake_timeout_ms: u32) -> ProxySnapshot {
@@ -119,8 +120,8 @@ async fn a_path_that_an_app_may_read_as_a_guarded_one_is_refused() {
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
     let mut admin = snapshot.routes[0].clone();
     admin.path_prefix = "/admin".to_owned();
-    admin.policy =
-        Some(fairlead_wire::traffic::RoutePolicy { deny: vec!["127.0.0.0/8".to_owned()], ..Default::default() });
+    admin.policy = fairlead_model::message::RoutePolicy { deny: vec!["127.0.0.0/8".to_owned()], ..Default::default() }
+        .encode_to_vec();
     snapshot.routes.push(admin);
     proxy.apply(snapshot).await.unwrap();
     let mut client = client::tls(&proxy).await;

@@ -8,11 +8,12 @@ use crate::support::client::{self, get};
 use crate::support::http2::{self, Http2App, echo, proxy_before, read, request, send_all, trailers};
 use crate::support::{HOST, Proxy, quick, upstream};
 use bytes::Bytes;
+use fairlead_model::message::{AppTraffic, UpstreamTls};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxyUpstream;
-use fairlead_wire::traffic::{AppTraffic, UpstreamTls};
 use h2::Reason;
 use http::Response;
+use prost::Message;
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -363,7 +364,7 @@ async fn http_1_over_tls_keeps_its_connection_and_carries_large_bodies() {
         }
     });
     let mut snapshot = proxy.snapshot(vec![upstream("ins_1", address)]);
-    snapshot.apps[0].traffic = Some(own_tls(&proxy, "app.localhost"));
+    snapshot.apps[0].traffic = own_tls(&proxy, "app.localhost").encode_to_vec();
     proxy.apply(snapshot).await.unwrap();
     let mut client = client::tls(&proxy).await;
     for length in [0, 1, 3_000_000, 5] {

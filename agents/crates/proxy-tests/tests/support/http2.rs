@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use fairlead_model::message::{AppTraffic, UpstreamProtocol};
 use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
-use fairlead_wire::traffic::{AppTraffic, UpstreamProtocol};
 use h2::client::SendRequest;
 use h2::server::SendResponse;
 use h2::{RecvStream, server};
 use http::{HeaderMap, Request, Response};
+use prost::Message;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
@@ -124,7 +125,7 @@ pub async fn echo((request, mut respond): Stream) {
 pub fn snapshot(proxy: &Proxy, upstreams: Vec<ProxyUpstream>, traffic: AppTraffic) -> ProxySnapshot {
     let mut snapshot = proxy.snapshot(upstreams);
     let traffic = AppTraffic { upstream_protocol: UpstreamProtocol::Http2.into(), ..traffic };
-    snapshot.apps[0].traffic = Some(traffic);
+    snapshot.apps[0].traffic = traffic.encode_to_vec();
     snapshot
 }
 

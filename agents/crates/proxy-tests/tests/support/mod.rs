@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
+use fairlead_model::message::AppTraffic;
 use fairlead_proxy::{Limits, ListenerKind, ProxyError, ProxySockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
@@ -22,7 +23,7 @@ use fairlead_wire::local::{
     AccessLogFile, ProxyApp, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello,
     ProxyLoadBalancingStats, ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
 };
-use fairlead_wire::traffic::AppTraffic;
+use prost::Message;
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tokio::net::UnixStream;
@@ -151,7 +152,7 @@ impl Proxy {
                 app_key: APP.to_owned(),
                 upstreams,
                 measured: true,
-                traffic: self.traffic.clone(),
+                traffic: self.traffic.as_ref().map(AppTraffic::encode_to_vec).unwrap_or_default(),
                 ..ProxyApp::default()
             }],
             ..ProxySnapshot::default()

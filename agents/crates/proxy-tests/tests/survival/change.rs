@@ -5,8 +5,9 @@ use std::net::TcpStream as StdTcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairlead_model::message::{RouteLimits, RoutePolicy};
 use fairlead_wire::local::{ProxyRoute, ProxyUpstream};
-use fairlead_wire::traffic::{RouteLimits, RoutePolicy};
+use prost::Message;
 use rustls::{ClientConnection, HandshakeKind};
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval};
@@ -51,7 +52,7 @@ pub async fn route_swaps(scale: &Scale) -> Outcome {
         table.certificates = certificates.clone();
         table.routes.extend((0..swap % 20).map(|number| route(format!("other-{number}.localhost"))));
         let limits = RouteLimits { client_in_flight: 1000 + swap, ..RouteLimits::default() };
-        table.routes[0].policy = Some(RoutePolicy { limits: Some(limits), ..RoutePolicy::default() });
+        table.routes[0].policy = RoutePolicy { limits: Some(limits), ..RoutePolicy::default() }.encode_to_vec();
         stand.supervisor.apply(table).await.unwrap();
         while stand.stats.try_recv().is_ok() {}
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_model::AccessLog;
+use fairlead_model::{AccessLog, ProxySettings};
 use fairlead_wire::local::ProxySnapshot;
-use fairlead_wire::proxy_settings;
+use fairlead_wire::traffic_encoding;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -43,7 +43,8 @@ pub(super) struct LogFile {
 impl LogFile {
     /// Takes over the settings of a table. Ignores settings that can't be read; the proxy refuses them.
     pub(super) fn configure(&mut self, snapshot: &ProxySnapshot) {
-        let Ok(settings) = proxy_settings(snapshot.settings.as_ref()) else { return };
+        let decoded = traffic_encoding(snapshot).decode::<ProxySettings>(&snapshot.settings);
+        let Ok(settings) = decoded else { return };
         let is_on = settings.access_log.enabled && !snapshot.access_log_path.is_empty();
         self.wanted = is_on.then(|| LogSettings {
             path: PathBuf::from(&snapshot.access_log_path),
@@ -132,8 +133,6 @@ fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
 mod tests {
     use std::io::Write;
 
-    use fairlead_wire::proxy_settings_message;
-
     use super::*;
 
     fn wanting(path: &Path, file_bytes_max: u64) -> LogFile {
@@ -141,7 +140,8 @@ mod tests {
         let settings = fairlead_model::ProxySettings { access_log, ..Default::default() };
         let mut log = LogFile::default();
         log.configure(&ProxySnapshot {
-            settings: proxy_settings_message(&settings),
+            settings: serde_json::to_vec(&settings).unwrap(),
+            traffic_is_json: true,
             access_log_path: path.to_string_lossy().into_owned(),
             ..ProxySnapshot::default()
         });

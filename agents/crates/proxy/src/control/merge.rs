@@ -126,16 +126,9 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
 }
 
 fn add_route_responses(sum: &mut ProxyRouteResponses, other: &ProxyRouteResponses) {
-    let ProxyRouteResponses { route: _, rate_limited, denied, redirected, unauthorized, maintenance, body_too_large } =
-        other;
-    for (sum, count) in [
-        (&mut sum.rate_limited, rate_limited),
-        (&mut sum.denied, denied),
-        (&mut sum.redirected, redirected),
-        (&mut sum.unauthorized, unauthorized),
-        (&mut sum.maintenance, maintenance),
-        (&mut sum.body_too_large, body_too_large),
-    ] {
+    let ProxyRouteResponses { route: _, counts } = other;
+    for (reason, count) in counts {
+        let sum = sum.counts.entry(reason.clone()).or_default();
         *sum = sum.saturating_add(*count);
     }
 }

@@ -23,9 +23,9 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeou
 use crate::access_log::{LogMessage, LogTarget};
 
 use super::{ProxyError, ProxyKeys, ProxySockets};
-use crate::core::{AppStats, CoreStats, DrainOptions, PolicyCounters, RouteCounters};
+use crate::core::{AppStats, CoreStats, DrainOptions, RejectCounters, RouteCounters};
+use crate::filters::SharedPolicyState;
 use crate::health_check::HealthChecks;
-use crate::policy::SharedPolicyState;
 use crate::snapshot::Snapshot;
 use crate::worker::{CoreCommand, Worker};
 
@@ -357,7 +357,7 @@ fn is_from(stream: &UnixStream, owner: u32) -> bool {
 
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
-    let mut routes: BTreeMap<Box<str>, PolicyCounters> = BTreeMap::new();
+    let mut rejected: BTreeMap<Box<str>, RejectCounters> = BTreeMap::new();
     let mut route_metrics = CountersByRoute::new();
     let mut sides: BTreeMap<Box<str>, RouteCounters> = BTreeMap::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
@@ -378,8 +378,8 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
                 Entry::Vacant(new) => drop(new.insert(app)),
             }
         }
-        for route in core.routes {
-            routes.entry(route.key).or_default().merge(&route.numbers);
+        for (route, counters) in core.rejected {
+            rejected.entry(route).or_default().merge(&counters);
         }
         for route in core.route_metrics {
             route_metrics.entry((route.app, route.route)).or_default().merge(&route.numbers);
@@ -392,7 +392,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         }
     }
     stats.apps = apps.into_values().map(app_stats).collect();
-    stats.route_responses = routes.into_iter().map(|(key, numbers)| route_responses(&key, &numbers)).collect();
+    stats.route_responses = rejected.into_iter().map(|(route, counters)| route_responses(route, &counters)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
     stats.route_metrics = busiest_routes(route_metrics)
         .map(|((app, route), numbers)| route_metrics_message(app, &route, &numbers))
@@ -431,16 +431,9 @@ fn app_stats(app: AppStats) -> ProxyAppStats {
     }
 }
 
-fn route_responses(key: &str, numbers: &PolicyCounters) -> ProxyRouteResponses {
-    ProxyRouteResponses {
-        route: key.to_owned(),
-        rate_limited: saturate(numbers.rate_limited),
-        denied: saturate(numbers.denied),
-        redirected: saturate(numbers.redirected),
-        unauthorized: saturate(numbers.unauthorized),
-        maintenance: saturate(numbers.maintenance),
-        body_too_large: saturate(numbers.body_too_large),
-    }
+fn route_responses(route: Box<str>, counters: &RejectCounters) -> ProxyRouteResponses {
+    let counts = counters.by_reason().into_iter().map(|(reason, count)| (reason.to_owned(), saturate(count)));
+    ProxyRouteResponses { route: route.into(), counts: counts.collect() }
 }
 
 /// Key of route metrics: an app and one of its routes.

@@ -1,9 +1,11 @@
 //! Counters of one core between two collections. Plain numbers without atomics, because one thread writes them.
 
+use std::collections::BTreeMap;
+
 use fairlead_telemetry::Histogram;
 
 use super::route_metrics::RouteMetricsReport;
-use crate::policy::RejectReason;
+use crate::filters::{FILTERS, FilterId, reasons};
 
 /// Numbers of one app on one core since the last collection.
 #[derive(Debug, Default, Clone)]
@@ -74,51 +76,28 @@ pub(crate) struct AppStats {
     pub(crate) unhealthy: u32,
 }
 
-/// Requests of one route that its policy answered, on one core since the last collection.
+/// Requests of one route that its filters rejected, on one core since the last collection, by `FilterId`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PolicyCounters {
-    /// 429, including passwords that could not be checked because too many wait.
-    pub(crate) rate_limited: u64,
-    /// 403 by address.
-    pub(crate) denied: u64,
-    pub(crate) redirected: u64,
-    /// 401.
-    pub(crate) unauthorized: u64,
-    /// 503 by the maintenance page.
-    pub(crate) maintenance: u64,
-    /// 413.
-    pub(crate) body_too_large: u64,
-}
+pub(crate) struct RejectCounters([u64; FILTERS]);
 
-impl PolicyCounters {
-    pub(crate) fn count(&mut self, reason: RejectReason) {
-        *match reason {
-            RejectReason::RateLimited => &mut self.rate_limited,
-            RejectReason::Denied => &mut self.denied,
-            RejectReason::Redirected => &mut self.redirected,
-            RejectReason::Unauthorized => &mut self.unauthorized,
-            RejectReason::Maintenance => &mut self.maintenance,
-            RejectReason::BodyTooLarge => &mut self.body_too_large,
-        } += 1;
+impl RejectCounters {
+    pub(crate) fn count(&mut self, filter: FilterId) {
+        self.0[filter.index()] += 1;
     }
 
     /// Adds the counters of another core.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.rate_limited += other.rate_limited;
-        self.denied += other.denied;
-        self.redirected += other.redirected;
-        self.unauthorized += other.unauthorized;
-        self.maintenance += other.maintenance;
-        self.body_too_large += other.body_too_large;
+        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
     }
-}
 
-/// Collected counters of one route; routes without any are left out.
-#[derive(Debug)]
-pub(crate) struct PolicyStats {
-    /// Host and path prefix with a final slash; empty for all routes that have no policy.
-    pub(crate) key: Box<str>,
-    pub(crate) numbers: PolicyCounters,
+    /// Returns the counts by reason.
+    pub(crate) fn by_reason(&self) -> BTreeMap<&'static str, u64> {
+        let mut counts = BTreeMap::new();
+        for (reason, count) in reasons().into_iter().zip(self.0) {
+            *counts.entry(reason).or_default() += count;
+        }
+        counts
+    }
 }
 
 impl AppStats {
@@ -137,7 +116,8 @@ impl AppStats {
 #[derive(Debug, Default)]
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
-    pub(crate) routes: Vec<PolicyStats>,
+    /// Routes with any rejected requests, by host and path prefix; empty for all that have no policy.
+    pub(crate) rejected: Vec<(Box<str>, RejectCounters)>,
     /// Routes with any requests.
     pub(crate) route_metrics: Vec<RouteMetricsReport>,
     /// Sides of canaries with any requests.
@@ -151,4 +131,22 @@ pub(crate) struct CoreStats {
     pub(crate) accept_pauses: u32,
     pub(crate) rejected_connections: u32,
     pub(crate) panics: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejections_are_counted_by_filter_and_reported_by_reason() {
+        let (mut one, mut other) = (RejectCounters::default(), RejectCounters::default());
+        for filter in (0..FILTERS).map(|index| FilterId::of(reasons()[index])) {
+            one.count(filter);
+        }
+        other.count(FilterId::of("denied"));
+        one.merge(&other);
+        let counts = one.by_reason();
+        assert_eq!(counts.values().sum::<u64>(), FILTERS as u64 + 1);
+        assert_eq!((counts["denied"], counts["redirected"]), (2, 2));
+    }
 }

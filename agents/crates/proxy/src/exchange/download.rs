@@ -11,9 +11,10 @@ use super::relay::RelayError;
 use super::websocket_close::WebSocketClose;
 use super::{Downstream, Edit, Exchange, ResponseView};
 use crate::compress::Compressor;
+use crate::filters::PreparedPage;
 use crate::h1::fields;
 use crate::limits::INTERIMS_MAX;
-use crate::policy::{Policy, PreparedPage};
+use crate::policy::Policy;
 use crate::upstream::Instance;
 
 /// Content that follows a response head.

@@ -8,8 +8,8 @@ use httparse::Header;
 
 use super::Upload;
 use crate::core::Backlog;
+use crate::filters::PreparedPage;
 use crate::h1::fields;
-use crate::policy::PreparedPage;
 
 /// Failure on the client side: nothing more can be received or sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -8,18 +8,16 @@ use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 
 use super::Reply;
 use crate::core::{App, Core, RouteLookup, RouteMetrics};
-use crate::policy::{ACME_PATH, Decision, LimitGuard, PasswordCheck, Policy, RejectReason, RequestContext};
+use crate::filters::{HttpsRedirect, RequestContext, is_acme_challenge};
+use crate::policy::{Policy, PolicyAdmission};
 
 /// Request that its route admits.
 pub(super) struct AdmittedRequest {
     pub(super) app: Rc<App>,
     /// `None` for a route without a policy.
     pub(super) policy: Option<Arc<Policy>>,
-    /// Counts the request in the limits of its route until dropped.
-    pub(super) admission: Option<LimitGuard>,
+    pub(super) admission: PolicyAdmission,
     pub(super) route_metrics: Option<Rc<RouteMetrics>>,
-    /// Password check that must pass before the request is forwarded.
-    pub(super) check: Option<Box<PasswordCheck>>,
 }
 
 /// Matches the route of a request and evaluates its policy. An error is the reply to send.
@@ -36,7 +34,7 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let (app, policy, route_metrics) = match core.find(host, line.target.path()) {
         RouteLookup::App(app, None, route_metrics) => {
             return match to_https(core, https_port, host, line) {
-                None => Ok(AdmittedRequest { app, policy: None, admission: None, route_metrics, check: None }),
+                None => Ok(AdmittedRequest { app, policy: None, admission: PolicyAdmission::default(), route_metrics }),
                 Some(reply) => Err(reply),
             };
         }
@@ -46,23 +44,31 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         RouteLookup::NoHost => return Err(Reply::not_found()),
         RouteLookup::Ambiguous => return Err(Reply::ambiguous()),
     };
-    let context = RequestContext { address: client.ip(), https_port, host, body, now };
-    match policy.evaluate(&context, line, headers, &core.password_cache) {
-        Decision::Answer(reason, reply) => {
-            core.count(&policy.key, reason);
-            Err(reply)
-        }
-        Decision::Pass(admission, check) => match app {
-            Some(app) => Ok(AdmittedRequest { app, policy: Some(policy), admission, route_metrics, check }),
-            None => Err(Reply::not_found()),
-        },
+    let request = RequestContext {
+        address: client.ip(),
+        is_secure: client.is_secure(),
+        https_port,
+        host,
+        line,
+        headers: &headers,
+        body,
+        now,
+        password_cache: &core.password_cache,
+    };
+    let admission = policy.admit(&request).map_err(|(filter, reply)| {
+        core.count(&policy.key, filter);
+        reply
+    })?;
+    match app {
+        Some(app) => Ok(AdmittedRequest { app, policy: Some(policy), admission, route_metrics }),
+        None => Err(Reply::not_found()),
     }
 }
 
 /// Returns the redirect to HTTPS for a request over plain HTTP; `None` if HTTPS is off or the path is an ACME
 /// challenge.
 fn to_https(core: &Core, https_port: Option<u16>, host: &[u8], line: &RequestLine<'_>) -> Option<Reply> {
-    let port = https_port.filter(|_| !line.target.path().starts_with(ACME_PATH))?;
-    core.count("", RejectReason::Redirected);
+    let port = https_port.filter(|_| !is_acme_challenge(line))?;
+    core.count("", HttpsRedirect::ID);
     Some(Reply::to_https(https_location(host, port, line.target.path_and_query)))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use fairlead_route::{HeaderRules, Malformed};
 
-use crate::policy::PreparedPage;
+use crate::filters::PreparedPage;
 
 /// Response of the proxy itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn new(status: u16, reason: &'static str, sentence: &str) -> Self {
+    /// Creates a reply with a human-readable sentence.
+    pub(crate) fn new(status: u16, reason: &'static str, sentence: &str) -> Self {
         let fields = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")];
         Self {
             status,
@@ -32,7 +33,8 @@ impl Reply {
         }
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+    /// Adds a field.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }

@@ -77,7 +77,7 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
             post_release_command: None,
         }),
         instances: 1,
-        traffic: fairlead_model::AppTraffic::default(),
+        traffic: Default::default(),
         autoscaling: None,
     }
 }

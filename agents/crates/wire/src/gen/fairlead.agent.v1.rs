@@ -259,8 +259,8 @@ pub struct DesiredState {
     /// Announced successors of the signing key, signed by the current one with this state.
     #[prost(message, repeated, tag = "8")]
     pub signing_keys: ::prost::alloc::vec::Vec<SigningKey>,
-    #[prost(message, optional, tag = "9")]
-    pub proxy: ::core::option::Option<crate::traffic::ProxySettings>,
+    #[prost(bytes = "vec", tag = "9")]
+    pub proxy: ::prost::alloc::vec::Vec<u8>,
     /// Artifacts of releases that may be rolled out again: pruning keeps them. Live ones need no mention.
     #[prost(string, repeated, tag = "10")]
     pub kept_artifacts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
@@ -311,8 +311,8 @@ pub struct AppSpec {
     pub candidate: ::core::option::Option<Rollout>,
     #[prost(uint32, tag = "6")]
     pub instances: u32,
-    #[prost(message, optional, tag = "7")]
-    pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
+    #[prost(bytes = "vec", tag = "7")]
+    pub traffic: ::prost::alloc::vec::Vec<u8>,
     /// Autoscaling of `instances`; absent: off. Needs the capability "autoscaling".
     #[prost(message, optional, tag = "8")]
     pub autoscaling: ::core::option::Option<Autoscaling>,
@@ -519,7 +519,7 @@ pub struct HealthCheck {
     #[prost(string, repeated, tag = "4")]
     pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-#[derive(Clone, PartialEq, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RouteSpec {
     /// Lower-case host name; a first label `*` matches all names below.
     #[prost(string, tag = "1")]
@@ -527,8 +527,8 @@ pub struct RouteSpec {
     /// Path prefix, "/" for all.
     #[prost(string, tag = "2")]
     pub path_prefix: ::prost::alloc::string::String,
-    #[prost(message, optional, tag = "5")]
-    pub policy: ::core::option::Option<crate::traffic::RoutePolicy>,
+    #[prost(bytes = "vec", tag = "5")]
+    pub policy: ::prost::alloc::vec::Vec<u8>,
     #[prost(oneof = "route_spec::Target", tags = "3, 6, 7")]
     pub target: ::core::option::Option<route_spec::Target>,
 }
@@ -538,8 +538,8 @@ pub mod route_spec {
     pub enum Target {
         #[prost(message, tag = "3")]
         App(super::AppTarget),
-        #[prost(message, tag = "6")]
-        Redirect(crate::traffic::Redirect),
+        #[prost(bytes, tag = "6")]
+        Redirect(::prost::alloc::vec::Vec<u8>),
         /// Control plane on this server: the name of a Unix socket, "web" or "gateway", in the folder `control` of the agent's data
         /// folder, which only the proxy's user may enter.
         #[prost(string, tag = "7")]

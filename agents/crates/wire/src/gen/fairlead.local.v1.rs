@@ -126,13 +126,17 @@ pub struct ProxySnapshot {
     pub certificates: ::prost::alloc::vec::Vec<ProxyCertificate>,
     #[prost(message, repeated, tag = "4")]
     pub apps: ::prost::alloc::vec::Vec<ProxyApp>,
-    #[prost(message, optional, tag = "5")]
-    pub settings: ::core::option::Option<crate::traffic::ProxySettings>,
+    #[prost(bytes = "vec", tag = "5")]
+    pub settings: ::prost::alloc::vec::Vec<u8>,
     /// Path of the access log; empty: none. `run` opens the file and passes it by AccessLogFile.
     #[prost(string, tag = "6")]
     pub access_log_path: ::prost::alloc::string::String,
+    /// The bytes of each traffic policy are JSON of the types of the crate `model`, not messages: from the configuration file of a
+    /// standalone proxy.
+    #[prost(bool, tag = "7")]
+    pub traffic_is_json: bool,
 }
-#[derive(Clone, PartialEq, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyRoute {
     #[prost(string, tag = "1")]
     pub host: ::prost::alloc::string::String,
@@ -141,10 +145,10 @@ pub struct ProxyRoute {
     /// Key of a ProxyApp; empty when `redirect` is set.
     #[prost(string, tag = "3")]
     pub app_key: ::prost::alloc::string::String,
-    #[prost(message, optional, tag = "4")]
-    pub redirect: ::core::option::Option<crate::traffic::Redirect>,
-    #[prost(message, optional, tag = "5")]
-    pub policy: ::core::option::Option<crate::traffic::RoutePolicy>,
+    #[prost(bytes = "vec", tag = "4")]
+    pub redirect: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "5")]
+    pub policy: ::prost::alloc::vec::Vec<u8>,
 }
 /// "<app id>/<environment id>", or "address/<address>" for a fixed upstream.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -156,8 +160,8 @@ pub struct ProxyApp {
     /// True if metrics of the app are reported.
     #[prost(bool, tag = "3")]
     pub measured: bool,
-    #[prost(message, optional, tag = "4")]
-    pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
+    #[prost(bytes = "vec", tag = "4")]
+    pub traffic: ::prost::alloc::vec::Vec<u8>,
     /// Not zero: the app may sleep. A request without an instance waits in the queue for this long, and the proxy sends ProxyWake.
     #[prost(uint32, tag = "5")]
     pub wake_timeout_ms: u32,
@@ -276,29 +280,18 @@ pub struct ProxyRouteMetrics {
     #[prost(uint64, tag = "8")]
     pub latency_sum_us: u64,
 }
-/// Responses that the proxy sent itself instead of the app, by reason.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// Responses that the filters of a route sent instead of the app.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyRouteResponses {
     /// Host and path prefix with a final slash; empty for all routes that have no policy.
     #[prost(string, tag = "1")]
     pub route: ::prost::alloc::string::String,
-    /// Responses 429.
-    #[prost(uint32, tag = "2")]
-    pub rate_limited: u32,
-    /// Responses 403 by address rules.
-    #[prost(uint32, tag = "3")]
-    pub denied: u32,
-    #[prost(uint32, tag = "4")]
-    pub redirected: u32,
-    /// Responses 401.
-    #[prost(uint32, tag = "5")]
-    pub unauthorized: u32,
-    /// Responses 503 with the maintenance page.
-    #[prost(uint32, tag = "6")]
-    pub maintenance: u32,
-    /// Responses 413.
-    #[prost(uint32, tag = "7")]
-    pub body_too_large: u32,
+    /// Number of responses by the reason of the filter, such as "rate_limited".
+    #[prost(btree_map = "string, uint32", tag = "8")]
+    pub counts: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        u32,
+    >,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyAppStats {

@@ -1,13 +1,28 @@
 'use client';
-// Access settings of a domain: passwords (basic authentication) and client addresses.
+// Access settings of a domain: passwords (basic authentication), forward authentication and client addresses.
+import type { AppId } from '@fairlead/contract/ids';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox, Field, Input } from '@fairlead/ui/input';
+import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import { TextField } from '../../common/form/fields.tsx';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import { ChoiceField, NumberField, TextField } from '../../common/form/fields.tsx';
 import { Line, useRows } from '../../common/form/list-card.tsx';
 import { RangesField } from '../../common/form/ranges-field.tsx';
 import type { Draft, DraftUser } from './draft.ts';
+
+const APPS_SHOWN = 100;
+const FORWARD_AUTH: NonNullable<Draft['policy']['forwardAuth']> = {
+  // Not chosen yet: a save is refused until it is.
+  app: '' as AppId,
+  path: '/',
+  responseHeaders: [],
+  timeoutMs: 5000,
+  cacheSeconds: 0,
+  cacheByCredentials: false,
+};
 
 export interface AccessSectionProps {
   readonly draft: Draft;
@@ -27,6 +42,13 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
           onChange={(event) => set('basicAuth', event.target.checked ? { realm: '', users: [{ name: '' }] } : null)}
         />
         {policy.basicAuth === null ? null : <Users draft={draft} auth={policy.basicAuth} known={known} />}
+        <Checkbox
+          label="Forward authentication"
+          hint="An app of this environment decides about each request."
+          checked={policy.forwardAuth !== null}
+          onChange={(event) => set('forwardAuth', event.target.checked ? FORWARD_AUTH : null)}
+        />
+        {policy.forwardAuth === null ? null : <ForwardAuth draft={draft} auth={policy.forwardAuth} />}
         <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
           <RangesField
             label="Allow only"
@@ -45,6 +67,88 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
         </div>
       </div>
     </Card>
+  );
+}
+
+interface ForwardAuthProps {
+  readonly draft: Draft;
+  readonly auth: NonNullable<Draft['policy']['forwardAuth']>;
+}
+
+function ForwardAuth({ draft: { set, problem }, auth }: ForwardAuthProps) {
+  const trpc = useTRPC();
+  const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN })).data?.items ?? [];
+  const change = (changes: Partial<typeof auth>) => set('forwardAuth', { ...auth, ...changes });
+  return (
+    <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
+      <ChoiceField<string>
+        label="App"
+        hint="Needs a domain of its own on the same servers."
+        error={problem('forwardAuth.app')}
+        value={auth.app}
+        options={[{ value: '', label: 'Choose an app' }, ...apps.map(({ id, name }) => ({ value: id, label: name }))]}
+        onValue={(app) => change({ app: app as AppId })}
+      />
+      <TextField
+        label="Path"
+        hint="A 2xx response lets the request pass."
+        error={problem('forwardAuth.path')}
+        value={auth.path}
+        placeholder="/verify"
+        onValue={(path) => change({ path })}
+      />
+      <HeaderNames
+        error={problem('forwardAuth.responseHeaders')}
+        value={auth.responseHeaders}
+        onValue={(responseHeaders) => change({ responseHeaders })}
+      />
+      <NumberField
+        label="Timeout"
+        hint="Then the request gets 503."
+        unit="seconds"
+        error={problem('forwardAuth.timeoutMs')}
+        value={auth.timeoutMs}
+        onValue={(timeoutMs) => change({ timeoutMs })}
+      />
+      <NumberField
+        label="Cache time"
+        hint="Seconds for which an allowed request is not checked again."
+        zero="Off"
+        error={problem('forwardAuth.cacheSeconds')}
+        value={auth.cacheSeconds}
+        onValue={(cacheSeconds) => change({ cacheSeconds })}
+      />
+      <Checkbox
+        label="Cache by credentials"
+        hint="Cookie and Authorization alone decide, whatever the path."
+        checked={auth.cacheByCredentials}
+        onChange={(event) => change({ cacheByCredentials: event.target.checked })}
+      />
+    </div>
+  );
+}
+
+interface HeaderNamesProps {
+  readonly error: string | undefined;
+  readonly value: readonly string[];
+  readonly onValue: (names: string[]) => void;
+}
+
+function HeaderNames({ error, value, onValue }: HeaderNamesProps) {
+  // Keeps the text as typed: the next name follows a space.
+  const [text, setText] = useState(() => value.join(' '));
+  return (
+    <TextField
+      label="Copied headers"
+      hint="Response headers that the app gets with the request."
+      error={error}
+      value={text}
+      placeholder="x-user x-groups"
+      onValue={(typed) => {
+        setText(typed);
+        onValue(typed.split(/[\s,]+/).filter((name) => name !== ''));
+      }}
+    />
   );
 }
 

@@ -60,6 +60,17 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
           />
         </>
       )}
+      {redirect === null ? (
+        <TextField
+          label="Path for the app"
+          hint={`Replaces ${pathPrefix} at the start of the path. Default: unchanged`}
+          className="sm:col-span-2"
+          error={problem('rewritePrefix')}
+          value={policy.rewritePrefix}
+          placeholder="/v1"
+          onValue={(rewritePrefix) => set('rewritePrefix', rewritePrefix)}
+        />
+      ) : null}
       {pathPrefix === '/' || redirect !== null ? null : (
         <Checkbox
           className="sm:col-span-2"

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file fairlead/traffic/v1/traffic.proto.
  */
 export const file_fairlead_traffic_v1_traffic: GenFile = /*@__PURE__*/
-  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEi/QMKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBCJcCgpIZWFkZXJSdWxlEjEKBmFjdGlvbhgBIAEoDjIhLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyQWN0aW9uEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAkiSQoJQmFzaWNBdXRoEg0KBXJlYWxtGAEgASgJEi0KBXVzZXJzGAIgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5CYXNpY1VzZXIiMAoJQmFzaWNVc2VyEgwKBG5hbWUYASABKAkSFQoNcGFzc3dvcmRfaGFzaBgCIAEoCSJHCgRQYWdlEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iYwoJRXJyb3JQYWdlEgwKBGZyb20YASABKA0SCgoCdG8YAiABKA0SEwoLcmVwbGFjZV9hcHAYAyABKAgSJwoEcGFnZRgEIAEoCzIZLmZhaXJsZWFkLnRyYWZmaWMudjEuUGFnZSKgAQoLUm91dGVMaW1pdHMSIgoaY2xpZW50X3JlcXVlc3RzX3Blcl9zZWNvbmQYASABKA0SFAoMY2xpZW50X2J1cnN0GAIgASgNEhgKEGNsaWVudF9pbl9mbGlnaHQYAyABKA0SGwoTcmVxdWVzdHNfcGVyX3NlY29uZBgEIAEoDRINCgVidXJzdBgFIAEoDRIRCglpbl9mbGlnaHQYBiABKA0iOQoIUmVkaXJlY3QSDgoGc3RhdHVzGAEgASgNEgoKAnRvGAIgASgJEhEKCWtlZXBfcGF0aBgDIAEoCCKnBQoKQXBwVHJhZmZpYxJAChF1cHN0cmVhbV9wcm90b2NvbBgBIAEoDjIlLmZhaXJsZWFkLnRyYWZmaWMudjEuVXBzdHJlYW1Qcm90b2NvbBItCgN0bHMYAiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLlVwc3RyZWFtVGxzEjoKDmxvYWRfYmFsYW5jaW5nGAMgASgOMiIuZmFpcmxlYWQudHJhZmZpYy52MS5Mb2FkQmFsYW5jaW5nEjwKD3N0aWNreV9zZXNzaW9ucxgEIAEoCzIjLmZhaXJsZWFkLnRyYWZmaWMudjEuU3RpY2t5U2Vzc2lvbnMSFQoNc2xvd19zdGFydF9tcxgFIAEoDRIgChhjb25uZWN0aW9uc19wZXJfaW5zdGFuY2UYBiABKA0SHgoWaW5fZmxpZ2h0X3Blcl9pbnN0YW5jZRgHIAEoDRIZChFpbl9mbGlnaHRfcGVyX2FwcBgIIAEoDRIdChBxdWV1ZV9sZW5ndGhfbWF4GAkgASgNSACIAQESGAoQcXVldWVfdGltZW91dF9tcxgKIAEoDRIbChNyZXNwb25zZV90aW1lb3V0X21zGAsgASgNEhUKDWxvYWRfc2hlZGRpbmcYDCABKAgSIQoUcmV0cnlfYnVkZ2V0X3BlcmNlbnQYDSABKA1IAYgBARI+ChBvdXRsaWVyX2VqZWN0aW9uGA4gASgLMiQuZmFpcmxlYWQudHJhZmZpYy52MS5PdXRsaWVyRWplY3Rpb24SPAoMaGVhbHRoX2NoZWNrGA8gASgLMiYuZmFpcmxlYWQudHJhZmZpYy52MS5BY3RpdmVIZWFsdGhDaGVja0ITChFfcXVldWVfbGVuZ3RoX21heEIXChVfcmV0cnlfYnVkZ2V0X3BlcmNlbnQiMgoLVXBzdHJlYW1UbHMSEwoLc2VydmVyX25hbWUYASABKAkSDgoGY2FfcGVtGAIgASgJIkIKDlN0aWNreVNlc3Npb25zEhAKBmNvb2tpZRgBIAEoCUgAEhgKDmNsaWVudF9hZGRyZXNzGAIgASgISABCBAoCYnkiZgoPT3V0bGllckVqZWN0aW9uEhwKFGNvbnNlY3V0aXZlX2ZhaWx1cmVzGAEgASgNEhgKEGVqZWN0aW9uX3RpbWVfbXMYAiABKA0SGwoTZWplY3RlZF9wZXJjZW50X21heBgDIAEoDSKCAQoRQWN0aXZlSGVhbHRoQ2hlY2sSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNEhkKEWhlYWx0aHlfdGhyZXNob2xkGAQgASgNEhsKE3VuaGVhbHRoeV90aHJlc2hvbGQYBSABKA0i5gEKDVByb3h5U2V0dGluZ3MSFwoPdHJ1c3RlZF9wcm94aWVzGAEgAygJEhIKCmNsb3VkZmxhcmUYAiABKAgSFgoOcHJveHlfcHJvdG9jb2wYAyABKAgSEgoFaHR0cDMYBCABKAhIAIgBARIjChZjb25uZWN0aW9uc19wZXJfY2xpZW50GAUgASgNSAGIAQESMgoKYWNjZXNzX2xvZxgGIAEoCzIeLmZhaXJsZWFkLnRyYWZmaWMudjEuQWNjZXNzTG9nQggKBl9odHRwM0IZChdfY29ubmVjdGlvbnNfcGVyX2NsaWVudCK6AQoJQWNjZXNzTG9nEhQKB2VuYWJsZWQYASABKAhIAIgBARIuCgZmb3JtYXQYAiABKA4yHi5mYWlybGVhZC50cmFmZmljLnYxLkxvZ0Zvcm1hdBIcCg9zYW1wbGVfcGVybWlsbGUYAyABKA1IAYgBARIWCg5maWxlX2J5dGVzX21heBgEIAEoBBIRCglmaWxlc19tYXgYBSABKA1CCgoIX2VuYWJsZWRCEgoQX3NhbXBsZV9wZXJtaWxsZSp4CgxIZWFkZXJBY3Rpb24SHQoZSEVBREVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhUKEUhFQURFUl9BQ1RJT05fU0VUEAESGAoUSEVBREVSX0FDVElPTl9BUFBFTkQQAhIYChRIRUFERVJfQUNUSU9OX1JFTU9WRRADKl4KCFByaW9yaXR5EhgKFFBSSU9SSVRZX1VOU1BFQ0lGSUVEEAASEAoMUFJJT1JJVFlfTE9XEAESEwoPUFJJT1JJVFlfTk9STUFMEAISEQoNUFJJT1JJVFlfSElHSBADKm8KEFVwc3RyZWFtUHJvdG9jb2wSIQodVVBTVFJFQU1fUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIbChdVUFNUUkVBTV9QUk9UT0NPTF9IVFRQMRABEhsKF1VQU1RSRUFNX1BST1RPQ09MX0hUVFAyEAIqcAoNTG9hZEJhbGFuY2luZxIeChpMT0FEX0JBTEFOQ0lOR19VTlNQRUNJRklFRBAAEh8KG0xPQURfQkFMQU5DSU5HX0xFQVNUX0xPQURFRBABEh4KGkxPQURfQkFMQU5DSU5HX1JPVU5EX1JPQklOEAIqVQoJTG9nRm9ybWF0EhoKFkxPR19GT1JNQVRfVU5TUEVDSUZJRUQQABITCg9MT0dfRk9STUFUX0pTT04QARIXChNMT0dfRk9STUFUX0NPTUJJTkVEEAJiBnByb3RvMw");
+  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEizQQKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBBI2Cgxmb3J3YXJkX2F1dGgYDiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLkZvcndhcmRBdXRoEhYKDnJld3JpdGVfcHJlZml4GA8gASgJIosBCgtGb3J3YXJkQXV0aBILCgNhcHAYASABKAkSDAoEcGF0aBgCIAEoCRIYChByZXNwb25zZV9oZWFkZXJzGAMgAygJEhIKCnRpbWVvdXRfbXMYBCABKA0SFQoNY2FjaGVfc2Vjb25kcxgFIAEoDRIcChRjYWNoZV9ieV9jcmVkZW50aWFscxgGIAEoCCJcCgpIZWFkZXJSdWxlEjEKBmFjdGlvbhgBIAEoDjIhLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyQWN0aW9uEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAkiSQoJQmFzaWNBdXRoEg0KBXJlYWxtGAEgASgJEi0KBXVzZXJzGAIgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5CYXNpY1VzZXIiMAoJQmFzaWNVc2VyEgwKBG5hbWUYASABKAkSFQoNcGFzc3dvcmRfaGFzaBgCIAEoCSJHCgRQYWdlEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iYwoJRXJyb3JQYWdlEgwKBGZyb20YASABKA0SCgoCdG8YAiABKA0SEwoLcmVwbGFjZV9hcHAYAyABKAgSJwoEcGFnZRgEIAEoCzIZLmZhaXJsZWFkLnRyYWZmaWMudjEuUGFnZSKgAQoLUm91dGVMaW1pdHMSIgoaY2xpZW50X3JlcXVlc3RzX3Blcl9zZWNvbmQYASABKA0SFAoMY2xpZW50X2J1cnN0GAIgASgNEhgKEGNsaWVudF9pbl9mbGlnaHQYAyABKA0SGwoTcmVxdWVzdHNfcGVyX3NlY29uZBgEIAEoDRINCgVidXJzdBgFIAEoDRIRCglpbl9mbGlnaHQYBiABKA0iOQoIUmVkaXJlY3QSDgoGc3RhdHVzGAEgASgNEgoKAnRvGAIgASgJEhEKCWtlZXBfcGF0aBgDIAEoCCKnBQoKQXBwVHJhZmZpYxJAChF1cHN0cmVhbV9wcm90b2NvbBgBIAEoDjIlLmZhaXJsZWFkLnRyYWZmaWMudjEuVXBzdHJlYW1Qcm90b2NvbBItCgN0bHMYAiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLlVwc3RyZWFtVGxzEjoKDmxvYWRfYmFsYW5jaW5nGAMgASgOMiIuZmFpcmxlYWQudHJhZmZpYy52MS5Mb2FkQmFsYW5jaW5nEjwKD3N0aWNreV9zZXNzaW9ucxgEIAEoCzIjLmZhaXJsZWFkLnRyYWZmaWMudjEuU3RpY2t5U2Vzc2lvbnMSFQoNc2xvd19zdGFydF9tcxgFIAEoDRIgChhjb25uZWN0aW9uc19wZXJfaW5zdGFuY2UYBiABKA0SHgoWaW5fZmxpZ2h0X3Blcl9pbnN0YW5jZRgHIAEoDRIZChFpbl9mbGlnaHRfcGVyX2FwcBgIIAEoDRIdChBxdWV1ZV9sZW5ndGhfbWF4GAkgASgNSACIAQESGAoQcXVldWVfdGltZW91dF9tcxgKIAEoDRIbChNyZXNwb25zZV90aW1lb3V0X21zGAsgASgNEhUKDWxvYWRfc2hlZGRpbmcYDCABKAgSIQoUcmV0cnlfYnVkZ2V0X3BlcmNlbnQYDSABKA1IAYgBARI+ChBvdXRsaWVyX2VqZWN0aW9uGA4gASgLMiQuZmFpcmxlYWQudHJhZmZpYy52MS5PdXRsaWVyRWplY3Rpb24SPAoMaGVhbHRoX2NoZWNrGA8gASgLMiYuZmFpcmxlYWQudHJhZmZpYy52MS5BY3RpdmVIZWFsdGhDaGVja0ITChFfcXVldWVfbGVuZ3RoX21heEIXChVfcmV0cnlfYnVkZ2V0X3BlcmNlbnQiMgoLVXBzdHJlYW1UbHMSEwoLc2VydmVyX25hbWUYASABKAkSDgoGY2FfcGVtGAIgASgJIkIKDlN0aWNreVNlc3Npb25zEhAKBmNvb2tpZRgBIAEoCUgAEhgKDmNsaWVudF9hZGRyZXNzGAIgASgISABCBAoCYnkiZgoPT3V0bGllckVqZWN0aW9uEhwKFGNvbnNlY3V0aXZlX2ZhaWx1cmVzGAEgASgNEhgKEGVqZWN0aW9uX3RpbWVfbXMYAiABKA0SGwoTZWplY3RlZF9wZXJjZW50X21heBgDIAEoDSKCAQoRQWN0aXZlSGVhbHRoQ2hlY2sSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNEhkKEWhlYWx0aHlfdGhyZXNob2xkGAQgASgNEhsKE3VuaGVhbHRoeV90aHJlc2hvbGQYBSABKA0i5gEKDVByb3h5U2V0dGluZ3MSFwoPdHJ1c3RlZF9wcm94aWVzGAEgAygJEhIKCmNsb3VkZmxhcmUYAiABKAgSFgoOcHJveHlfcHJvdG9jb2wYAyABKAgSEgoFaHR0cDMYBCABKAhIAIgBARIjChZjb25uZWN0aW9uc19wZXJfY2xpZW50GAUgASgNSAGIAQESMgoKYWNjZXNzX2xvZxgGIAEoCzIeLmZhaXJsZWFkLnRyYWZmaWMudjEuQWNjZXNzTG9nQggKBl9odHRwM0IZChdfY29ubmVjdGlvbnNfcGVyX2NsaWVudCK6AQoJQWNjZXNzTG9nEhQKB2VuYWJsZWQYASABKAhIAIgBARIuCgZmb3JtYXQYAiABKA4yHi5mYWlybGVhZC50cmFmZmljLnYxLkxvZ0Zvcm1hdBIcCg9zYW1wbGVfcGVybWlsbGUYAyABKA1IAYgBARIWCg5maWxlX2J5dGVzX21heBgEIAEoBBIRCglmaWxlc19tYXgYBSABKA1CCgoIX2VuYWJsZWRCEgoQX3NhbXBsZV9wZXJtaWxsZSp4CgxIZWFkZXJBY3Rpb24SHQoZSEVBREVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhUKEUhFQURFUl9BQ1RJT05fU0VUEAESGAoUSEVBREVSX0FDVElPTl9BUFBFTkQQAhIYChRIRUFERVJfQUNUSU9OX1JFTU9WRRADKl4KCFByaW9yaXR5EhgKFFBSSU9SSVRZX1VOU1BFQ0lGSUVEEAASEAoMUFJJT1JJVFlfTE9XEAESEwoPUFJJT1JJVFlfTk9STUFMEAISEQoNUFJJT1JJVFlfSElHSBADKm8KEFVwc3RyZWFtUHJvdG9jb2wSIQodVVBTVFJFQU1fUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIbChdVUFNUUkVBTV9QUk9UT0NPTF9IVFRQMRABEhsKF1VQU1RSRUFNX1BST1RPQ09MX0hUVFAyEAIqcAoNTG9hZEJhbGFuY2luZxIeChpMT0FEX0JBTEFOQ0lOR19VTlNQRUNJRklFRBAAEh8KG0xPQURfQkFMQU5DSU5HX0xFQVNUX0xPQURFRBABEh4KGkxPQURfQkFMQU5DSU5HX1JPVU5EX1JPQklOEAIqVQoJTG9nRm9ybWF0EhoKFkxPR19GT1JNQVRfVU5TUEVDSUZJRUQQABITCg9MT0dfRk9STUFUX0pTT04QARIXChNMT0dfRk9STUFUX0NPTUJJTkVEEAJiBnByb3RvMw");
 
 /**
  * @generated from message fairlead.traffic.v1.RoutePolicy
@@ -93,6 +93,18 @@ export type RoutePolicy = Message<"fairlead.traffic.v1.RoutePolicy"> & {
    * @generated from field: uint64 request_body_bytes_max = 13;
    */
   requestBodyBytesMax: bigint;
+
+  /**
+   * @generated from field: fairlead.traffic.v1.ForwardAuth forward_auth = 14;
+   */
+  forwardAuth?: ForwardAuth | undefined;
+
+  /**
+   * The app gets this path in place of the route's prefix, such as "/v1". Empty: none; wins over `strip_prefix`.
+   *
+   * @generated from field: string rewrite_prefix = 15;
+   */
+  rewritePrefix: string;
 };
 
 /**
@@ -101,6 +113,60 @@ export type RoutePolicy = Message<"fairlead.traffic.v1.RoutePolicy"> & {
  */
 export const RoutePolicySchema: GenMessage<RoutePolicy> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 0);
+
+/**
+ * An app on the same server decides whether a request may pass.
+ *
+ * @generated from message fairlead.traffic.v1.ForwardAuth
+ */
+export type ForwardAuth = Message<"fairlead.traffic.v1.ForwardAuth"> & {
+  /**
+   * Id of an app in the environment of the route. It needs a route of its own on the same server.
+   *
+   * @generated from field: string app = 1;
+   */
+  app: string;
+
+  /**
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * Response headers that are copied to the request, in lower case. A client can't send them.
+   *
+   * @generated from field: repeated string response_headers = 3;
+   */
+  responseHeaders: string[];
+
+  /**
+   * Zero: 5 s.
+   *
+   * @generated from field: uint32 timeout_ms = 4;
+   */
+  timeoutMs: number;
+
+  /**
+   * Time for which an allowed request is cached. Zero: never.
+   *
+   * @generated from field: uint32 cache_seconds = 5;
+   */
+  cacheSeconds: number;
+
+  /**
+   * Cookie and Authorization alone decide: one cache entry is valid for all paths.
+   *
+   * @generated from field: bool cache_by_credentials = 6;
+   */
+  cacheByCredentials: boolean;
+};
+
+/**
+ * Describes the message fairlead.traffic.v1.ForwardAuth.
+ * Use `create(ForwardAuthSchema)` to create a new message.
+ */
+export const ForwardAuthSchema: GenMessage<ForwardAuth> = /*@__PURE__*/
+  messageDesc(file_fairlead_traffic_v1_traffic, 1);
 
 /**
  * @generated from message fairlead.traffic.v1.HeaderRule
@@ -129,7 +195,7 @@ export type HeaderRule = Message<"fairlead.traffic.v1.HeaderRule"> & {
  * Use `create(HeaderRuleSchema)` to create a new message.
  */
 export const HeaderRuleSchema: GenMessage<HeaderRule> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 1);
+  messageDesc(file_fairlead_traffic_v1_traffic, 2);
 
 /**
  * @generated from message fairlead.traffic.v1.BasicAuth
@@ -151,7 +217,7 @@ export type BasicAuth = Message<"fairlead.traffic.v1.BasicAuth"> & {
  * Use `create(BasicAuthSchema)` to create a new message.
  */
 export const BasicAuthSchema: GenMessage<BasicAuth> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 2);
+  messageDesc(file_fairlead_traffic_v1_traffic, 3);
 
 /**
  * @generated from message fairlead.traffic.v1.BasicUser
@@ -175,7 +241,7 @@ export type BasicUser = Message<"fairlead.traffic.v1.BasicUser"> & {
  * Use `create(BasicUserSchema)` to create a new message.
  */
 export const BasicUserSchema: GenMessage<BasicUser> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 3);
+  messageDesc(file_fairlead_traffic_v1_traffic, 4);
 
 /**
  * @generated from message fairlead.traffic.v1.Page
@@ -202,7 +268,7 @@ export type Page = Message<"fairlead.traffic.v1.Page"> & {
  * Use `create(PageSchema)` to create a new message.
  */
 export const PageSchema: GenMessage<Page> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 4);
+  messageDesc(file_fairlead_traffic_v1_traffic, 5);
 
 /**
  * @generated from message fairlead.traffic.v1.ErrorPage
@@ -238,7 +304,7 @@ export type ErrorPage = Message<"fairlead.traffic.v1.ErrorPage"> & {
  * Use `create(ErrorPageSchema)` to create a new message.
  */
 export const ErrorPageSchema: GenMessage<ErrorPage> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 5);
+  messageDesc(file_fairlead_traffic_v1_traffic, 6);
 
 /**
  * @generated from message fairlead.traffic.v1.RouteLimits
@@ -282,7 +348,7 @@ export type RouteLimits = Message<"fairlead.traffic.v1.RouteLimits"> & {
  * Use `create(RouteLimitsSchema)` to create a new message.
  */
 export const RouteLimitsSchema: GenMessage<RouteLimits> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 6);
+  messageDesc(file_fairlead_traffic_v1_traffic, 7);
 
 /**
  * Redirect to another URL.
@@ -317,7 +383,7 @@ export type Redirect = Message<"fairlead.traffic.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 7);
+  messageDesc(file_fairlead_traffic_v1_traffic, 8);
 
 /**
  * @generated from message fairlead.traffic.v1.AppTraffic
@@ -420,7 +486,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
  * Use `create(AppTrafficSchema)` to create a new message.
  */
 export const AppTrafficSchema: GenMessage<AppTraffic> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 8);
+  messageDesc(file_fairlead_traffic_v1_traffic, 9);
 
 /**
  * @generated from message fairlead.traffic.v1.UpstreamTls
@@ -446,7 +512,7 @@ export type UpstreamTls = Message<"fairlead.traffic.v1.UpstreamTls"> & {
  * Use `create(UpstreamTlsSchema)` to create a new message.
  */
 export const UpstreamTlsSchema: GenMessage<UpstreamTls> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 9);
+  messageDesc(file_fairlead_traffic_v1_traffic, 10);
 
 /**
  * @generated from message fairlead.traffic.v1.StickySessions
@@ -477,7 +543,7 @@ export type StickySessions = Message<"fairlead.traffic.v1.StickySessions"> & {
  * Use `create(StickySessionsSchema)` to create a new message.
  */
 export const StickySessionsSchema: GenMessage<StickySessions> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 10);
+  messageDesc(file_fairlead_traffic_v1_traffic, 11);
 
 /**
  * @generated from message fairlead.traffic.v1.OutlierEjection
@@ -506,7 +572,7 @@ export type OutlierEjection = Message<"fairlead.traffic.v1.OutlierEjection"> & {
  * Use `create(OutlierEjectionSchema)` to create a new message.
  */
 export const OutlierEjectionSchema: GenMessage<OutlierEjection> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 11);
+  messageDesc(file_fairlead_traffic_v1_traffic, 12);
 
 /**
  * @generated from message fairlead.traffic.v1.ActiveHealthCheck
@@ -545,7 +611,7 @@ export type ActiveHealthCheck = Message<"fairlead.traffic.v1.ActiveHealthCheck">
  * Use `create(ActiveHealthCheckSchema)` to create a new message.
  */
 export const ActiveHealthCheckSchema: GenMessage<ActiveHealthCheck> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 12);
+  messageDesc(file_fairlead_traffic_v1_traffic, 13);
 
 /**
  * @generated from message fairlead.traffic.v1.ProxySettings
@@ -591,7 +657,7 @@ export type ProxySettings = Message<"fairlead.traffic.v1.ProxySettings"> & {
  * Use `create(ProxySettingsSchema)` to create a new message.
  */
 export const ProxySettingsSchema: GenMessage<ProxySettings> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 13);
+  messageDesc(file_fairlead_traffic_v1_traffic, 14);
 
 /**
  * @generated from message fairlead.traffic.v1.AccessLog
@@ -636,7 +702,7 @@ export type AccessLog = Message<"fairlead.traffic.v1.AccessLog"> & {
  * Use `create(AccessLogSchema)` to create a new message.
  */
 export const AccessLogSchema: GenMessage<AccessLog> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 14);
+  messageDesc(file_fairlead_traffic_v1_traffic, 15);
 
 /**
  * @generated from enum fairlead.traffic.v1.HeaderAction

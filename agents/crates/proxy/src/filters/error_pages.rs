@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use fairlead_model as model;
 
+use crate::exchange::Reply;
+
 #[derive(Debug)]
 pub(crate) struct PreparedPage {
     pub(crate) content_type: Box<str>,
@@ -41,21 +43,27 @@ struct StatusRange {
 }
 
 impl ErrorPages {
-    pub(super) fn new(pages: &[model::ErrorPage]) -> Self {
+    pub(crate) fn compile(policy: &model::RoutePolicy) -> Self {
         let range = |found: &model::ErrorPage| StatusRange {
             from: found.from,
             to: found.to,
             replace_app: found.replace_app,
             page: PreparedPage::new(&found.page),
         };
-        Self(pages.iter().map(range).collect())
+        Self(policy.error_pages.iter().map(range).collect())
     }
 
-    pub(super) fn of(&self, status: u16) -> Option<&PreparedPage> {
-        self.0.iter().find(|range| (range.from..=range.to).contains(&status)).map(|range| &range.page)
+    /// Gives a reply of the proxy its page, unless it has one of its own.
+    pub(crate) fn dress(&self, reply: Reply) -> Reply {
+        let fits = |range: &&StatusRange| !reply.has_page() && (range.from..=range.to).contains(&reply.status);
+        match self.0.iter().find(fits) {
+            Some(range) => reply.with_page(&range.page),
+            None => reply,
+        }
     }
 
-    pub(super) fn instead_of_app(&self, status: u16) -> Option<&PreparedPage> {
+    /// Returns the page that replaces the response of an app.
+    pub(crate) fn instead_of_app(&self, status: u16) -> Option<&PreparedPage> {
         let fits = |range: &&StatusRange| range.replace_app && (range.from..=range.to).contains(&status);
         self.0.iter().find(fits).map(|range| &range.page)
     }

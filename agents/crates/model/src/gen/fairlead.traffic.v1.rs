@@ -32,6 +32,32 @@ pub struct RoutePolicy {
     /// Maximum size of a request's body in bytes, as it is sent. Zero: no limit.
     #[prost(uint64, tag = "13")]
     pub request_body_bytes_max: u64,
+    #[prost(message, optional, tag = "14")]
+    pub forward_auth: ::core::option::Option<ForwardAuth>,
+    /// The app gets this path in place of the route's prefix, such as "/v1". Empty: none; wins over `strip_prefix`.
+    #[prost(string, tag = "15")]
+    pub rewrite_prefix: ::prost::alloc::string::String,
+}
+/// An app on the same server decides whether a request may pass.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ForwardAuth {
+    /// Id of an app in the environment of the route. It needs a route of its own on the same server.
+    #[prost(string, tag = "1")]
+    pub app: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    /// Response headers that are copied to the request, in lower case. A client can't send them.
+    #[prost(string, repeated, tag = "3")]
+    pub response_headers: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Zero: 5 s.
+    #[prost(uint32, tag = "4")]
+    pub timeout_ms: u32,
+    /// Time for which an allowed request is cached. Zero: never.
+    #[prost(uint32, tag = "5")]
+    pub cache_seconds: u32,
+    /// Cookie and Authorization alone decide: one cache entry is valid for all paths.
+    #[prost(bool, tag = "6")]
+    pub cache_by_credentials: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HeaderRule {

@@ -3,17 +3,21 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::{digest, hmac};
-use fairlead_model::{BasicAuth, TrafficError};
+use fairlead_model::TrafficError;
 use fairlead_route::{Credentials, client_key};
 use fairlead_tls::PasswordHash;
 use tokio::sync::oneshot;
 
 use super::shared::SharedPolicyState;
+use super::{CheckResult, Decision, Filter, FilterId, RequestContext, RequestHeaders, RouteSettings, request_limits};
+use crate::exchange::Reply;
+
+const ID: FilterId = FilterId::of("unauthorized");
 
 /// Maximum number of queued password checks.
 const QUEUED_MAX: usize = 32;
@@ -24,28 +28,28 @@ const CACHED_MAX: usize = 1024;
 
 /// Users of one route.
 #[derive(Debug)]
-pub(super) struct Auth {
+pub(super) struct PasswordFilter {
     users: HashMap<Box<[u8]>, PasswordHash>,
     /// Hash that unknown user names are checked against, so that timing does not reveal which names exist.
     decoy: PasswordHash,
-    challenge: Box<str>,
+    challenge: Arc<str>,
     /// Digest of all users and their hashes, so that a cache entry is valid for exactly this list.
     digest: digest::Digest,
     shared: Arc<SharedPolicyState>,
 }
 
 /// Result of an authentication.
-pub(super) enum AuthOutcome<'a> {
+enum AuthOutcome {
     /// The password cache contains these credentials.
     Cached,
     /// The password must be verified.
     Unverified(PasswordCheck),
-    /// No usable credentials were sent; contains the challenge.
-    Unauthenticated(&'a str),
+    /// No usable credentials were sent.
+    Unauthenticated,
 }
 
 /// Password that must be verified.
-pub(crate) struct PasswordCheck {
+struct PasswordCheck {
     hash: PasswordHash,
     credentials: Credentials,
     credential_digest: CredentialDigest,
@@ -55,7 +59,7 @@ pub(crate) struct PasswordCheck {
 
 /// Result of a password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PasswordResult {
+enum PasswordResult {
     Right,
     Wrong,
     /// Too many checks are queued.
@@ -65,8 +69,12 @@ pub(crate) enum PasswordResult {
 /// HMAC of an Authorization header, which is the key of the cache.
 type CredentialDigest = [u8; 32];
 
-impl Auth {
-    pub(super) fn compile(auth: &BasicAuth, shared: &Arc<SharedPolicyState>) -> Result<Self, TrafficError> {
+impl Filter for PasswordFilter {
+    fn compile(route: &RouteSettings<'_>) -> Result<Option<Self>, TrafficError> {
+        let Some(auth) = &route.policy.basic_auth else { return Ok(None) };
+        if route.redirect.is_some() {
+            return Err(TrafficError::new("basic_auth", "can't be asked for by a redirect"));
+        }
         let mut users = HashMap::with_capacity(auth.users.len());
         let mut all = digest::Context::new(&digest::SHA256);
         for user in &auth.users {
@@ -82,45 +90,56 @@ impl Auth {
             return Err(TrafficError::new("basic_auth.users", "is empty: nobody could come in"));
         };
         let realm = if auth.realm.is_empty() { "restricted" } else { &auth.realm };
-        Ok(Self {
+        Ok(Some(Self {
             users,
             decoy,
             challenge: format!("Basic realm=\"{realm}\", charset=\"UTF-8\"").into(),
             digest: all.finish(),
-            shared: Arc::clone(shared),
-        })
+            shared: Arc::clone(route.shared),
+        }))
     }
 
-    pub(super) fn challenge(&self) -> &str {
-        &self.challenge
+    fn check(&self, request: &RequestContext<'_>) -> Decision {
+        match self.authenticate(client_key(request.address), request.headers, request.password_cache) {
+            AuthOutcome::Cached => Decision::Pass,
+            AuthOutcome::Unauthenticated => Decision::Reject(Reply::unauthorized(&self.challenge)),
+            AuthOutcome::Unverified(check) => {
+                let (cache, challenge) = (Rc::clone(request.password_cache), Arc::clone(&self.challenge));
+                Decision::Await(Box::pin(async move {
+                    match check.run(&cache).await {
+                        PasswordResult::Right => CheckResult::Pass(Vec::new()),
+                        PasswordResult::Wrong => CheckResult::Reject(ID, Reply::unauthorized(&challenge)),
+                        PasswordResult::Busy => CheckResult::Reject(request_limits::ID, Reply::too_many_requests(1)),
+                    }
+                }))
+            }
+        }
     }
 
+    fn dropped_headers(&self) -> Vec<&str> {
+        vec!["authorization"]
+    }
+}
+
+impl PasswordFilter {
     /// Authenticates a request; a request with two Authorization fields has no valid credentials.
-    pub(super) fn authenticate<'a>(
-        &self,
-        client: IpAddr,
-        headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-        cache: &PasswordCache,
-    ) -> AuthOutcome<'_> {
-        let mut values =
-            headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"authorization")).map(|(_, value)| value);
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return AuthOutcome::Unauthenticated(&self.challenge);
-        };
+    fn authenticate(&self, client: u64, headers: &dyn RequestHeaders<'_>, cache: &PasswordCache) -> AuthOutcome {
+        let (mut fields, mut sent) = (0, None);
+        headers.each(&mut |name, value| {
+            if name.eq_ignore_ascii_case(b"authorization") {
+                fields += 1;
+                sent = Some(value);
+            }
+        });
+        let (1, Some(value)) = (fields, sent) else { return AuthOutcome::Unauthenticated };
         let credential_digest = self.credential_digest(value);
         if cache.has(&credential_digest) {
             return AuthOutcome::Cached;
         }
-        let Some(credentials) = Credentials::parse(value) else { return AuthOutcome::Unauthenticated(&self.challenge) };
+        let Some(credentials) = Credentials::parse(value) else { return AuthOutcome::Unauthenticated };
         let hash = self.users.get(credentials.user()).unwrap_or(&self.decoy).clone();
         let shared = Arc::clone(&self.shared);
-        AuthOutcome::Unverified(PasswordCheck {
-            hash,
-            credentials,
-            credential_digest,
-            client: client_key(client),
-            shared,
-        })
+        AuthOutcome::Unverified(PasswordCheck { hash, credentials, credential_digest, client, shared })
     }
 
     fn credential_digest(&self, value: &[u8]) -> CredentialDigest {
@@ -135,7 +154,7 @@ impl Auth {
 
 impl PasswordCheck {
     /// Verifies the password and caches a success.
-    pub(crate) async fn run(self, cache: &PasswordCache) -> PasswordResult {
+    async fn run(self, cache: &PasswordCache) -> PasswordResult {
         let credential_digest = self.credential_digest;
         let verifier = Arc::clone(&self.shared);
         match verifier.verifier().ask(self) {
@@ -257,24 +276,34 @@ fn verify_all(jobs: &Receiver<Job>, waiting: &Mutex<HashMap<u64, u32>>) {
 
 #[cfg(test)]
 mod tests {
-    use fairlead_model::BasicUser;
+    use fairlead_model::{BasicAuth, BasicUser, RoutePolicy};
 
     use super::*;
 
     /// Hash of `open sesame` with the minimum number of iterations.
     const HASH: &str = "pbkdf2-sha256:10000:MDEyMzQ1Njc4OWFiY2RlZg==:I1fRzPdik5F+m1JYkXkqwnEmFt/dm1VokeoVyG9DVvs=";
 
-    fn auth(shared: &Arc<SharedPolicyState>, name: &str) -> Auth {
+    fn auth(shared: &Arc<SharedPolicyState>, name: &str) -> PasswordFilter {
         let users = vec![BasicUser { name: name.into(), password_hash: HASH.into() }];
-        Auth::compile(&BasicAuth { realm: String::new(), users }, shared).unwrap()
+        let basic_auth = Some(BasicAuth { realm: String::new(), users });
+        let policy = RoutePolicy { basic_auth, ..RoutePolicy::default() };
+        let route = RouteSettings {
+            key: "a.test/",
+            prefix_bytes: 0,
+            policy: &policy,
+            redirect: None,
+            shared,
+            connectors: &|_| Vec::new(),
+        };
+        PasswordFilter::compile(&route).unwrap().unwrap()
     }
 
-    async fn authenticate(auth: &Auth, value: &str, cache: &PasswordCache) -> Option<PasswordResult> {
-        let client = "192.0.2.1".parse().unwrap();
-        match auth.authenticate(client, [(&b"Authorization"[..], value.as_bytes())].into_iter(), cache) {
+    async fn authenticate(auth: &PasswordFilter, value: &str, cache: &PasswordCache) -> Option<PasswordResult> {
+        let headers = || [(&b"Authorization"[..], value.as_bytes())].into_iter();
+        match auth.authenticate(1, &headers, cache) {
             AuthOutcome::Cached => None,
             AuthOutcome::Unverified(check) => Some(check.run(cache).await),
-            AuthOutcome::Unauthenticated(_) => Some(PasswordResult::Wrong),
+            AuthOutcome::Unauthenticated => Some(PasswordResult::Wrong),
         }
     }
 
@@ -317,10 +346,10 @@ mod tests {
         let (jobs, _received) = sync_channel(QUEUED_MAX);
         let stopped = Verifier { jobs: Some(jobs), waiting: Arc::default() };
         let ask = |client: &str| {
-            let headers = [(&b"authorization"[..], &b"Basic YW5uOng="[..])].into_iter();
-            match ann.authenticate(client.parse().unwrap(), headers, &cache) {
+            let headers = || [(&b"authorization"[..], &b"Basic YW5uOng="[..])].into_iter();
+            match ann.authenticate(client_key(client.parse().unwrap()), &headers, &cache) {
                 AuthOutcome::Unverified(check) => stopped.ask(check),
-                AuthOutcome::Cached | AuthOutcome::Unauthenticated(_) => None,
+                AuthOutcome::Cached | AuthOutcome::Unauthenticated => None,
             }
         };
         let kept: Vec<_> = (0..10).filter_map(|_| ask("192.0.2.1")).collect();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use aws_lc_rs::hmac;
 use fairlead_route::{ClientRates, ClientsInFlight, SharedRate};
 
-use super::auth::Verifier;
+use super::basic_auth::Verifier;
 use crate::core::SharedLimitsTable;
 
 /// Limit counters of one route.

@@ -6,10 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use fairlead_model::RouteLimits;
+use fairlead_model::TrafficError;
 use fairlead_route::{ClientPermit, Rate, TICKS_PER_SECOND, client_key};
 
 use super::shared::{RouteLimitCounters, SharedPolicyState};
+use super::{Decision, Filter, FilterId, RequestContext, RouteSettings};
+use crate::exchange::Reply;
+
+/// Filter under which rejections because of too many requests are counted.
+pub(super) const ID: FilterId = FilterId::of("rate_limited");
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Maximum value of Retry-After in seconds.
@@ -17,7 +22,7 @@ const RETRY_AFTER_MAX_S: u64 = 3600;
 
 /// Limits of one route.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(super) struct RequestLimits {
     shared: Arc<SharedPolicyState>,
     gate: Arc<RouteLimitCounters>,
     /// Hash of the route in the keys of client counters.
@@ -30,8 +35,8 @@ pub(super) struct Limiter {
 
 /// Refusal of a request that exceeds a limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct LimitExceeded {
-    pub(super) retry_after_seconds: u64,
+struct LimitExceeded {
+    retry_after_seconds: u64,
 }
 
 /// Guard that counts a request as in flight while it lives.
@@ -52,13 +57,13 @@ impl Drop for LimitGuard {
     }
 }
 
-impl Limiter {
-    /// Returns `None` if the route has no limits.
-    pub(super) fn new(route: &str, limits: &RouteLimits, shared: &Arc<SharedPolicyState>) -> Option<Self> {
+impl Filter for RequestLimits {
+    fn compile(route: &RouteSettings<'_>) -> Result<Option<Self>, TrafficError> {
+        let (limits, shared) = (&route.policy.limits, route.shared);
         let found = Self {
             shared: Arc::clone(shared),
             gate: Arc::default(),
-            route: shared.hash(&route),
+            route: shared.hash(&route.key),
             client_rate: Rate::new(limits.client_requests_per_second, limits.client_burst, TICKS_PER_SECOND),
             client_in_flight: limits.client_in_flight,
             rate: Rate::new(limits.requests_per_second, limits.burst, NANOS_PER_SECOND),
@@ -66,12 +71,22 @@ impl Limiter {
         };
         let any =
             found.client_rate.is_some() || found.rate.is_some() || found.client_in_flight > 0 || found.in_flight > 0;
-        any.then(|| Self { gate: shared.gate(route), ..found })
+        Ok(any.then(|| Self { gate: shared.gate(route.key), ..found }))
     }
 
+    fn check(&self, request: &RequestContext<'_>) -> Decision {
+        match self.admit(request.address, request.now) {
+            Ok(None) => Decision::Pass,
+            Ok(Some(guard)) => Decision::Count(guard),
+            Err(wait) => Decision::Reject(Reply::too_many_requests(wait.retry_after_seconds)),
+        }
+    }
+}
+
+impl RequestLimits {
     /// Counts a request, or refuses it. The limits of the client apply first, so that a refused request takes nothing
     /// from other clients.
-    pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<LimitGuard>, LimitExceeded> {
+    fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<LimitGuard>, LimitExceeded> {
         let now_ns = self.shared.nanos_at(now);
         let hash = match (&self.client_rate, self.client_in_flight) {
             (None, 0) => 0,
@@ -109,10 +124,25 @@ fn after(ticks: u64, ticks_per_second: u64) -> LimitExceeded {
 
 #[cfg(test)]
 mod tests {
+    use fairlead_model::{RouteLimits, RoutePolicy};
+
     use super::*;
 
-    fn limiter(limits: &RouteLimits) -> Limiter {
-        Limiter::new("a.test/", limits, &SharedPolicyState::new().unwrap()).unwrap()
+    fn compile(key: &str, limits: &RouteLimits, shared: &Arc<SharedPolicyState>) -> Option<RequestLimits> {
+        let policy = RoutePolicy { limits: limits.clone(), ..RoutePolicy::default() };
+        let route = RouteSettings {
+            key,
+            prefix_bytes: 0,
+            policy: &policy,
+            redirect: None,
+            shared,
+            connectors: &|_| Vec::new(),
+        };
+        RequestLimits::compile(&route).unwrap()
+    }
+
+    fn limiter(limits: &RouteLimits) -> RequestLimits {
+        compile("a.test/", limits, &SharedPolicyState::new().unwrap()).unwrap()
     }
 
     #[test]
@@ -141,7 +171,7 @@ mod tests {
         }
         assert_eq!(limiter.admit(same, Instant::now()).unwrap_err(), LimitExceeded { retry_after_seconds: 1 });
         assert!(limiter.admit("2001:db8:0:1::1".parse().unwrap(), Instant::now()).is_ok());
-        assert!(Limiter::new("a.test/", &RouteLimits::default(), &SharedPolicyState::new().unwrap()).is_none());
+        assert!(compile("a.test/", &RouteLimits::default(), &SharedPolicyState::new().unwrap()).is_none());
     }
 
     #[test]
@@ -149,10 +179,10 @@ mod tests {
         let shared = SharedPolicyState::new().unwrap();
         let limits = RouteLimits { requests_per_second: 1, ..RouteLimits::default() };
         let client = "192.0.2.1".parse().unwrap();
-        let before = Limiter::new("a.test/", &limits, &shared).unwrap();
+        let before = compile("a.test/", &limits, &shared).unwrap();
         assert!(before.admit(client, Instant::now()).is_ok());
-        let after = Limiter::new("a.test/", &limits, &shared).unwrap();
+        let after = compile("a.test/", &limits, &shared).unwrap();
         assert!(after.admit(client, Instant::now()).is_err());
-        assert!(Limiter::new("b.test/", &limits, &shared).unwrap().admit(client, Instant::now()).is_ok());
+        assert!(compile("b.test/", &limits, &shared).unwrap().admit(client, Instant::now()).is_ok());
     }
 }
