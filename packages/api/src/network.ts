@@ -124,7 +124,7 @@ export const opensAnotherServer = needsServerWrite<PlacementInput>(
   },
 );
 
-/** A further environment begins with the settings of the primary one, or with those that the app had there before. */
+/** A further environment starts with the settings of the primary one, or with those that the app had there before. */
 export const opensAnotherEnvironment = needsServerWrite<Pick<AddEnvironmentInput, 'appId' | 'environment'>>(
   'for an app with private network access or server ports',
   {

@@ -75,7 +75,7 @@ interface AppMove {
   readonly environments: readonly { readonly from: EnvironmentId; readonly to: EnvironmentId }[];
 }
 
-/** Visitors of both sides get something else: an app that is gone, or one that nobody approved there. */
+/** A move changes what visitors get in both projects, so both sides must approve it. */
 export const approverOfMove = approver<AppMove>(
   'in each environment that the app has something in, and in each that it moves to',
   // The verb requires that the input names all of them. Secrets of an environment that the app has left move too.

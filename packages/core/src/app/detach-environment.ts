@@ -33,7 +33,7 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
   await tx.domain.deleteMany({ where: place });
   await tx.instance.deleteMany({ where: place });
   await tx.placementServer.deleteMany({ where: { placementId: id, organizationId } });
-  // In the order in which every transaction takes them.
+  // Sorts server ids, because every transaction locks servers in this order.
   for (const serverId of servers.map((each) => each.serverId).sort()) await bumpServer(ctx, serverId);
   await recordAudit(ctx, {
     action: 'app.detach_environment',

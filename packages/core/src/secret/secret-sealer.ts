@@ -54,7 +54,7 @@ export interface SecretSealer {
 }
 
 interface CachedSnapshot {
-  /** Environment in the sealed message: an app that moved to another project has another one. */
+  /** Environment in the sealed message. It changes when an app moves to another project. */
   readonly environmentId: string | undefined;
   readonly snapshot: SealedSnapshot;
 }
