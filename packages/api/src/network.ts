@@ -45,9 +45,9 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
   opens: async (core, { settings: { privateNetwork, serverPorts }, ...input }) => {
     if (privateNetwork === undefined && serverPorts === undefined) return false;
     await lockApps(core, [input.appId]);
-    const place = await findPlacement(core, input);
-    if (place === null) return false;
-    const { settings } = await findNewestConfig(core, place);
+    const placement = await findPlacement(core, input);
+    if (placement === null) return false;
+    const { settings } = await findNewestConfig(core, placement);
     const wanted = {
       privateNetwork: privateNetwork ?? settings.privateNetwork,
       serverPorts: serverPorts ?? settings.serverPorts,

@@ -65,8 +65,8 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
     if (!access.may(permission, scope)) throw new AppError('permission.denied', { permission });
     return;
   }
-  const place = placementInputSchema.safeParse({ appId, environmentId });
-  const [scope] = place.success ? await byPlacement.find(core, place.data) : [];
+  const placement = placementInputSchema.safeParse({ appId, environmentId });
+  const [scope] = placement.success ? await byPlacement.find(core, placement.data) : [];
   if (scope !== undefined && access.may(permission, scope)) return;
   if (!access.may(permission)) throw new AppError('permission.denied', { permission });
   throw new AppError('app.not_found', { appId });

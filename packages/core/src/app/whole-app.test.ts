@@ -218,9 +218,9 @@ test('the same inputs add the app to a protected environment, where the first de
   const known = new Set((await auditEventsOf(world)).map(({ id }) => id));
   const { environmentId, deploymentId } = await add(addition());
   const { placements, domains } = await world.tenant((ctx) => getApp(ctx, { slug: 'taken', environmentId }, hosts));
-  const place = placements.find((each) => each.environmentId === environmentId);
-  expect(place).toMatchObject({ environmentName: 'Staging', protected: true, branch: 'next' });
-  expect(place?.servers.map(({ serverId }) => serverId)).toEqual([world.serverId, second]);
+  const placement = placements.find((each) => each.environmentId === environmentId);
+  expect(placement).toMatchObject({ environmentName: 'Staging', protected: true, branch: 'next' });
+  expect(placement?.servers.map(({ serverId }) => serverId)).toEqual([world.serverId, second]);
   expect(domains).toMatchObject([{ host: 'next.example.test' }]);
   const where = { id: deploymentId ?? '' };
   const row = await world.system(({ tx }) =>
