@@ -77,7 +77,7 @@ interface AppMove {
 
 /** A move changes what visitors get in both projects, so both sides must approve it. */
 export const approverOfMove = approver<AppMove>(
-  'in each environment that the app has something in, and in each that it moves to',
+  'in each environment with data of the app, and in each that it moves to',
   // The verb requires that the input names all of them. Secrets of an environment that the app has left move too.
   async (_, { environments }) => environments.flatMap(({ from, to }) => [from, to]),
 );
