@@ -1,4 +1,4 @@
-// Writes a page of docs/benchmarks/ with the figures of one run and the machine that they are from.
+// Writes a page of docs/benchmarks/ with the figures of one run and the machine that it ran on.
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

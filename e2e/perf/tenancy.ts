@@ -103,8 +103,8 @@ async function measure(targets: readonly Target[]): Promise<void> {
     page: 'tenancy',
     title: 'Cost of row-level security',
     intro: [
-      'The commonest reads and writes of the control plane on the large scenario, in milliseconds: on a database with row-level security (on) and on a copy without it (off), in alternating rounds.',
-      `\`npm run perf:tenancy -- --write\` repeats it and writes this page: ${rounds} rounds of ${calls} calls. The ratio is steadier than the times, which depend on the machine and its load.`,
+      'Time in milliseconds of the most frequent reads and writes of the control plane, on the large scenario. Rounds alternate between a database with row-level security (on) and a copy without it (off).',
+      `\`npm run perf:tenancy -- --write\` repeats the measurement, in ${rounds} rounds of ${calls} calls, and writes this page. The ratio is steadier than the times, which depend on the machine and its load.`,
     ],
     columns: ['call', 'on p50', 'on p99', 'off p50', 'off p99', 'p50 on ÷ off'],
     rows,

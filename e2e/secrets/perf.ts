@@ -95,14 +95,14 @@ try {
   const cpuMs = (user + system) / 1000;
   console.log(`all ${servers} first states: ${cpuMs.toFixed(0)} ms of CPU in this process`);
   rows.push([`CPU of this process for a first state`, (cpuMs / servers).toFixed(1), '', `${servers}`]);
-  print('render it again, sealed already', await render());
+  print('render it again, with sealed secrets', await render());
   if (values.write) {
     writeReport({
       page: 'secrets',
       title: 'Cost of sealing secrets',
       intro: [
-        `Rendering the desired states of ${servers} servers with ${secretsEach} secrets each, at first and again, and writing the secrets, in milliseconds.`,
-        '`npm run perf:secrets -- --write` repeats it and writes this page.',
+        `Time in milliseconds to render the desired states of ${servers} servers with ${secretsEach} secrets each, first and again, and to write the secrets.`,
+        '`npm run perf:secrets -- --write` repeats the measurement and writes this page.',
       ],
       columns: ['what', 'p50 ms', 'p99 ms', 'times'],
       rows,

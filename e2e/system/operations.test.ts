@@ -63,7 +63,7 @@ test.concurrent('a canary with failing requests is aborted with its figures, and
   expect(trying.waiting?.sentence).toBe('Canary: the new release gets a percentage of the requests first.');
   const failed = await waitFor(
     async () => {
-      // Only requests decide, so they go on until the end.
+      // Requests decide about a canary, so they continue until the end.
       await Promise.all(Array.from({ length: 4 }, () => system.get('canary')));
       const deployment = await dashboard.owner.deployment.get.query({ deploymentId });
       return deployment.finishedAt !== null && deployment;

@@ -40,7 +40,7 @@ async function move(project: string): Promise<void> {
   await expect(page.getByRole('heading', { name: `Project ${project}` })).toBeVisible();
 }
 
-/** The app's instances are healthy, and its visitors get what they ask for. */
+/** Waits until the app is live, and checks that it serves requests without a failure. */
 async function expectServed(): Promise<void> {
   await page.goto(`${ORGANIZATION}/apps`);
   await expect(row('hello')).toContainText('Live', STARTED);
@@ -51,7 +51,7 @@ async function expectServed(): Promise<void> {
   expect((await visitors.stop()).failures).toEqual([]);
 }
 
-test('a project is created under a name of its own, and renamed', async () => {
+test('a project is created with a unique name, and renamed', async () => {
   await page.goto(ORGANIZATION);
   await expect(page.getByRole('button', { name: /^Project: / })).toHaveCount(0);
   await rail('Projects').click();

@@ -77,7 +77,7 @@ test('the owner refuses the next one, and its page says who did', async () => {
   await expect(head(developer)).toContainText('Live');
 });
 
-test('nobody approves a deployment of their own', async () => {
+test('members cannot approve their own deployments', async () => {
   await owner.goto(app);
   await owner.getByRole('button', { name: 'Deploy', exact: true }).click();
   await expect(approval(owner)).toContainText('You requested this deployment');

@@ -103,7 +103,7 @@ export async function openProduct({ databaseUrl, organizationName, log }: Produc
   }
 }
 
-/** This process has no master key: secrets and credentials are stored by others. */
+/** Refuses secrets and credentials, because this process has no master key. */
 const noKey = () => Promise.reject(new TypeError('this process has no master key'));
 const noKeys = createSecretKeys({ keyId: noKey, wrap: noKey, unwrap: noKey });
 

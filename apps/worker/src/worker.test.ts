@@ -128,7 +128,7 @@ test('a deployment that its server does not finish in time fails with a message'
   expect((await deployment(id)).failureMessage).toMatch(/^[A-Z].*\.$/);
 });
 
-test('samples of an app that moved follow it', async () => {
+test('samples move with their app', async () => {
   const { appId, environmentId, serverId } = rows;
   const to = newId('env');
   await db.database.system(

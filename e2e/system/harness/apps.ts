@@ -282,7 +282,7 @@ export function volumeApp(text: string): Files {
   };
 }
 
-/** App that answers with what all its release commands wrote; they wait at the gate `migrate`. */
+/** App that answers with the output of all its release commands; they wait at the gate `migrate`. */
 export function migratingApp(text: string, gates: Gates): Files {
   const file = "process.env.FAIRLEAD_VOLUMES + '/data/migrations'";
   return {

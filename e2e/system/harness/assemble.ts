@@ -25,7 +25,7 @@ export interface SystemOptions {
   readonly parent?: string;
   /** True for durable PostgreSQL commits, which survive a kill. Slower. */
   readonly durable?: boolean;
-  /** True for the built dashboard and its API, at `controlPlane.publicUrl`. */
+  /** True starts the built dashboard and its API at `controlPlane.publicUrl`. */
   readonly dashboard?: boolean;
   /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;

@@ -1,4 +1,4 @@
-// Members of a system's organization at its dashboard, each a typed client of the built API over HTTP.
+// Typed clients of a system's built API over HTTP, one for each member of its organization.
 import type { AppRouter } from '@fairlead/api';
 import type { AppId, DeploymentId, EnvironmentId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
@@ -26,7 +26,7 @@ export interface Placement {
   readonly environmentId?: EnvironmentId;
 }
 
-/** Rare enough that many tests at a time stay below the API's rate limit. */
+/** Poll interval that keeps many concurrent tests below the API's rate limit. */
 const EVERY_MS = 500;
 const DEPLOY_TIMEOUT_MS = 180_000;
 
@@ -88,7 +88,7 @@ export class Dashboard {
     return this.deploymentWith(deploymentId, ({ finishedAt }) => finishedAt !== null, 'the end');
   }
 
-  /** Waits until the page of the deployment shows what `is` looks for. */
+  /** Waits until `is` accepts the page of the deployment. */
   deploymentWith(
     deploymentId: DeploymentId,
     is: (deployment: DeploymentDetail) => boolean,
@@ -103,7 +103,7 @@ export class Dashboard {
     );
   }
 
-  /** Waits until the page of the app shows what `is` looks for. */
+  /** Waits until `is` accepts the page of the app. */
   appWith(slug: string, is: (app: AppDetail) => boolean, what: string): Promise<AppDetail> {
     return waitFor(
       async () => {

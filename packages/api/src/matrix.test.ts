@@ -32,7 +32,7 @@ test('every procedure answers as it declares', { timeout: allProceduresMs }, asy
   expect(report.calls).toBeGreaterThan(report.procedures * 20);
   // The same calls succeed without the protection: in an open environment, and for a person who may act in both.
   expect(report.effective).toEqual(expect.arrayContaining(harmful));
-  // A sample of them switches private network access on; the stage's apps have none to roll back to or to take along.
+  // Samples of these two switch private network access on. No release or settings of the stage's apps has it.
   expect(report.withheld).toEqual(['app.create', 'config.update']);
   expect(report.crossing).toEqual(
     expect.arrayContaining(['app.addEnvironment', 'app.attachServer', 'config.update', 'deployment.promote']),

@@ -45,9 +45,9 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
   opens: async (core, { settings: { privateNetwork, serverPorts }, ...input }) => {
     if (privateNetwork === undefined && serverPorts === undefined) return false;
     await lockApps(core, [input.appId]);
-    const place = await findPlacement(core, input);
-    if (place === null) return false;
-    const { settings } = await findNewestConfig(core, place);
+    const placement = await findPlacement(core, input);
+    if (placement === null) return false;
+    const { settings } = await findNewestConfig(core, placement);
     const wanted = {
       privateNetwork: privateNetwork ?? settings.privateNetwork,
       serverPorts: serverPorts ?? settings.serverPorts,
@@ -124,7 +124,7 @@ export const opensAnotherServer = needsServerWrite<PlacementInput>(
   },
 );
 
-/** A further environment begins with the settings of the primary one, or with those that the app had there before. */
+/** A further environment starts with the settings of the primary one, or with those that the app had there before. */
 export const opensAnotherEnvironment = needsServerWrite<Pick<AddEnvironmentInput, 'appId' | 'environment'>>(
   'for an app with private network access or server ports',
   {

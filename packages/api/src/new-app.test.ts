@@ -32,7 +32,7 @@ interface Scope {
   readonly projectId?: string;
 }
 
-/** A member with these permissions in the organization, and with further ones in a scope. */
+/** Creates a member with these permissions in the organization, and with further ones in a scope. */
 async function member(permissions: readonly Permission[], granted: readonly Permission[] = [], scope: Scope = {}) {
   const { organizationId } = api.world;
   const role = async (list: readonly Permission[]) => {
@@ -78,7 +78,7 @@ const stored = () =>
     events: await tx.auditEvent.count(),
   }));
 
-/** The call is refused without the permission and stores nothing; with it, in the scope or in the organization, it is taken. */
+/** Checks that the call needs the permission, in the scope or the organization, and stores nothing without it. */
 async function expectNeeds(
   base: readonly Permission[],
   permission: Permission,
@@ -97,7 +97,7 @@ test.each<[string, Permission, 'environment' | 'project', (host: string) => Part
   ['secrets', 'secret.write', 'environment', () => ({ secrets: [{ name: 'TOKEN', value: 'x' }] })],
   ['a password', 'secret.write', 'project', () => ({ credential: password })],
   ['a deploy key', 'secret.write', 'project', () => ({ credential: { kind: 'ssh' } })],
-])('an app with %s needs %s where it goes', async (_part, permission, grain, changesOf) => {
+])('an app with %s needs %s in its %s', async (_part, permission, grain, changesOf) => {
   const changes = changesOf(`part-${count}.example.test`);
   const scope = grain === 'environment' ? { environmentId: production } : { projectId };
   await expectNeeds(['app.write'], permission, scope, (caller) => caller.app.create(plain(changes)));
@@ -212,7 +212,7 @@ test('a new environment needs environment.write, and an approver if it is protec
   await (await member(['app.write', 'environment.write', 'deployment.approve'])).app.addEnvironment(guarded);
 });
 
-test('a protected environment takes an app in from its approver only', async () => {
+test('only an approver adds an app to a protected environment', async () => {
   const input = await addition();
   const environmentId = parseId('env', targetOf(input));
   await owner.environment.update({ environmentId, protected: true });

@@ -1,4 +1,4 @@
-// Permissions and protection of app.create and app.addEnvironment: each part of the input needs what its own procedure needs.
+// Permissions and protection of app.create and app.addEnvironment: each part of the input needs those of its own procedure.
 import { type AddEnvironmentInput, type CreateAppInput, settingsOf } from '@fairlead/core/app';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
 import type { Permission, Scope } from '@fairlead/core/role';
@@ -22,7 +22,7 @@ function need(permission: Permission, scope: Scope | null, isPresent: boolean): 
 /** `app.write` is needed in the organization. It covers settings and every server. */
 export const partsOfNewApp: AlsoNeeds<CreateAppInput> = allOf<CreateAppInput>(opensNewApp, {
   words:
-    'where the app goes: `deployment.write` to deploy, `domain.write` for a domain and `secret.write` for secrets; ' +
+    "in the app's environment: `deployment.write` to deploy, `domain.write` for a domain and `secret.write` for secrets; " +
     '`secret.write` in the project and a fresh session for a credential',
   permissions: ['deployment.write', 'domain.write', 'secret.write'],
   reads: ['environmentId', 'firstDeploy', 'domain', 'secrets', 'credential'],
@@ -41,8 +41,8 @@ export const partsOfNewApp: AlsoNeeds<CreateAppInput> = allOf<CreateAppInput>(op
 
 /** A new app has no visitors until it is deployed, which waits for approval. */
 export const approverOfNewApp = approver<CreateAppInput>(
-  'with a domain, settings, an image, secrets, a credential or several servers: in that environment; with a domain also in ' +
-    'each where its host leads to',
+  'with a domain, settings, an image, secrets, a credential or several servers: in that environment; with a domain, also in ' +
+    'each environment where its host leads to',
   async (core, input) => {
     const { domain, secrets, credential, serverIds } = input;
     const isPlain = Object.keys(settingsOf(input)).length === 0 && serverIds.length === 1;
@@ -54,13 +54,13 @@ export const approverOfNewApp = approver<CreateAppInput>(
 
 type Target = Pick<AddEnvironmentInput, 'appId' | 'environment'>;
 
-/** The environment that takes the app in, and the primary one, because settings and source come from there. */
+/** Returns the target environment and the primary one, which provides settings and source. */
 export const byAddedEnvironment = scopeOf<Target>('environment', ['appId', 'environment'], async (core, input) => {
   const [primary, target] = [await findPlacement(core, { id: input.appId }), await findTarget(core, input)];
   return primary === null || target === null ? null : [target, primary];
 });
 
-/** A new environment lies in the app's project: only grants there or in the whole organization cover it. */
+/** A new environment belongs to the app's project: only grants there or in the whole organization cover it. */
 async function findTarget(core: OrganizationCtx, { appId, environment }: Target): Promise<Scope | null> {
   if (environment.kind === 'existing') return findEnvironment(core, environment);
   const primary = await findPlacement(core, { id: appId });
@@ -95,7 +95,7 @@ export const partsOfAddedEnvironment: AlsoNeeds<AddEnvironmentInput> = allOf<Add
 );
 
 export const approverOfAddedEnvironment = approver<AddEnvironmentInput>(
-  'in that environment; with a domain also in each where its host leads to',
+  'in that environment; with a domain, also in each environment where its host leads to',
   async (core, { environment, domain }) => [
     ...(environment.kind === 'existing' ? [environment.environmentId] : []),
     ...(await hostsOf(core, domain)),

@@ -1,4 +1,4 @@
-// Projects end to end: what a grant or a token of one project opens, and an app that changes hands.
+// End-to-end tests of projects: access by a grant or a token of one project, and the move of an app.
 import { type EnvironmentId, newId, type ProjectId, parseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';
@@ -116,7 +116,7 @@ test('an admin of one project renames and deletes it, and no other', async () =>
   expect(await codeOf(admin().project.delete(other))).toBe('permission.denied');
   const own = { projectId: shop.projectId, confirmName: `Store ${count}` };
   expect(await codeOf(admin().project.delete(own))).toBe('done');
-  // Their grant went with it.
+  // The deletion revoked their grant.
   expect(await codeOf(admin().project.list())).toBe('permission.denied');
 });
 
@@ -138,7 +138,7 @@ test('a token of one project opens that project and ends with it', async () => {
   expect(await codeOf(ofProject().app.list({}))).toBe('token.invalid');
 });
 
-test('a moved app changes hands at once, with its secrets, domains and history', async () => {
+test('a moved app belongs to the new project at once, with its secrets, domains and history', async () => {
   const host = `cart-${count}.example.test`;
   const cart = await newApp('Cart', shop.production, { domain: { host }, firstDeploy: 'deploy' });
   await api.world.advance(cart.deploymentId ?? '');
@@ -184,7 +184,7 @@ test('a moved app changes hands at once, with its secrets, domains and history',
   expect((await after().secret.reveal({ secretId, number: 1 })).value).toBe('x');
 });
 
-test('an open page of a moved app shows nothing more of it', async () => {
+test('an open page of a moved app gets no more data', async () => {
   const cart = await newApp('Cart', shop.production);
   const member = await granted(['viewer', { projectId: shop.projectId }]);
   const stream = (await member().live.watch({ topics: [{ kind: 'app', id: cart.id }] }))[Symbol.asyncIterator]();
@@ -216,7 +216,7 @@ test('an open page of a moved app shows nothing more of it', async () => {
   expect(await codeOf(stream.next())).toBe('permission.denied');
 });
 
-test('a move needs the right in both projects, a fresh session, and gives its author nothing new', async () => {
+test('a move needs permissions in both projects and a fresh session, and grants no new ones', async () => {
   const cart = await newApp('Cart', shop.production);
   const move = moveTo(desk, cart.id, shop.production);
   const at = { source: { projectId: shop.projectId }, target: { projectId: desk.projectId } };

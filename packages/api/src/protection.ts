@@ -75,9 +75,9 @@ interface AppMove {
   readonly environments: readonly { readonly from: EnvironmentId; readonly to: EnvironmentId }[];
 }
 
-/** Visitors of both sides get something else: an app that is gone, or one that nobody approved there. */
+/** A move changes what visitors get in both projects, so both sides must approve it. */
 export const approverOfMove = approver<AppMove>(
-  'in each environment that the app has something in, and in each that it moves to',
+  'in each environment with data of the app, and in each that it moves to',
   // The verb requires that the input names all of them. Secrets of an environment that the app has left move too.
   async (_, { environments }) => environments.flatMap(({ from, to }) => [from, to]),
 );
@@ -98,10 +98,10 @@ interface AppChange {
 export const approverOfAppChange = approver<AppChange>(
   'in each environment that the change reaches',
   async (core, { appId, environmentId, name: _name, branch, ...settings }) => {
-    const places = await placementsOf(core, { appId });
-    if (Object.values(settings).some((value) => value !== undefined)) return places;
+    const placements = await placementsOf(core, { appId });
+    if (Object.values(settings).some((value) => value !== undefined)) return placements;
     if (branch === undefined) return [];
-    return places.filter((place, at) => (environmentId === undefined ? at === 0 : place === environmentId));
+    return placements.filter((each, at) => (environmentId === undefined ? at === 0 : each === environmentId));
   },
 );
 
@@ -114,9 +114,9 @@ interface NewRoute {
 const eachOfHost = 'in each environment where the host leads to';
 
 export const approverOfNewRoute = approver<NewRoute>(eachOfHost, async (core, { appId, environmentId, host }) => {
-  const places = await placementsOf(core, { appId });
-  const [place] = environmentId === undefined ? places : places.filter((each) => each === environmentId);
-  return place === undefined ? [] : [place, ...(await environmentsOfHost(core, host))];
+  const placements = await placementsOf(core, { appId });
+  const [placement] = environmentId === undefined ? placements : placements.filter((each) => each === environmentId);
+  return placement === undefined ? [] : [placement, ...(await environmentsOfHost(core, host))];
 });
 
 /** All paths of a host share its cookies and its name, so they are protected together. */
@@ -157,8 +157,8 @@ export const approverOfSecretOwner = approver<{ readonly owner: SecretOwner }>(
   async (core, { owner }) =>
     'groupId' in owner
       ? environmentsOfGroup(core, owner)
-      : (await placementsOf(core, owner)).filter((place, at) =>
-          owner.environmentId === undefined ? at === 0 : place === owner.environmentId,
+      : (await placementsOf(core, owner)).filter((each, at) =>
+          owner.environmentId === undefined ? at === 0 : each === owner.environmentId,
         ),
 );
 

@@ -276,9 +276,9 @@ export const byAppAndProject = scopeOf<{ readonly appId: AppId; readonly project
   },
 );
 
-/** A move takes an app away from one project, and the other one runs it at once with its domains. */
+/** A move removes an app from one project, and the other one runs it at once with its domains. */
 export const runsMovedApp: AlsoNeeds<{ readonly appId: AppId; readonly projectId: ProjectId }> = {
-  words: '`app.delete` where the app is; `app.write`, `deployment.write` and `domain.write` where it goes',
+  words: '`app.delete` in the old project; `app.write`, `deployment.write` and `domain.write` in the new one',
   permissions: ['app.delete', 'app.write', 'deployment.write', 'domain.write'],
   reads: ['appId', 'projectId'],
   find: async (core, input) => {

@@ -77,7 +77,7 @@ const rollUpMetricsJob = defineJob({
   every: { cron: '* * * * *' },
 });
 
-/** Carries an app's samples over to the environments of the project that it moved to. Safe to run twice. */
+/** Moves an app's samples to the environments of its new project. Safe to run twice. */
 export const moveMetricsJob = defineJob({
   name: 'metric.move',
   scope: 'tenant',

@@ -396,7 +396,7 @@ test('people and machines with the role for billing can read what they could, an
   expect(await query(url, 'SELECT permissions FROM api_token')).toEqual([{ permissions: ['app.read'] }]);
 });
 
-test('placements become one row of an app in an environment, with the order of their servers, and back', async () => {
+test('the placement migration keeps apps and the order of their servers, and so does its rollback', async () => {
   const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
   const names = [
     '20261126040000_placement_server',

@@ -73,7 +73,7 @@ impl Nginx {
     /// Stops it gracefully; returns the errors about requests that it refused.
     pub fn finish(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_child(&self.child);
-        // nginx overlooks a signal that comes between its check and its wait for events, so the signal is repeated.
+        // nginx misses a signal that arrives between its check and its wait for events, so the loop repeats it.
         while self.child.try_wait().unwrap().is_none() {
             rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
             std::thread::sleep(Duration::from_millis(5));

@@ -29,7 +29,7 @@ export function Palette({ open, items, onClose }: PaletteProps) {
   const { isDark, setTheme } = useTheme();
   const [query, setQuery] = useState('');
   const search = useDeferredValue(query.trim()).slice(0, 100);
-  // Keeps the former apps while it fetches: without them, the next best command would be selected, and stay so.
+  // Keeps the previous apps while it fetches. Otherwise it would select the next best command and keep it.
   const apps = useQuery({
     ...trpc.app.list.queryOptions({ search, limit: APPS_SHOWN }),
     enabled: open,
@@ -115,7 +115,7 @@ export function Palette({ open, items, onClose }: PaletteProps) {
           ))}
         </CommandGroup>
       ) : null}
-      {/* After the pages: Enter after a name opens the page of that name. */}
+      {/* Actions come after pages, so that Enter after a name opens its page. */}
       <CommandGroup heading="Actions">
         {can('deployment.write')
           ? (apps.data?.items ?? []).slice(0, search === '' ? 3 : APPS_SHOWN).map((app) => (

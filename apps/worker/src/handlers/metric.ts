@@ -1,4 +1,4 @@
-// Jobs of metrics, in portions.
+// Handles the jobs of metrics in portions.
 import { forOrganization } from '@fairlead/core/kernel';
 import { movedTables, moveMetrics, rollUpMetrics } from '@fairlead/core/metric';
 import type { Handler } from './handler.ts';

@@ -1,6 +1,5 @@
-// Upload of a folder: a tar.gz in the body, its digest out, for deployment.create, or for app.create if it names no app. It
-// streams to the store, never into memory. It requires the permission and scope of the deployment that will use it.
-
+// Stores an uploaded tar.gz and answers with its digest, for deployment.create or, without an app, for app.create. Streams to
+// the store, never into memory. Requires the permission and scope of the deployment that will use it.
 import { environmentIdSchema } from '@fairlead/contract/ids';
 import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
@@ -16,7 +15,7 @@ export const uploadPath = 'deployment/upload';
 const gzipMagic = [0x1f, 0x8b];
 const digestHeader = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
-/** From a page of the dashboard, by its session: `?organization=…&appId=…&environmentId=…`, for a new app without `appId`. */
+/** Answers the dashboard: `?organization=…&appId=…&environmentId=…`. An upload for a new app has no `appId`. */
 export async function answerPageUpload(parts: ApiParts, request: Request): Promise<Response> {
   const organizationSlug = new URL(request.url).searchParams.get('organization');
   const ctx = createContext(parts, { headers: request.headers, organizationSlug });
@@ -58,7 +57,7 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
   const permission = 'deployment.write';
   const [appId, environmentId] = [query.get('appId'), query.get('environmentId') ?? undefined];
   if (appId === null) {
-    // The upload of an app that is not created, or never, counts like one of a deployment that ended.
+    // An upload for an app that does not exist yet counts like one of a deployment that ended.
     if (!access.may('app.write')) throw new AppError('permission.denied', { permission: 'app.write' });
     const parsed = environmentIdSchema.optional().safeParse(environmentId);
     const scope = parsed.success ? await findScopeOfNewApp(core, parsed.data) : null;
@@ -66,8 +65,8 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
     if (!access.may(permission, scope)) throw new AppError('permission.denied', { permission });
     return;
   }
-  const place = placementInputSchema.safeParse({ appId, environmentId });
-  const [scope] = place.success ? await byPlacement.find(core, place.data) : [];
+  const placement = placementInputSchema.safeParse({ appId, environmentId });
+  const [scope] = placement.success ? await byPlacement.find(core, placement.data) : [];
   if (scope !== undefined && access.may(permission, scope)) return;
   if (!access.may(permission)) throw new AppError('permission.denied', { permission });
   throw new AppError('app.not_found', { appId });

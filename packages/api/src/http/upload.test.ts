@@ -47,7 +47,7 @@ test('an upload is deployed by its digest', async () => {
   expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
 });
 
-test('an app begins with a folder that was uploaded before it, by a person who may create and deploy it', async () => {
+test('a new app can use an earlier upload of a person who may create and deploy it', async () => {
   const { cookie } = await api.signUp('Founder', 'owner');
   const tokenOf = async (...permissions: TokenPermission[]) =>
     (await api.caller(cookie).token.create({ name: permissions.join(), permissions })).token;

@@ -105,7 +105,7 @@ export const appErrors = {
     'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first.',
   ),
   'project.only': conflict('An organization keeps at least one project. Create another one first, or rename this one.'),
-  'project.too_many': conflict('The organization has as many projects as it may have. Delete one you no longer need.'),
+  'project.too_many': conflict('The organization has the maximum number of projects. Delete one you no longer need.'),
   'app.in_project': conflict('The app is in this project already.'),
   'app.move_incomplete': invalid(
     'Choose an environment of the other project for each environment of the app, and a different one for each.',
@@ -114,14 +114,14 @@ export const appErrors = {
     'A deployment of the app is waiting or under way. Wait for it or cancel it, then move the app.',
   ),
   'app.move_groups': conflict(
-    'The app has secret groups of its project, which other projects never get. Detach them on its Secrets page, then move it.',
+    'The app uses secret groups that belong to its project. Detach them on its Secrets page, then move it.',
   ),
   'app.move_volumes': conflict(
-    'The app has volumes, and their data stays with their environment. Take them out of its settings, deploy, and delete them. Then move the app.',
+    'The app has volumes, and their data stays with their environment. Remove them from its settings, deploy, and delete them. Then move the app.',
   ),
-  'app.move_hosts': conflict('A host name of the app also leads to other apps. Detach its domains on one side first.'),
+  'app.move_hosts': conflict('Another app also uses a host name of this app. Detach the domains of one app first.'),
   'app.move_beyond_own': forbidden(
-    'You have permissions in the other project that you lack where the app is now, so you would get them on the app too. Ask a member who has them in both.',
+    'The move would give you permissions on the app that you lack now. Ask a member who has them in both projects.',
   ),
   'placement.primary': conflict('This is the primary environment of the app. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),

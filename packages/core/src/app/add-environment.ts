@@ -13,7 +13,7 @@ import { keepVolumes } from '../volume/index.ts';
 import type { AddEnvironmentInput, AddedEnvironment } from './schema.ts';
 
 /**
- * It begins with the settings of the primary environment; on its return to an environment, with those that it had there.
+ * The app starts with the settings of the primary environment, or with its former ones if it returns to an environment.
  * `reach`: scopes where the caller may write domains.
  */
 export async function addEnvironment(
@@ -65,7 +65,7 @@ async function deployFirst(ctx: Ctx, placement: PlacementRef, first: AddEnvironm
 async function copySettings(ctx: Ctx, primary: Placement, environmentId: EnvironmentId): Promise<void> {
   const { appId } = primary;
   const { id, settings } = await findNewestConfig(ctx, primary);
-  // A volume of the same name in another environment is another folder, so the settings can be taken as they are.
+  // Volumes of the same name in two environments are separate folders, so the settings need no change.
   if (id === null || (await findNewestConfig(ctx, { appId, environmentId })).id !== null) return;
   await ctx.tx.appConfig.create({
     data: {

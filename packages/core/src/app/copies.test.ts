@@ -46,9 +46,9 @@ test('each server needs its own copies; a sleeping one is enough if the minimum 
   const run = (serverId: string, states: readonly string[]) =>
     world.system(async ({ tx }) => {
       await tx.instance.deleteMany({ where: { appId, serverId } });
-      const place = { organizationId, appId, environmentId, serverId, releaseId: liveReleaseId ?? '' };
+      const values = { organizationId, appId, environmentId, serverId, releaseId: liveReleaseId ?? '' };
       await tx.instance.createMany({
-        data: states.map((state) => ({ ...place, id: newId('ins'), state, reportedAt: world.clock.now() })),
+        data: states.map((state) => ({ ...values, id: newId('ins'), state, reportedAt: world.clock.now() })),
       });
     });
   const status = async () => (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, links))).items[0]?.status;

@@ -1,4 +1,4 @@
-// Creates an app with everything that it begins with: servers, settings, secrets, credential, domain, first deployment.
+// Creates an app with its servers, settings, secrets, credential, domain and first deployment.
 // Invariant: the caller's transaction holds all of it, so an app never exists in part.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
@@ -21,7 +21,7 @@ export interface CreateAppOptions {
   readonly reach?: Reach;
 }
 
-/** Each part is stored by its own verb, with its own audit event. A part that is refused throws, and nothing is stored. */
+/** Calls the verb of each part, which records its own audit event. Throws if one part is refused. */
 export async function createApp(ctx: Ctx, input: CreateAppInput, options: CreateAppOptions): Promise<CreatedApp> {
   const { domain, firstDeploy, secrets } = input;
   const { hosts, keys, reach = wholeReach } = options;
@@ -44,13 +44,13 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, options: Create
   return { id: appId, slug, deploymentId: deployment?.deploymentId ?? null, publicKey };
 }
 
-/** The settings that differ from the defaults: those of the input, and what an image needs. */
+/** Returns the settings that differ from the defaults: those of the input, and those that an image needs. */
 export function settingsOf({ source, settings }: Pick<CreateAppInput, 'source' | 'settings'>) {
   const ofImage = source.kind === 'image' ? ({ builder: 'image', image: source.image } as const) : {};
   return { ...settings, ...ofImage } satisfies UpdateConfigInput['settings'];
 }
 
-/** The row of the app and its primary placement. */
+/** Creates the row of the app and its primary placement. */
 async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
   const { tx, organizationId } = ctx;
   const { name, healthPath, command, domain, serverIds } = input;

@@ -23,12 +23,12 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIde
   });
   if (app === null) throw new AppError('app.not_found', { appId });
   if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
-  // Servers of placements point at releases and deployments at both, without a cascade between them: from the outside in.
+  // Deletes referencing rows first: placement servers reference releases, and deployments reference both, without a cascade.
   await tx.placementServer.deleteMany({ where: { placement: { appId }, organizationId } });
   await tx.deployment.deleteMany({ where: { appId, organizationId } });
   await tx.app.delete({ where: { id: appId } });
   const serverIds = app.placements.flatMap(({ servers }) => servers.map(({ serverId }) => serverId));
-  // In the order in which every transaction takes them.
+  // Sorts server ids, because every transaction locks servers in this order.
   for (const serverId of [...new Set(serverIds)].sort()) await bumpServer(ctx, serverId);
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   await recordAudit(ctx, {

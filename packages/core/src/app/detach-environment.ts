@@ -23,17 +23,17 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
   if (appName !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
   await requireNothingUnderWay(ctx, { appId, environmentId });
   await cancelWaiting(ctx, { appId, environmentId });
-  const place = { appId, environmentId, organizationId };
-  await endBenchmarks(ctx, place);
+  const placement = { appId, environmentId, organizationId };
+  await endBenchmarks(ctx, placement);
   const domains = await tx.domain.findMany({
-    where: place,
+    where: placement,
     select: { host: true, pathPrefix: true },
     orderBy: [{ host: 'asc' }, { pathPrefix: 'asc' }],
   });
-  await tx.domain.deleteMany({ where: place });
-  await tx.instance.deleteMany({ where: place });
+  await tx.domain.deleteMany({ where: placement });
+  await tx.instance.deleteMany({ where: placement });
   await tx.placementServer.deleteMany({ where: { placementId: id, organizationId } });
-  // In the order in which every transaction takes them.
+  // Sorts server ids, because every transaction locks servers in this order.
   for (const serverId of servers.map((each) => each.serverId).sort()) await bumpServer(ctx, serverId);
   await recordAudit(ctx, {
     action: 'app.detach_environment',

@@ -24,18 +24,18 @@ export async function getApp(
   const [app] = await loadApps(ctx, { reach, slug, environmentId, order: 'name', limit: 1 }, links);
   if (app === undefined) throw new AppError('app.not_found', { slug });
   const { summary, row } = app;
-  const place = { appId: summary.id, environmentId: summary.environmentId, organizationId };
+  const placement = { appId: summary.id, environmentId: summary.environmentId, organizationId };
   const instances = await ctx.tx.instance.findMany({
-    where: place,
+    where: placement,
     include: { release: { select: { number: true } }, server: { select: { name: true } } },
     orderBy: [{ startedAt: 'asc' }, { id: 'asc' }],
   });
   const domains = await ctx.tx.domain.findMany({
-    where: place,
+    where: placement,
     select: { id: true, host: true, pathPrefix: true, policy: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
-  const { settings } = await findNewestConfig(ctx, place);
+  const { settings } = await findNewestConfig(ctx, placement);
   return {
     ...summary,
     command: row.command,
@@ -67,7 +67,7 @@ export async function getApp(
     })),
     serverConnected: app.serverConnected,
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
-    waiting: await explainApp(ctx, place),
+    waiting: await explainApp(ctx, placement),
     deploysPaused: row.deploysPausedAt !== null,
     image: settings.builder === 'image' ? settings.image : null,
     placements: await loadPlacements(ctx, summary, reach),

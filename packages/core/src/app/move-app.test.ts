@@ -1,4 +1,4 @@
-// Move of an app to another project: everything that it has comes along, and what can't keeps it where it is.
+// Tests the move of an app to another project: the data that moves with it, and everything that blocks the move.
 import { fromBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema } from '@fairlead/contract/agent';
 import { type AppId, type EnvironmentId, newId, type ProjectId, parseId } from '@fairlead/contract/ids';
@@ -139,7 +139,7 @@ test('servers run a moved app under its new environment, with secrets that they 
   expect(opened).toMatchObject({ ...there, secrets: [{ name: 'A' }] });
 });
 
-test('a moved app leaves nothing behind: its former project can go, and it deploys as before', async () => {
+test('a moved app leaves no rows behind: its former project can be deleted, and the app deploys', async () => {
   await goLive(source.production);
   await move();
   await world.tenant((ctx) => deleteProject(ctx, { projectId: source.projectId, confirmName: 'Default' }));
@@ -147,7 +147,7 @@ test('a moved app leaves nothing behind: its former project can go, and it deplo
   await goLive(target.production);
 });
 
-test('every environment of the app is mapped, also one that it has left, each to a different one', async () => {
+test('a move maps every environment of the app, also one that it has left, each to a different one', async () => {
   await placeIn(source.staging);
   const owner = { appId, environmentId: source.staging };
   await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
@@ -179,7 +179,7 @@ test('every environment of the app is mapped, also one that it has left, each to
   expect(secrets.map(({ name }) => name)).toEqual(['A']);
 });
 
-test('a deployment that waits or runs keeps an app where it is', async () => {
+test('a queued or running deployment blocks a move', async () => {
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   await expect(move()).rejects.toMatchObject({ code: 'app.move_under_way' });
   await world.advance(deploymentId);
@@ -188,7 +188,7 @@ test('a deployment that waits or runs keeps an app where it is', async () => {
   await move();
 });
 
-test('an attached secret group keeps an app where it is; a release that was made with it still has its values', async () => {
+test('an attached secret group blocks a move; existing releases keep its values', async () => {
   const { projectId } = source;
   const { groupId } = await world.tenant((ctx) => createSecretGroup(ctx, { name: 'shared', projectId }));
   const items = [{ name: 'TOKEN', value: 'x' }];
@@ -201,7 +201,7 @@ test('an attached secret group keeps an app where it is; a release that was made
   await expect(world.tenant((ctx) => attachSecretGroup(ctx, { groupId, appId }))).rejects.toMatchObject({
     code: 'secret.group_not_found',
   });
-  // The group and its project may go: the live release keeps what it runs with.
+  // The group and its project can be deleted: the live release keeps its secrets.
   await world.tenant((ctx) => deleteSecretGroup(ctx, { groupId }));
   await world.tenant((ctx) => deleteProject(ctx, { projectId, confirmName: 'Default' }));
   const [app] = (await world.desired()).apps;
@@ -210,7 +210,7 @@ test('an attached secret group keeps an app where it is; a release that was made
   expect(entries).toHaveLength(1);
 });
 
-test('a volume keeps an app where it is, whether settings name it or a server has it', async () => {
+test('a volume blocks a move, in the settings or on a server', async () => {
   const owner = { appId, environmentId: source.production };
   const volumes = [{ name: 'data', path: '/data' }];
   await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { volumes } }));
@@ -223,14 +223,14 @@ test('a volume keeps an app where it is, whether settings name it or a server ha
   await expect(move()).rejects.toMatchObject({ code: 'app.move_volumes', details: { volumes: ['old'] } });
 });
 
-test('a host that also leads to another app keeps an app where it is', async () => {
+test('a host that another app also uses blocks a move', async () => {
   const desk = await world.createApp('Desk');
   await world.tenant((ctx) => attachDomain(ctx, { appId: desk.appId, host: host(), pathPrefix: '/desk' }, links));
   await expect(move()).rejects.toMatchObject({ code: 'app.move_hosts', details: { hosts: [host()] } });
   expect((await world.tenant((ctx) => getAppMove(ctx, { appId }))).sharedHosts).toEqual([host()]);
 });
 
-test('a host of two environments never comes to lead to a protected and an unprotected one', async () => {
+test('a move never lets a host lead to a protected and an unprotected environment', async () => {
   await placeIn(source.staging);
   const route = { appId, environmentId: source.staging, host: host(), pathPrefix: '/next' };
   await world.tenant((ctx) => attachDomain(ctx, route, links));
@@ -241,7 +241,7 @@ test('a host of two environments never comes to lead to a protected and an unpro
   await move(both);
 });
 
-test('a move gives its author no permission on the app that they lack where it is', async () => {
+test('a move gives its author no new permission on the app', async () => {
   const everything = permissionsOf('admin');
   const heldIn = (projectId: string, environmentId: string | null = null) => ({
     projectId,
@@ -260,7 +260,7 @@ test('a move gives its author no permission on the app that they lack where it i
   await move([pair('production')], rightsOf('viewer', [heldIn(source.projectId), heldIn(target.projectId)]));
 });
 
-test('a foreign app or project is an unknown one', async () => {
+test('a foreign app or project counts as unknown', async () => {
   const other = await testWorld(db.database, `other-${count}`);
   const [foreign] = (await other.tenant((ctx) => listProjects(ctx))).items;
   if (foreign === undefined) throw new Error('a project was expected');

@@ -1,6 +1,6 @@
-// Moves an app to another project, with everything it has except what belongs to its old project.
-// Invariant: nothing is lost or shown to others unasked. What can't follow the app keeps it where it is: volumes, whose
-// data servers keep by environment, and shared secrets and hosts, which belong to others too.
+// Moves an app to another project, with all its rows.
+// Invariant: a move never loses or shares data. Volumes block it, because servers store them by environment. Shared secrets
+// and hosts block it, because other apps use them too.
 import { parseId } from '@fairlead/contract/ids';
 import { moveMetricsJob } from '@fairlead/contract/jobs';
 import { enqueue } from '@fairlead/db';
@@ -15,15 +15,15 @@ import { bumpServer } from '../server/index.ts';
 import { type LoadedMove, loadMove, moveRows } from './move-store.ts';
 import type { AppIdentity, AppMove, GetAppMoveInput, MoveAppInput } from './schema.ts';
 
-/** Returns the environments that a move must map, and what keeps the app from moving. */
+/** Returns the environments that a move must map, and everything that blocks the move. */
 export async function getAppMove(ctx: Ctx, { appId }: GetAppMoveInput): Promise<AppMove> {
   const { environments, secretGroups, volumes, sharedHosts, underWay } = await loadMove(ctx, appId);
   return { environments, secretGroups, volumes, sharedHosts, underWay };
 }
 
 /**
- * Moves an app into environments of another project, one for each environment that has rows of it. Its servers run it
- * under the new environment, so its instances start anew. `by`: the rights of the caller.
+ * Moves an app into environments of another project, one for each environment that has rows of it. Its instances restart
+ * under the new environments. `by`: the rights of the caller.
  */
 export async function moveApp(ctx: Ctx, input: MoveAppInput, by: Rights): Promise<AppIdentity> {
   const { tx, organizationId } = ctx;
@@ -99,7 +99,7 @@ function requireMovable({ secretGroups, volumes, sharedHosts, underWay }: Loaded
   if (sharedHosts.length > 0) throw new AppError('app.move_hosts', { appId, hosts: sharedHosts });
 }
 
-/** The caller must not get a permission on the app that they lack now: its secrets could be revealed after a move. */
+/** Throws if the move gives the caller a new permission on the app, such as to reveal its secrets. */
 function requireNoGain(by: Rights, projectId: string, input: MoveAppInput): void {
   const scopes = [
     { old: { projectId, environmentId: null }, next: { projectId: input.projectId, environmentId: null } },
@@ -116,7 +116,7 @@ function requireNoGain(by: Rights, projectId: string, input: MoveAppInput): void
   }
 }
 
-/** A host of the app may lead to several of its environments, which are then all protected or all unprotected. */
+/** Throws if a host of the app would lead to both protected and unprotected environments. */
 async function requireHostsProtectedAlike(ctx: Ctx, { appId, environments }: MoveAppInput): Promise<void> {
   const isProtected = new Set(
     (
@@ -139,7 +139,7 @@ async function requireHostsProtectedAlike(ctx: Ctx, { appId, environments }: Mov
   }
 }
 
-/** In the order in which every transaction takes them. */
+/** Returns server ids in the order in which every transaction locks them. */
 async function serversOf({ tx, organizationId }: Ctx, appId: string): Promise<string[]> {
   const rows = await tx.placementServer.findMany({
     where: { placement: { appId }, organizationId },

@@ -35,7 +35,7 @@ export async function loadMove(ctx: OrganizationCtx, appId: string): Promise<Loa
 
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
-/** Returns also the environments that the app has left: its history, settings and secrets there stay with it. */
+/** Includes environments that the app has left, because its history, settings and secrets there move too. */
 async function loadEnvironments(ctx: OrganizationCtx, appId: string): Promise<AppMove['environments']> {
   const { tx, organizationId } = ctx;
   const placed = { some: { appId } };
@@ -64,7 +64,7 @@ async function loadEnvironments(ctx: OrganizationCtx, appId: string): Promise<Ap
   }));
 }
 
-/** Hosts of the app whose other paths lead to other apps: all paths of a host share its cookies and its name. */
+/** Returns hosts that the app shares with other apps, which use other paths. All paths of a host share cookies. */
 async function loadSharedHosts({ tx, organizationId }: OrganizationCtx, appId: string): Promise<string[]> {
   const own = await tx.domain.findMany({
     where: { appId, organizationId },
@@ -80,14 +80,14 @@ async function loadSharedHosts({ tx, organizationId }: OrganizationCtx, appId: s
   return shared.map(({ host }) => host);
 }
 
-/** Gives every row of the app in one environment to another one. The app is locked, and has no rows there yet. */
+/** Moves all rows of the app from one environment to another. Requires the lock of the app, and none of its rows there. */
 export async function moveRows(
   { tx, organizationId }: OrganizationCtx,
   { appId, from, to }: { readonly appId: string; readonly from: EnvironmentId; readonly to: EnvironmentId },
 ): Promise<void> {
   const where = { appId, environmentId: from, organizationId };
   const data = { environmentId: to };
-  // The servers know instances by environment: they report new ones.
+  // Servers identify instances by environment, so they report new ones.
   await tx.instance.deleteMany({ where });
   // Domains, settings and secrets follow their placement.
   await tx.placement.updateMany({ where, data });

@@ -76,7 +76,7 @@ export const appSummarySchema = z.object({
   branch: z.string(),
   environmentId: environmentIdSchema,
   environmentName: z.string(),
-  /** True in the primary environment: addresses need not name it. */
+  /** True in the primary environment, which URLs need not name. */
   isPrimary: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
@@ -163,11 +163,11 @@ export const listAppsInputSchema = pageInputSchema.extend({
 export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
 export const appPageSchema = pageSchema(appSummarySchema);
 
-/** Without an environment: the primary one. */
+/** Default environment: the primary one. */
 export const getAppInputSchema = z.object({ slug: slugSchema, environmentId: environmentIdSchema.optional() });
 export type GetAppInput = z.infer<typeof getAppInputSchema>;
 
-/** More servers than an app has uses for, far fewer than one call could fill a transaction with. */
+/** Limits the size of one transaction; far more than an app needs. */
 const serversMax = 100;
 
 /** Servers of an app in one environment. The first is the primary one. */
@@ -175,7 +175,7 @@ const serverIdsSchema = z
   .array(serverIdSchema)
   .min(1, 'Choose a server.')
   .max(serversMax, `An app is added to at most ${serversMax} servers at once.`)
-  .refine((ids) => new Set(ids).size === ids.length, 'A server stands here twice.');
+  .refine((ids) => new Set(ids).size === ids.length, 'A server is listed twice.');
 
 export const appSourceSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -190,7 +190,7 @@ export const appSourceSchema = z.discriminatedUnion('kind', [
 ]);
 export type AppSource = z.infer<typeof appSourceSchema>;
 
-/** A user name and password for the host of the source, or a deploy key (`ssh`) that is made with the app. */
+/** A user name and password for the host of the source, or a deploy key (`ssh`) that is created with the app. */
 const newCredentialSchema = z.discriminatedUnion('kind', [
   updateCredentialInputSchema.omit({ appId: true }),
   rotateKeyInputSchema.omit({ appId: true }).extend({ kind: z.literal('ssh') }),
@@ -199,7 +199,7 @@ export type NewCredential = z.infer<typeof newCredentialSchema>;
 
 const newDomainSchema = attachDomainInputSchema.pick({ host: true, pathPrefix: true });
 
-/** Everything that an app begins with. It is stored as a whole or not at all. */
+/** An app and all its parts. It is stored completely or not at all. */
 export const createAppInputSchema = z
   .object({
     name: nameSchema,
@@ -210,21 +210,25 @@ export const createAppInputSchema = z
     serverIds: serverIdsSchema,
     healthPath: healthPathSchema.default(''),
     command: commandSchema.default([]),
-    /** Others than the defaults. An image is named in `source`. */
+    /** Settings that differ from the defaults. `source` names the image. */
     settings: updateConfigInputSchema.shape.settings.omit({ image: true }).default({}),
     secrets: secretItemsSchema.optional(),
-    /** The first domain; without it the app runs but nothing routes to it yet. */
+    /** First domain; without it the app runs, but no route leads to it. */
     domain: newDomainSchema.optional(),
-    /** `deploy`: the source, at once. An upload is named by its digest. */
+    /** `deploy` deploys the source at once; a digest deploys an upload. */
     firstDeploy: z.union([z.enum(['deploy', 'none']), z.object({ uploadDigest: digestSchema })]).default('deploy'),
   })
   .superRefine(({ source, credential, settings, firstDeploy }, check) => {
     if (source.kind === 'image' && (settings.builder ?? 'image') !== 'image')
-      check.addIssue({ code: 'custom', message: 'An image is not built.', path: ['settings', 'builder'] });
+      check.addIssue({
+        code: 'custom',
+        message: 'An image has no other builder. Leave this out.',
+        path: ['settings', 'builder'],
+      });
     if (credential?.kind === 'ssh' && firstDeploy === 'deploy')
       check.addIssue({
         code: 'custom',
-        message: 'The host of the repository needs the deploy key first. Create the app without a deployment.',
+        message: 'The repository needs the deploy key first. Create the app without a deployment.',
         path: ['firstDeploy'],
       });
   });
@@ -259,7 +263,7 @@ export type AppIdentity = z.infer<typeof appIdentitySchema>;
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
 
-/** Adds an app to an environment, with the settings of its primary one. It is added as a whole or not at all. */
+/** Adds an app to an environment, with the settings of its primary one, completely or not at all. */
 export const addEnvironmentInputSchema = z.object({
   appId: appIdSchema,
   /** An environment of the app's project, or a new one. */
@@ -271,7 +275,7 @@ export const addEnvironmentInputSchema = z.object({
   /** Default: the branch of the primary environment. */
   branch: branchSchema.optional(),
   domain: newDomainSchema.optional(),
-  /** `deploy`: the branch or image, at once. A release of the app in another environment is promoted. */
+  /** `deploy` deploys the branch or image at once; a release of another environment is promoted. */
   firstDeploy: z.union([z.enum(['deploy', 'none']), z.object({ releaseId: releaseIdSchema })]).default('deploy'),
 });
 export type AddEnvironmentInput = z.infer<typeof addEnvironmentInputSchema>;
@@ -286,13 +290,13 @@ export type DetachEnvironmentInput = z.infer<typeof detachEnvironmentInputSchema
 export const getAppMoveInputSchema = z.object({ appId: appIdSchema });
 export type GetAppMoveInput = z.infer<typeof getAppMoveInputSchema>;
 
-/** Environments that a move to another project must map, and everything that keeps the app where it is. */
+/** Environments that a move to another project must map, and everything that blocks the move. */
 export const appMoveSchema = z.object({
   environments: z.array(
     z.object({
       environmentId: environmentIdSchema,
       environmentName: z.string(),
-      /** False: the app has left it, and its history, settings and secrets there stay with it. */
+      /** False if the app has left the environment; its history, settings and secrets there move too. */
       runs: z.boolean(),
     }),
   ),
@@ -300,9 +304,9 @@ export const appMoveSchema = z.object({
   secretGroups: z.array(z.string()),
   /** Volumes in any environment. */
   volumes: z.array(z.string()),
-  /** Hosts that also lead to other apps. */
+  /** Hosts that other apps also use. */
   sharedHosts: z.array(z.string()),
-  /** A deployment waits or runs. */
+  /** True while a deployment waits or runs. */
   underWay: z.boolean(),
 });
 export type AppMove = z.infer<typeof appMoveSchema>;

@@ -22,9 +22,9 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
   const { appId } = input;
   // Locks the app, so that two calls at the same time never make the same number.
   await requireNothingInReview(ctx, { appId });
-  const place = await requirePlacement(ctx, input);
-  const { environmentId } = place;
-  const newest = await findNewestConfig(ctx, place);
+  const placement = await requirePlacement(ctx, input);
+  const { environmentId } = placement;
+  const newest = await findNewestConfig(ctx, placement);
   const given = Object.fromEntries(Object.entries(input.settings).filter(([, value]) => value !== undefined));
   const settings = settingsSchema.parse({ ...newest.settings, ...given });
   await requireSensible(ctx, settings);
@@ -46,12 +46,12 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
     },
   });
   if (changes.some(({ name }) => name === 'autoscaling' || name.startsWith('traffic.'))) {
-    await bumpServersOf(ctx, place);
+    await bumpServersOf(ctx, placement);
   }
   const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));
   await recordAudit(ctx, {
     action: 'config.update',
-    target: { kind: 'app', id: appId, label: place.appName },
+    target: { kind: 'app', id: appId, label: placement.appName },
     before: { ...side('before'), number: newest.number },
     after: { ...side('after'), number },
   });

@@ -1,4 +1,4 @@
-// Apps and further environments are stored as a whole or not at all: every part that is refused leaves every table as it was.
+// Tests that apps and further environments are stored completely or not at all: a refused part leaves every table unchanged.
 import { type AppId, newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { readAllTables } from '@fairlead/db/testing/cluster';
@@ -124,13 +124,13 @@ const refusedEnvironments: Record<string, readonly [string, () => object, object
 };
 
 test.each(Object.entries(refusedEnvironments))(
-  'an app is in no further environment after %s',
+  'no environment is added after %s',
   async (_what, [error, changes, reach]) => {
     await expectNothingStored(() => add(addition(changes()), reach as never), error);
   },
 );
 
-test('an app stays out of an environment where it runs, and without the release of another app', async () => {
+test('addEnvironment refuses an environment where the app runs, and a release of another app', async () => {
   const { slug } = await create({ name: 'Other', source: git, serverIds: [second], firstDeploy: 'none' });
   const { id: appId, environmentId } = await world.tenant((ctx) => getApp(ctx, { slug }, hosts));
   const existing = { kind: 'existing', environmentId };
@@ -191,7 +191,7 @@ test('the same inputs store an app with every part, and each part has its audit 
   ]);
 });
 
-test('a deploy key is made with the app, and comes before the first deployment', async () => {
+test('a deploy key is created with the app, before the first deployment', async () => {
   const source = { kind: 'git', repositoryUrl: 'git@git.example.test:ada/shop.git' };
   const input = { name: 'Keyed', source, credential: { kind: 'ssh' }, serverIds: [second] };
   expect(createAppInputSchema.safeParse(input).error?.issues).toMatchObject([{ path: ['firstDeploy'] }]);
@@ -200,14 +200,14 @@ test('a deploy key is made with the app, and comes before the first deployment',
   expect(deploymentId).toBeNull();
 });
 
-test('an app begins with an upload that came before it', async () => {
+test('a new app deploys an earlier upload', async () => {
   const source = { kind: 'upload', rootFolder: 'apps/shop' };
   const { deploymentId } = await create({ name: 'Sent', source, serverIds: [second], firstDeploy: { uploadDigest } });
   const row = await world.system(({ tx }) => tx.deployment.findFirstOrThrow({ where: { id: deploymentId ?? '' } }));
   expect(row).toMatchObject({ trigger: 'upload', uploadDigest });
 });
 
-test('an image is not built, and no server stands twice', () => {
+test('an image takes no other builder, and no server is listed twice', () => {
   const issuesOf = (changes: object) => createAppInputSchema.safeParse(newApp(changes)).error?.issues ?? [];
   expect(issuesOf({ settings: { builder: 'dockerfile' } })).toMatchObject([{ path: ['settings', 'builder'] }]);
   expect(issuesOf({ serverIds: [second, second] })).toMatchObject([{ path: ['serverIds'] }]);
@@ -218,9 +218,9 @@ test('the same inputs add the app to a protected environment, where the first de
   const known = new Set((await auditEventsOf(world)).map(({ id }) => id));
   const { environmentId, deploymentId } = await add(addition());
   const { placements, domains } = await world.tenant((ctx) => getApp(ctx, { slug: 'taken', environmentId }, hosts));
-  const place = placements.find((each) => each.environmentId === environmentId);
-  expect(place).toMatchObject({ environmentName: 'Staging', protected: true, branch: 'next' });
-  expect(place?.servers.map(({ serverId }) => serverId)).toEqual([world.serverId, second]);
+  const placement = placements.find((each) => each.environmentId === environmentId);
+  expect(placement).toMatchObject({ environmentName: 'Staging', protected: true, branch: 'next' });
+  expect(placement?.servers.map(({ serverId }) => serverId)).toEqual([world.serverId, second]);
   expect(domains).toMatchObject([{ host: 'next.example.test' }]);
   const where = { id: deploymentId ?? '' };
   const row = await world.system(({ tx }) =>

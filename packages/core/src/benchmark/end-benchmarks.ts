@@ -4,10 +4,10 @@ import { type Ctx, notifyChange } from '../kernel/index.ts';
 /** Ends the benchmark runs of a placement. The caller notifies the servers. Measured rows stay. */
 export async function endBenchmarks(
   ctx: Ctx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
-  const where = { ...place, organizationId: ctx.organizationId, state: { in: ['queued', 'running'] } };
+  const where = { ...placement, organizationId: ctx.organizationId, state: { in: ['queued', 'running'] } };
   const runs = await ctx.tx.benchmarkRun.findMany({ where, select: { id: true } });
   await ctx.tx.benchmarkRun.updateMany({ where, data: { state: 'cancelled', finishedAt: ctx.clock.now() } });
-  for (const { id } of runs) await notifyChange(ctx, { kind: 'benchmark', id, appId: place.appId });
+  for (const { id } of runs) await notifyChange(ctx, { kind: 'benchmark', id, appId: placement.appId });
 }

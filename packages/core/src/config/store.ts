@@ -13,9 +13,9 @@ export interface StoredConfig {
 /** The newest settings of an app in an environment; with `before`, those of that moment. */
 export async function findNewestConfig(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string; readonly before?: Date },
+  placement: { readonly appId: string; readonly environmentId: string; readonly before?: Date },
 ): Promise<StoredConfig> {
-  const { appId, environmentId, before } = place;
+  const { appId, environmentId, before } = placement;
   const row = await ctx.tx.appConfig.findFirst({
     where: {
       appId,

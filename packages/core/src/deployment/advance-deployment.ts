@@ -50,17 +50,17 @@ const waits = { event: { blocked: true, refusal: null, targets: [] } } as const;
 
 async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   if (await isHeldUp(ctx, row)) return waits;
-  const place = await placeOf(ctx, row);
+  const placement = await placementOf(ctx, row);
   const { id: configId, settings } = await findNewestConfig(ctx, row);
-  const buildServerId = settings.buildServerId ?? place.servers[0]?.serverId;
+  const buildServerId = settings.buildServerId ?? placement.servers[0]?.serverId;
   if (buildServerId === undefined) return waits;
   await lockSlots(ctx);
   if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id })) !== null) return waits;
-  const { snapshotId, failure } = await createCheckedSnapshot(ctx, row, place.servers);
+  const { snapshotId, failure } = await createCheckedSnapshot(ctx, row, placement.servers);
   // Pulling an image runs nothing that could be given any.
   const buildSnapshotId = settings.builder === 'image' ? null : await findBuildSnapshot(ctx, snapshotId);
   // Before a build that could not be rolled out.
-  const refusal = failure ?? (await checkBuild(ctx, { row, settings, place, buildServerId, buildSnapshotId }));
+  const refusal = failure ?? (await checkBuild(ctx, { row, settings, placement, buildServerId, buildSnapshotId }));
   const origin = { ...row.origin, ...(await findOrigin(ctx, row)), deploymentId: row.id };
   return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId, origin };
 }
@@ -68,9 +68,9 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
 /** Prepares a rollout; the release fixed its settings and secrets when it was made. */
 async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
   if (await isHeldUp(ctx, row)) return waits;
-  const place = await placeOf(ctx, row);
-  const refusal = (await checkNetwork(ctx, { row, releaseId })) ?? (await checkRollout(ctx, { releaseId, place }));
-  return { event: { blocked: false, refusal, targets: toTargets(place.servers) } };
+  const placement = await placementOf(ctx, row);
+  const refusal = (await checkNetwork(ctx, { row, releaseId })) ?? (await checkRollout(ctx, { releaseId, placement }));
+  return { event: { blocked: false, refusal, targets: toTargets(placement.servers) } };
 }
 
 async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): Promise<boolean> {
@@ -78,6 +78,6 @@ async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): 
   return underWay.some((each) => each.id !== id) || (await awaitsApproval(ctx, id));
 }
 
-function placeOf(ctx: Ctx, { appId, environmentId }: DeploymentRow) {
+function placementOf(ctx: Ctx, { appId, environmentId }: DeploymentRow) {
   return requirePlacement(ctx, { appId, environmentId });
 }

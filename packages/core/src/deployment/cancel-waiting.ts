@@ -7,9 +7,9 @@ import { findUnfinished, loadMachine } from './store.ts';
 
 export async function cancelWaiting(
   ctx: Ctx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
-  for (const row of await findUnfinished(ctx, place, ['queued'])) {
+  for (const row of await findUnfinished(ctx, placement, ['queued'])) {
     const { machine } = await loadMachine(ctx, row);
     await applyStep(ctx, row, step(machine, { kind: 'cancel' }, ctx.clock.now()));
     const { id, appId, number, state } = row;

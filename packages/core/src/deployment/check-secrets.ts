@@ -14,10 +14,10 @@ type Servers = readonly { readonly serverId: string }[];
 /** The newest secrets, for a release that is about to be made. The app is locked. */
 export async function createCheckedSnapshot(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
   servers: Servers,
 ): Promise<CheckedSecrets> {
-  const { snapshotId, problem } = await createSnapshot(ctx, place);
+  const { snapshotId, problem } = await createSnapshot(ctx, placement);
   if (problem !== null) return { snapshotId: null, failure: { code: 'secret.unresolved', message: problem } };
   return { snapshotId, failure: await checkSecrets(ctx, servers, snapshotId) };
 }

@@ -21,14 +21,14 @@ interface ServerRow {
 export interface BuildCheck {
   readonly row: Pick<DeploymentRow, 'appId' | 'ref' | 'uploadDigest'>;
   readonly settings: Settings;
-  readonly place: Placement;
+  readonly placement: Placement;
   readonly buildServerId: string;
   /** Its secrets, when some are marked for builds. */
   readonly buildSnapshotId: string | null;
 }
 
 export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promise<Failure | null> {
-  const { row, settings, place, buildServerId, buildSnapshotId } = check;
+  const { row, settings, placement, buildServerId, buildSnapshotId } = check;
   const { tx, organizationId } = ctx;
   const app = await tx.app.findFirstOrThrow({
     where: { id: row.appId, organizationId },
@@ -53,15 +53,18 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   if (stored !== undefined && !opens(stored, source)) return otherHost(stored.host, hostOf(source));
   const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
   if (unopened !== null) return unopened;
-  const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
+  const elsewhere = placement.servers.some(({ serverId }) => serverId !== buildServerId);
   if (elsewhere && !supports(builder.capabilities, 'transfer')) return lacks(builder, 'transfer');
-  return checkTargets(ctx, settings, place, buildServerId, { container: false, socket: settings.listen === 'socket' });
+  return checkTargets(ctx, settings, placement, buildServerId, {
+    container: false,
+    socket: settings.listen === 'socket',
+  });
 }
 
 /** Checks a release before its rollout: its settings, its secrets, and that every server can reach its artifact. */
 export async function checkRollout(
   ctx: OrganizationCtx,
-  { releaseId, place }: { readonly releaseId: string; readonly place: Placement },
+  { releaseId, placement }: { readonly releaseId: string; readonly placement: Placement },
 ): Promise<Failure | null> {
   const { tx, organizationId } = ctx;
   const release = await tx.release.findFirstOrThrow({
@@ -78,7 +81,7 @@ export async function checkRollout(
   const { builtOnServerId, artifactDigest: digest } = release;
   const lacksIt = (server: PlacementServer) =>
     server.serverId !== builtOnServerId && server.liveReleaseId !== releaseId;
-  const elsewhere = place.servers.filter(lacksIt);
+  const elsewhere = placement.servers.filter(lacksIt);
   if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
     return { code: 'deployment.artifact_elsewhere', message: null };
   }
@@ -89,20 +92,20 @@ export async function checkRollout(
   const onSocket = listensOnSocket(settings, releasePlanSchema.parse(release.plan));
   if (isImage && onSocket) return { code: 'deployment.socket_in_container', message: null };
   const needs = { container: isImage, socket: onSocket };
-  const failure = await checkTargets(ctx, settings, place, builtOnServerId, needs);
-  return failure ?? (await checkSecrets(ctx, place.servers, release.secretSnapshotId));
+  const failure = await checkTargets(ctx, settings, placement, builtOnServerId, needs);
+  return failure ?? (await checkSecrets(ctx, placement.servers, release.secretSnapshotId));
 }
 
 async function checkTargets(
   ctx: OrganizationCtx,
   settings: Settings,
-  place: Placement,
+  placement: Placement,
   artifactServerId: string,
   needs: Readonly<Record<'container' | 'socket', boolean>>,
 ): Promise<Failure | null> {
   const servers = await loadServers(
     ctx,
-    place.servers.map(({ serverId }) => serverId),
+    placement.servers.map(({ serverId }) => serverId),
   );
   for (const server of servers) {
     const missing = missingCapability(settings, server.capabilities);

@@ -32,13 +32,13 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
 /** Requires a repository, or an image in the settings. */
 async function requireSource(
   ctx: Ctx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
-  const { appId } = place;
+  const { appId } = placement;
   const where = { id: appId, organizationId: ctx.organizationId };
   const app = await ctx.tx.app.findFirstOrThrow({ where, select: { repositoryUrl: true } });
   if (app.repositoryUrl !== '') return;
-  const { settings } = await findNewestConfig(ctx, place);
+  const { settings } = await findNewestConfig(ctx, placement);
   if (settings.builder !== 'image') throw new AppError('deployment.no_source', { appId });
 }
 

@@ -80,9 +80,9 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
 /** Explains the newest deployment of an app in an environment; null if it has ended, or there is none. */
 export async function explainApp(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<Wait | null> {
-  const { appId, environmentId } = place;
+  const { appId, environmentId } = placement;
   const newest = await ctx.tx.deployment.findFirst({
     where: { appId, environmentId, organizationId: ctx.organizationId },
     select: { id: true },

@@ -3,12 +3,12 @@ import type { OrganizationCtx } from '../kernel/index.ts';
 import type { Origin } from '../release/index.ts';
 import { storedPolicySchema } from '../traffic/index.ts';
 
-type Place = Pick<Origin, 'appSlug' | 'environmentName' | 'route'>;
+type AppOrigin = Pick<Origin, 'appSlug' | 'environmentName' | 'route'>;
 
 export async function findOrigin(
   { tx, organizationId }: OrganizationCtx,
   { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
-): Promise<Place> {
+): Promise<AppOrigin> {
   const app = await tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { slug: true } });
   const environment = await tx.environment.findFirstOrThrow({
     where: { id: environmentId, organizationId },

@@ -98,19 +98,19 @@ async function recordBuild(
   const reported = readOutcome(status);
   if (reported === null) return;
   const { appId, environmentId } = row;
-  const place = await requirePlacement(ctx, { appId, environmentId });
+  const placement = await requirePlacement(ctx, { appId, environmentId });
   const settings = await loadSettings(ctx, row.configId);
   const artifact = readArtifact(status.artifact, await startCommand(ctx, row, settings));
   const commit = commitOf(row, settings, status, artifact, ctx.clock.now());
-  let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, settings, commit, artifact) : reported;
+  let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, placement, settings, commit, artifact) : reported;
   let secretSnapshotId: string | null = null;
   if (outcome.kind === 'succeeded') {
-    const taken = await createCheckedSnapshot(ctx, row, place.servers);
+    const taken = await createCheckedSnapshot(ctx, row, placement.servers);
     secretSnapshotId = taken.snapshotId;
     // The checks passed when the build began, and a change since then made them fail.
     if (taken.failure !== null) outcome = { kind: 'failed', failure: taken.failure };
   }
-  const event: DeploymentEvent = { kind: 'build', outcome, targets: toTargets(place.servers) };
+  const event: DeploymentEvent = { kind: 'build', outcome, targets: toTargets(placement.servers) };
   await record(ctx, row, event, serverId, { steps: readSteps(status.steps), commit, artifact, secretSnapshotId });
 }
 
@@ -141,7 +141,7 @@ async function startCommand(
 
 async function checkBuilt(
   ctx: OrganizationCtx,
-  place: Placement,
+  placement: Placement,
   settings: Settings,
   commit: ReportedCommit | null,
   artifact: ReportedArtifact | null,
@@ -160,7 +160,7 @@ async function checkBuilt(
     const without = await ctx.tx.server.findFirst({
       where: {
         organizationId: ctx.organizationId,
-        id: { in: place.servers.map(({ serverId }) => serverId) },
+        id: { in: placement.servers.map(({ serverId }) => serverId) },
         NOT: { capabilities: { has: need } },
       },
       select: { name: true },

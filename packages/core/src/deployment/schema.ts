@@ -201,7 +201,7 @@ export const digestSchema = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, 'This is no digest: sha256: and 64 hexadecimal digits.');
 
-/** Without a ref: the newest commit of the branch the app follows. Without an environment: the primary one. */
+/** Default ref: the newest commit of the app's branch. Default environment: the primary one. */
 export const createDeploymentInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),

@@ -134,8 +134,8 @@ const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(s
 /** Throws deployment.under_way, also for a deployment that waits. The app is locked. */
 export async function requireNothingAhead(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
-  const [ahead] = await findUnfinished(ctx, place, unfinished);
+  const [ahead] = await findUnfinished(ctx, placement, unfinished);
   if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });
 }

@@ -1,4 +1,4 @@
-// Loads the apps that are placed on a server, with their live releases, newest settings and domains.
+// Loads the placements on a server, with their live releases, newest settings and domains.
 import { defaultSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { storedPolicySchema } from '../traffic/index.ts';

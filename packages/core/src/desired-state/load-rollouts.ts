@@ -1,4 +1,4 @@
-// Loads the rollouts of a server: the release that each placement is to run next, or to run again after a failure.
+// Loads the rollouts of a server: the release that each placement runs next, or rolls back to after a failure.
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { placementKey, releaseColumns, type StoredRelease } from './stored-release.ts';
 
@@ -9,7 +9,7 @@ export interface LoadedRollout {
   readonly isFirst: boolean;
   /** True on the last server of the deployment. */
   readonly isLast: boolean;
-  /** True if the server rolls back to the release before. */
+  /** True if the server rolls back to the previous release. */
   readonly isBack: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Records why the secrets of apps can't be sealed to their server, for the pages of these apps: the server itself knows
-// only that a start fails.
+// Records why the secrets of apps can't be sealed to their server, and the pages of these apps show it. The server itself
+// knows only that a start fails.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import type { SecretsProblem } from '../secret/index.ts';
@@ -18,8 +18,8 @@ export interface RecordSecretsProblemsInput {
 }
 
 /**
- * Records the problems that a render found. Returns true if secrets reach their server again: it has a new desired
- * version then, because an agent that holds the present one without them would not take it a second time.
+ * Records the problems that a render found. Returns true if secrets reach their server again. The server then has a new
+ * desired version, because an agent ignores the version that it already holds.
  */
 export async function recordSecretsProblems(ctx: SystemCtx, input: RecordSecretsProblemsInput): Promise<boolean> {
   const { serverId, problems } = input;

@@ -30,7 +30,7 @@ import {
 
 export interface RenderInput {
   readonly serverId: string;
-  /** Routes to the control plane itself; the local server fronts it, no other one gets them. */
+  /** Routes to the control plane itself. Only the local server gets them. */
   readonly controlRoutes?: readonly ControlRoute[];
   readonly sealer: SecretSealer;
   /** Address of a domain, for FAIRLEAD_URL. */
@@ -39,7 +39,7 @@ export interface RenderInput {
 
 export interface RenderedState {
   readonly state: DesiredState;
-  /** Placements whose problem with secrets is another one than recorded, for `recordSecretsProblems`. */
+  /** Placements with a secrets problem that differs from the recorded one, for `recordSecretsProblems`. */
   readonly secretsProblems: readonly PlacementSecretsProblem[];
 }
 
@@ -124,7 +124,7 @@ interface ServerRow {
   readonly upgrade: unknown;
 }
 
-/** Waits for transactions that changed something and bumped the version, so that version and content belong together. */
+/** Waits for transactions that bump the version, so that version and content match. */
 async function loadServer(
   { tx }: SystemCtx,
   serverId: string,

@@ -1,4 +1,4 @@
-// Release as the database has it, and the settings that came with it.
+// Release as the database stores it, with its settings.
 import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 
 export const releaseColumns = {
@@ -27,7 +27,7 @@ export interface StoredRelease {
   readonly config: { readonly settings: unknown } | null;
 }
 
-/** Returns the settings of a stored configuration; null: the defaults. */
+/** Returns the settings of a stored configuration; the defaults for null. */
 export function settingsOf(config: { readonly settings: unknown } | null): Settings {
   return config === null ? defaultSettings : settingsSchema.parse(config.settings);
 }

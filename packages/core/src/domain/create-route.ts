@@ -81,9 +81,9 @@ async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewR
     select: { appId: true, environmentId: true, servers: { select: { serverId: true } } },
   });
   // Every server of a host must have all of its paths, or another app would answer for the missing ones.
-  const serversOf = (place: { readonly appId: string; readonly environmentId: string }) =>
+  const serversOf = (placement: { readonly appId: string; readonly environmentId: string }) =>
     placements
-      .filter((row) => row.appId === place.appId && row.environmentId === place.environmentId)
+      .filter((row) => row.appId === placement.appId && row.environmentId === placement.environmentId)
       .flatMap(({ servers }) => servers.map(({ serverId }) => serverId))
       .sort()
       .join();

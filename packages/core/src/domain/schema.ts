@@ -59,7 +59,7 @@ export const listDomainsInputSchema = pageInputSchema.extend({ search: searchSch
 export type ListDomainsInput = z.infer<typeof listDomainsInputSchema>;
 export const domainPageSchema = pageSchema(domainSchema);
 
-/** Without an environment: to the primary one. */
+/** Default environment: the primary one. */
 export const attachDomainInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),

@@ -1,4 +1,4 @@
-// Samples of an app that moved: they follow it, once, and roll-ups count all of them.
+// Tests that samples move with their app exactly once, and that roll-ups count all of them.
 import { create } from '@bufbuild/protobuf';
 import { AppSampleSchema, FrameSchema, RouteSampleSchema } from '@fairlead/contract/agent';
 import { bucketIndex, histogramToWire } from '@fairlead/contract/histogram';
@@ -81,7 +81,7 @@ async function requests(organizationId = rows.organizationId): Promise<Record<st
   return found;
 }
 
-test('samples follow an app; those of the minute of its move are counted whole, and nothing else moves', async () => {
+test('samples move with their app; roll-ups of the minute of the move are complete, and other samples stay', async () => {
   const { environmentId, appId, organizationId } = rows;
   for (const second of [0, 1, 70, 71]) await record(inHour(second), environmentId);
   await record(inHour(0), other.environmentId, other);

@@ -1,11 +1,11 @@
-// Carries an app's samples over to other environments, after the app moved to another project.
+// Moves an app's samples to its new environments, after the app moved to another project.
 import type { AppId, EnvironmentId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { OrganizationCtx } from '../kernel/index.ts';
 
 /**
- * Tables with samples of apps, one transaction each, because the largest have a sample of each second. Those come last:
- * a roll-up in between, of what has not moved yet, is then done again.
+ * Tables with samples of apps. Each moves in its own transaction, because the largest have a sample per second. Those move
+ * last: their move repeats roll-ups that ran meanwhile and missed samples.
  */
 export const movedTables = ['route_1h', 'app_1h', 'route_1m', 'app_1m', 'route_1s', 'app_1s'] as const;
 export type MovedTable = (typeof movedTables)[number];
@@ -33,13 +33,13 @@ export async function moveMetrics(
       WHERE ${here} AND NOT EXISTS (
         SELECT 1 FROM ${samples} AS newer
         WHERE newer.app_id = sample.app_id AND newer.environment_id = ${to} AND ${isSame})`;
-    // The running minute or hour was rolled up in both environments; it is rolled up again from what has moved.
+    // Both environments have a roll-up of the current minute or hour. It is rolled up again from the moved samples.
     await tx.$executeRaw`DELETE FROM ${samples} AS sample WHERE ${here}`;
     if (table === 'app_1s') await markLastHour(ctx, { appId, environmentId: to });
   }
 }
 
-/** Roll-ups between the move of the app and that of its samples missed them. */
+/** Marks the last hour for another roll-up, because roll-ups before this move missed the samples. */
 async function markLastHour(
   { tx, organizationId, clock }: OrganizationCtx,
   { appId, environmentId }: { readonly appId: AppId; readonly environmentId: EnvironmentId },

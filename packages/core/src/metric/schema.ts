@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const rangeSchema = z.enum(metricRanges);
 export type Range = z.infer<typeof rangeSchema>;
 
-/** Without an environment: the primary one. */
+/** Default environment: the primary one. */
 export const appMetricInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),

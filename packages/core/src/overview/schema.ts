@@ -25,7 +25,7 @@ export const attentionSchema = z.object({
 });
 export type Attention = z.infer<typeof attentionSchema>;
 
-/** Without a project: all of them. Servers belong to the organization and are always shown. */
+/** Default: all projects. Servers belong to the organization and are always shown. */
 export const getOverviewInputSchema = z.object({ projectId: projectIdSchema.optional() });
 export type GetOverviewInput = z.infer<typeof getOverviewInputSchema>;
 

@@ -1,4 +1,4 @@
-// Places an app in an environment.
+// Creates the placement of an app in an environment.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { hasServer } from '../server/index.ts';
@@ -14,8 +14,8 @@ export interface NewPlacement {
 }
 
 /**
- * Places an app in an environment of its own project. An app that returns to an environment finds its settings and
- * secrets there. Throws environment.not_found, server.not_found and placement.exists. The app is locked.
+ * Creates a placement in an environment of the app's project. An app that returns to an environment gets its settings and
+ * secrets back. Throws environment.not_found, server.not_found and placement.exists. Requires the lock of the app.
  */
 export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<void> {
   const { tx, organizationId } = ctx;

@@ -6,7 +6,7 @@ import type { PlacementServerInput, PlacementServerRef } from './schema.ts';
 import { lockApps, requireNothingUnderWay, requirePlacement } from './store.ts';
 
 /**
- * The server stops the app as soon as it gets the new state; if it was the primary one, the next one is. Throws
+ * The server stops the app as soon as it gets the new state. If it was the primary server, the next one becomes it. Throws
  * app.not_found, placement.missing, placement.last and placement.under_way.
  */
 export async function detachServer(ctx: Ctx, input: PlacementServerInput): Promise<PlacementServerRef> {

@@ -6,7 +6,7 @@ import { lockApps, requireNothingUnderWay, requirePlacement } from './store.ts';
 
 /**
  * Moves a server to the first position: the next deployment builds there, unless the settings name a build server, and
- * reaches it first. What runs is untouched. Throws app.not_found, placement.missing, placement.not_live and
+ * rolls out there first. Instances keep running. Throws app.not_found, placement.missing, placement.not_live and
  * placement.under_way.
  */
 export async function moveServer(ctx: Ctx, input: PlacementServerInput): Promise<PlacementServerRef> {

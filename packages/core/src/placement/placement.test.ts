@@ -57,7 +57,7 @@ test('servers keep the order in which they were added, and the next one follows 
   await expect(detach(world.serverId)).rejects.toMatchObject({ code: 'placement.last' });
 });
 
-test('a server becomes the primary one once the app is live on it, and what runs stays', async () => {
+test('a server becomes the primary one once the app is live on it, and instances keep running', async () => {
   const second = await newServer(`edge ${count}`);
   await goLive();
   await attach(second);

@@ -23,7 +23,7 @@ export const scaleAppInputSchema = placementInputSchema.extend({
 });
 export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;
 
-/** Paused: only people deploy. */
+/** While deploys are paused, only people deploy. */
 export const pauseDeploysInputSchema = placementInputSchema.extend({ paused: z.boolean() });
 export type PauseDeploysInput = z.infer<typeof pauseDeploysInputSchema>;
 export const pauseDeploysOutputSchema = z.object({ appId: appIdSchema, paused: z.boolean() });

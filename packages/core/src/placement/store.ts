@@ -1,4 +1,4 @@
-// Locks and reads placements. A placement without servers doesn't run, and counts as none here.
+// Locks and reads placements. Treats a placement without servers as absent, because it doesn't run.
 import { type AppId, type EnvironmentId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { activeDeploymentStates } from '../deployment/schema.ts';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
@@ -34,7 +34,7 @@ export interface PlacementWhere {
   readonly environmentId?: string | undefined;
 }
 
-/** Null: the app does not run there. */
+/** Returns null if the app does not run there. */
 export async function findPlacement(ctx: OrganizationCtx, where: PlacementWhere): Promise<Placement | null> {
   const { appId, environmentId } = where;
   const row = await ctx.tx.placement.findFirst({
@@ -78,14 +78,14 @@ export async function requirePlacement(ctx: OrganizationCtx, where: PlacementWhe
   return placement;
 }
 
-/** Holds the apps until the transaction ends. NO KEY: rows that point at the app may still be inserted. */
+/** Locks the apps until the transaction ends. NO KEY still allows inserts of rows that reference an app. */
 export async function lockApps(ctx: OrganizationCtx, appIds: readonly string[]): Promise<void> {
   await ctx.tx.$queryRaw`
     SELECT id FROM app WHERE organization_id = ${ctx.organizationId} AND id = ANY(${[...appIds]})
     ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/** Throws placement.under_way while a deployment builds or rolls out. The app is locked. */
+/** Throws placement.under_way while a deployment builds or rolls out. Requires the lock of the app. */
 export async function requireNothingUnderWay(
   ctx: OrganizationCtx,
   { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
@@ -98,8 +98,8 @@ export async function requireNothingUnderWay(
 }
 
 /**
- * Gives every server of an app in an environment a new desired state, in one order, so that two transactions never wait
- * for each other in a circle.
+ * Bumps the desired version of every server of a placement, always in the same order, so that two transactions never
+ * deadlock.
  */
 export async function bumpServersOf(
   ctx: OrganizationCtx,

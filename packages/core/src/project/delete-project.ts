@@ -8,7 +8,7 @@ import type { DeleteProjectInput, ProjectRef } from './schema.ts';
 import { lockProjects, requireProject } from './store.ts';
 
 /**
- * Grants and tokens that apply only to the project or its environments go with it. Throws project.only,
+ * Deletes grants and tokens that apply only to the project or its environments. Throws project.only,
  * project.not_empty and project.confirm_mismatch.
  */
 export async function deleteProject(ctx: Ctx, input: DeleteProjectInput): Promise<ProjectRef> {

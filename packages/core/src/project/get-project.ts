@@ -1,4 +1,4 @@
-// Returns what a project holds: what keeps it from its deletion, and what is deleted with it.
+// Returns the contents of a project that block its deletion, and those that are deleted with it.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import type { ProjectDetail, ProjectRef } from './schema.ts';

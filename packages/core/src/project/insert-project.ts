@@ -1,4 +1,4 @@
-// Inserts a project with the environment that it begins with. The caller has checked the name.
+// Inserts a project with its first environment. The caller has checked the name.
 import { newId, type ProjectId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';
 

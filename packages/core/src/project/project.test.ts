@@ -1,4 +1,4 @@
-// Projects: unique names, a first environment, and a deletion that loses nothing that is in use.
+// Tests of projects: unique names, a first environment, and a deletion that spares everything in use.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const names = async () => (await list()).map(({ name }) => name);
 const end = (projectId: Awaited<ReturnType<typeof create>>['projectId'], confirmName: string) =>
   world.tenant((ctx) => deleteProject(ctx, { projectId, confirmName }));
 
-test('a new project begins with an environment, as the first one does', async () => {
+test('a new project starts with an environment, as the first one does', async () => {
   const { projectId } = await create('Shop');
   const items = await list();
   expect(items).toMatchObject([
@@ -56,7 +56,7 @@ test('a new project begins with an environment, as the first one does', async ()
   });
 });
 
-test('names are unique whatever their case, also those that differ only in what a slug leaves out', async () => {
+test('names are unique regardless of case, and may have equal slugs', async () => {
   const { projectId } = await create('Shop');
   await expect(create('shop')).rejects.toMatchObject({ code: 'project.name_taken' });
   await create('Shop!');
@@ -72,7 +72,7 @@ test('names are unique whatever their case, also those that differ only in what 
   });
 });
 
-test('two calls at once make one project of a name', async () => {
+test('concurrent calls create one project of a name', async () => {
   const outcomes = await Promise.allSettled([create('Shop'), create('Shop')]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   expect(await names()).toEqual(['Default', 'Shop']);
@@ -90,7 +90,7 @@ test('an organization has a hundred projects at most', async () => {
   await expect(create('Shop')).rejects.toMatchObject({ code: 'project.too_many' });
 });
 
-test('a project goes with its environments, grants and tokens, and nothing of another project', async () => {
+test('a deletion includes the environments, grants and tokens of the project, and nothing of another one', async () => {
   const { projectId } = await create('Shop');
   const { environmentId } = await world.tenant((ctx) =>
     createEnvironment(ctx, { projectId, name: 'Staging', protected: true }),
@@ -133,7 +133,7 @@ test('a project goes with its environments, grants and tokens, and nothing of an
   });
 });
 
-test('a project stays while it holds an app or a shared group, and as the only one', async () => {
+test('a project with an app or a shared group, or the only one, cannot be deleted', async () => {
   const [first] = await list();
   if (first === undefined) throw new Error('a project was expected');
   await expect(end(first.id, 'Default')).rejects.toMatchObject({ code: 'project.only' });

@@ -15,7 +15,7 @@ export const projectSchema = z.object({
 export const projectListSchema = z.object({ items: z.array(projectSchema) });
 export type ProjectList = z.infer<typeof projectListSchema>;
 
-/** A project as its deletion finds it: what keeps it, and what goes with it. */
+/** Contents of a project that block its deletion, and those that are deleted with it. */
 export const projectDetailSchema = z.object({
   id: projectIdSchema,
   name: z.string(),
@@ -26,7 +26,7 @@ export const projectDetailSchema = z.object({
   grantCount: z.number().int(),
   /** API tokens that are limited to the project or to one of its environments, and still valid. */
   tokenCount: z.number().int(),
-  /** The organization's only one: it stays. */
+  /** True for the organization's only project, which can't be deleted. */
   isOnly: z.boolean(),
 });
 export type ProjectDetail = z.infer<typeof projectDetailSchema>;

@@ -8,11 +8,11 @@ export interface ProjectRow {
 }
 
 /**
- * Holds all projects of the organization until the transaction ends, so that names stay unique and one project stays.
- * A caller that adds an app, an environment or a group to one of them waits. The oldest first.
+ * Locks all projects of the organization until the transaction ends, so that names stay unique and one project remains.
+ * Callers that add an app, an environment or a group to one of them wait. Returns the oldest first.
  */
 export async function lockProjects({ tx, organizationId }: OrganizationCtx): Promise<ProjectRow[]> {
-  // Takes the locks in the order of the ids, so that two never wait for each other in a circle.
+  // Locks in the order of the ids, so that two calls never deadlock.
   await tx.$queryRaw`SELECT id FROM project WHERE organization_id = ${organizationId} ORDER BY id FOR UPDATE`;
   return tx.project.findMany({
     where: { organizationId },

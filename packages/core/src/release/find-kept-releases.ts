@@ -13,23 +13,23 @@ export interface KeptRelease {
 /** Finds the kept releases of these placements. Their number is a setting of each. */
 export async function findKeptReleases(
   ctx: OrganizationCtx,
-  places: readonly { readonly appId: string; readonly environmentId: string }[],
+  placements: readonly { readonly appId: string; readonly environmentId: string }[],
 ): Promise<KeptRelease[]> {
-  if (places.length === 0) return [];
-  const wanted = JSON.stringify(places.map(({ appId, environmentId }) => ({ appId, environmentId })));
+  if (placements.length === 0) return [];
+  const wanted = JSON.stringify(placements.map(({ appId, environmentId }) => ({ appId, environmentId })));
   return ctx.tx.$queryRaw<KeptRelease[]>`
     SELECT kept.id, kept.app_id AS "appId", kept.environment_id AS "environmentId",
            kept.artifact_digest AS "artifactDigest"
-    FROM jsonb_to_recordset(${wanted}::jsonb) AS place ("appId" text, "environmentId" text)
+    FROM jsonb_to_recordset(${wanted}::jsonb) AS wanted ("appId" text, "environmentId" text)
     LEFT JOIN LATERAL (
       SELECT (settings->>'releasesKept')::int AS keep FROM app_config
-      WHERE app_config.app_id = place."appId" AND app_config.environment_id = place."environmentId"
+      WHERE app_config.app_id = wanted."appId" AND app_config.environment_id = wanted."environmentId"
         AND app_config.organization_id = ${ctx.organizationId}
       ORDER BY app_config.number DESC LIMIT 1
     ) AS config ON true
     CROSS JOIN LATERAL (
       (SELECT release.* FROM release
-       WHERE release.app_id = place."appId" AND release.environment_id = place."environmentId"
+       WHERE release.app_id = wanted."appId" AND release.environment_id = wanted."environmentId"
          AND release.organization_id = ${ctx.organizationId}
          AND EXISTS (SELECT 1 FROM deployment
                      WHERE deployment.release_id = release.id AND deployment.state = 'live')
@@ -38,7 +38,7 @@ export async function findKeptReleases(
       UNION
       SELECT release.* FROM release JOIN placement_server ON placement_server.live_release_id = release.id
       JOIN placement ON placement.id = placement_server.placement_id
-      WHERE placement.app_id = place."appId" AND placement.environment_id = place."environmentId"
+      WHERE placement.app_id = wanted."appId" AND placement.environment_id = wanted."environmentId"
         AND placement.organization_id = ${ctx.organizationId}
     ) AS kept`;
 }

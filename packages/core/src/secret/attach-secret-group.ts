@@ -32,7 +32,7 @@ export async function detachSecretGroup(ctx: Ctx, input: SecretGroupAppInput): P
 async function change(ctx: Ctx, { appId, groupId }: SecretGroupAppInput): Promise<{ name: string }> {
   const { organizationId } = ctx;
   await lockShelf(ctx, { groupId });
-  // Shares the lock of a move, so that no app gets a group of a project that it is leaving.
+  // Takes the lock of a move, so that no app gets a group of a project that it is leaving.
   const [app] = await ctx.tx.$queryRaw<{ projectId: string }[]>`
     SELECT project_id AS "projectId" FROM app WHERE id = ${appId} AND organization_id = ${organizationId} FOR SHARE`;
   if (app === undefined) throw new AppError('app.not_found', { appId });

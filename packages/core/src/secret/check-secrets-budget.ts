@@ -1,12 +1,12 @@
 // Checks the size budget of all secrets on one server: they travel in one message, which the agent bounds.
 import type { OrganizationCtx } from '../kernel/index.ts';
-import type { SnapshotPlace } from './create-snapshot.ts';
+import type { SnapshotPlacement } from './create-snapshot.ts';
 import { serverSecretsBytesMax } from './rules.ts';
 
 /** A whole sentence when what the server is given would become too much with a snapshot of `bytes`; null when there is room. */
 export async function checkSecretsBudget(
   ctx: OrganizationCtx,
-  { appId, environmentId }: SnapshotPlace,
+  { appId, environmentId }: SnapshotPlacement,
   snapshot: { readonly id: string | null; readonly bytes: number },
 ): Promise<string | null> {
   const { organizationId } = ctx;

@@ -5,7 +5,7 @@ import type { OrganizationCtx } from '../kernel/index.ts';
 import { checkSecretsBudget } from './check-secrets-budget.ts';
 import { loadShelves, snapshotIdOf } from './store.ts';
 
-export interface SnapshotPlace {
+export interface SnapshotPlacement {
   readonly appId: string;
   readonly environmentId: string;
 }
@@ -17,9 +17,9 @@ export type SnapshotResult =
   | { readonly snapshotId: null; readonly problem: string };
 
 /** The newest secrets of an app; the same choice is the same snapshot. */
-export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace): Promise<SnapshotResult> {
+export async function createSnapshot(ctx: OrganizationCtx, placement: SnapshotPlacement): Promise<SnapshotResult> {
   const { tx, organizationId } = ctx;
-  const { appId, environmentId } = place;
+  const { appId, environmentId } = placement;
   const app = await tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });
   const { resolved } = await loadShelves(ctx, { appId, environmentId, projectId: app.projectId });
   const [problem] = resolved.problems;
@@ -29,7 +29,7 @@ export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace)
   const digest = createHash('sha256').update(JSON.stringify(resolved.entries)).digest('hex');
   const key = { appId_environmentId_digest: { appId, environmentId, digest } };
   const known = await tx.secretSnapshot.findUnique({ where: key, select: { id: true } });
-  const noRoom = await checkSecretsBudget(ctx, place, { id: known?.id ?? null, bytes: resolved.bytes });
+  const noRoom = await checkSecretsBudget(ctx, placement, { id: known?.id ?? null, bytes: resolved.bytes });
   if (noRoom !== null) return { snapshotId: null, problem: noRoom };
   if (known !== null) return { snapshotId: snapshotIdOf(known.id), problem: null };
   const id = newId('scs');

@@ -14,17 +14,17 @@ export interface Expected {
 /** Returns the names that the next release would lack. `exported` are the names of the secrets that it would get. */
 export async function findExpected(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
   exported: ReadonlySet<string>,
 ): Promise<Expected> {
   const newest = await ctx.tx.release.findFirst({
-    where: { ...place, organizationId: ctx.organizationId },
+    where: { ...placement, organizationId: ctx.organizationId },
     select: { plan: true },
     orderBy: { number: 'desc' },
   });
   const expectedVariables = releasePlanSchema.parse(newest?.plan ?? {}).expectedVariables;
   if (expectedVariables.length === 0) return { expectedVariables, missingNames: [] };
-  const { settings } = await findNewestConfig(ctx, place);
+  const { settings } = await findNewestConfig(ctx, placement);
   return { expectedVariables, missingNames: missingOf(expectedVariables, exported, settings.variables) };
 }
 

@@ -24,8 +24,8 @@ export async function listSecretVersions(ctx: Ctx, input: SecretRef): Promise<Se
     WHERE version.organization_id = ${ctx.organizationId} AND version.secret_id = ${secret.id}
     ORDER BY version.number DESC`;
   const { appId, environmentId } = secret;
-  const place = appId === null ? null : { appId, environmentId: environmentId ?? undefined };
-  const live = place === null ? null : (await requireAppPlacement(ctx, place)).liveRelease;
+  const placement = appId === null ? null : { appId, environmentId: environmentId ?? undefined };
+  const live = placement === null ? null : (await requireAppPlacement(ctx, placement)).liveRelease;
   const entries = live?.secretSnapshotId ? await loadEntries(ctx, live.secretSnapshotId) : [];
   const liveIds = new Set(entries.map(({ versionId }) => versionId));
   return {

@@ -52,7 +52,7 @@ export const secretItemsSchema = z
   .array(secretItemSchema)
   .min(1)
   .max(secretsMax)
-  .refine((items) => new Set(items.map(({ name }) => name)).size === items.length, 'A name stands here twice.');
+  .refine((items) => new Set(items.map(({ name }) => name)).size === items.length, 'A name is listed twice.');
 
 export const updateSecretsInputSchema = z.object({ owner: secretOwnerSchema, items: secretItemsSchema });
 export type UpdateSecretsInput = z.infer<typeof updateSecretsInputSchema>;

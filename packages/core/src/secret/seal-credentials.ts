@@ -8,7 +8,7 @@ import { type BuildSource, kindOf, opens } from '../source/index.ts';
 import type { SecretKeys } from './data-key.ts';
 import type { SealedSnapshot } from './secret-sealer.ts';
 
-export interface BuildPlace {
+export interface BuildPlacement {
   readonly appId: string;
   readonly environmentId: string;
   readonly source: BuildSource;
@@ -19,10 +19,10 @@ export async function sealCredentials(
   ctx: OrganizationCtx,
   keys: SecretKeys,
   recipient: string,
-  places: readonly BuildPlace[],
+  placements: readonly BuildPlacement[],
 ): Promise<Map<string, SealedSnapshot>> {
   const sealed = new Map<string, SealedSnapshot>();
-  for (const { appId, environmentId, source } of places) {
+  for (const { appId, environmentId, source } of placements) {
     const rows = await ctx.tx.sourceCredential.findMany({
       where: { appId, organizationId: ctx.organizationId },
       include: { dataKey: true },

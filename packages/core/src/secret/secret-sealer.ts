@@ -8,7 +8,7 @@ import type { SecretKeys, StoredValue } from './data-key.ts';
 import { findEntry } from './resolve.ts';
 import { fillIn, serverSecretsBytesMax } from './rules.ts';
 import type { SecretsProblem } from './schema.ts';
-import { type BuildPlace, sealCredentials } from './seal-credentials.ts';
+import { type BuildPlacement, sealCredentials } from './seal-credentials.ts';
 import { type EntryRow, loadValues } from './store.ts';
 
 /** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
@@ -47,14 +47,14 @@ export interface SecretSealer {
   sealCredentials(
     ctx: OrganizationCtx,
     target: SealTarget,
-    places: readonly BuildPlace[],
+    placements: readonly BuildPlacement[],
   ): Promise<Map<string, SealedSnapshot>>;
   /** Forgets what was sealed to a server. */
   forget(serverId: string): void;
 }
 
 interface CachedSnapshot {
-  /** Environment in the sealed message: an app that moved to another project has another one. */
+  /** Environment in the sealed message. It changes when an app moves to another project. */
   readonly environmentId: string | undefined;
   readonly snapshot: SealedSnapshot;
 }
@@ -91,8 +91,8 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       const sealed = await sealSnapshots(ctx, keys, recipient, snapshotIds, 'at_build');
       return withinMessage(sealed, snapshotIds, sealedBuildBytesMax);
     },
-    sealCredentials: (ctx, { recipient }, places) =>
-      recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, places),
+    sealCredentials: (ctx, { recipient }, placements) =>
+      recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, placements),
     forget: (serverId) => {
       cache.delete(serverId);
     },

@@ -9,13 +9,13 @@ import type { Ctx } from '../kernel/index.ts';
  */
 export async function keepVolumes(
   ctx: Ctx,
-  place: { readonly appId: string; readonly environmentId: string },
+  placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
   const { tx, organizationId } = ctx;
-  const { settings } = await findNewestConfig(ctx, place);
+  const { settings } = await findNewestConfig(ctx, placement);
   const kept = await tx.volume.findMany({
     where: {
-      ...place,
+      ...placement,
       organizationId,
       name: { in: settings.volumes.map(({ name }) => name) },
       releasedAt: null,

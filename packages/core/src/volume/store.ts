@@ -47,7 +47,7 @@ export async function loadVolumes(
   });
 }
 
-/** Returns the names of an app's volumes in any environment: those that servers have, and those that they will make. */
+/** Returns the names of an app's volumes in any environment: those on servers, and those in settings or live releases. */
 export async function listVolumeNames(ctx: OrganizationCtx, { appId }: { readonly appId: string }): Promise<string[]> {
   const rows = await ctx.tx.volume.findMany({
     where: { appId, organizationId: ctx.organizationId },

@@ -16,8 +16,8 @@ export function useLiveAppFigures(): ReadonlyMap<string, AppFigures> {
       : null,
   );
   return useMemo(() => {
-    const places = Map.groupBy(samples.values(), (sample) => placementKey(sample.appId, sample.environmentId));
-    return new Map([...places].map(([place, group]) => [place, sumSamples(group)]));
+    const placements = Map.groupBy(samples.values(), (sample) => placementKey(sample.appId, sample.environmentId));
+    return new Map([...placements].map(([placement, group]) => [placement, sumSamples(group)]));
   }, [samples]);
 }
 

@@ -17,6 +17,6 @@ test.each([
   ['approved', { state: 'approved', decidedByName: 'Ada' }, { term: 'Approved', by: 'Ada' }],
   ['refused', { state: 'refused', decidedByName: 'Ada' }, { term: 'Refused', by: 'Ada' }],
   ['by a deleted account', { state: 'refused', decidedByName: null }, { term: 'Refused', by: 'a former member' }],
-] as const)('the decision about a deployment is named: %s', (_, approval, decision) => {
+] as const)('names the member who decided about a deployment: %s', (_, approval, decision) => {
   expect(decisionOf({ approval })).toEqual(decision);
 });

@@ -131,7 +131,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
             </Field>
           )}
         </div>
-        <Field label="Domain" hint="Can be added later." error={errors.host}>
+        <Field label="Domain" hint="You can add one later." error={errors.host}>
           {(control) => <Input {...control} mono name="host" placeholder={`${app.slug}-staging.localhost`} />}
         </Field>
         <Field label="First release">

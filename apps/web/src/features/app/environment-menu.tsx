@@ -46,13 +46,13 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
         )}
       >
         <MenuLabel>Environment</MenuLabel>
-        {app.placements.map((place) => (
+        {app.placements.map((placement) => (
           <MenuItem
-            key={place.environmentId}
-            checked={place.environmentId === app.environmentId}
-            onSelect={() => go(place.environmentId)}
+            key={placement.environmentId}
+            checked={placement.environmentId === app.environmentId}
+            onSelect={() => go(placement.environmentId)}
           >
-            {place.environmentName}
+            {placement.environmentName}
           </MenuItem>
         ))}
         {mayAdd ? (

@@ -10,7 +10,7 @@ const failure = (code: string, fields: Record<string, string> = {}): Failure => 
   retryable: false,
 });
 
-test('refused fields of the input are fields of the form', () => {
+test('errors of input fields appear on the fields of the form', () => {
   const fields = { 'source.branch': 'No branch.', 'serverIds.2': 'No server.', 'domain.host': 'No host.' };
   expect(formErrors(failure('input.invalid', fields), fieldOfNewApp)).toEqual({
     fields: { branch: 'No branch.', serverId: 'No server.', host: 'No host.' },
@@ -18,7 +18,7 @@ test('refused fields of the input are fields of the form', () => {
   });
 });
 
-test('what belongs to no field is still shown, once', () => {
+test('errors without a field are shown once', () => {
   const fields = { name: 'No name.', 'secrets.0.value': 'Too long.', 'secrets.1.value': 'Too long.' };
   expect(formErrors(failure('input.invalid', fields), fieldOfNewApp)).toEqual({
     fields: { name: 'No name.' },
@@ -33,8 +33,9 @@ test.each([
   ['domain.taken', fieldOfNewApp, 'host'],
   ['environment.name_taken', fieldOfAddedEnvironment, 'name'],
   ['placement.exists', fieldOfAddedEnvironment, 'environmentId'],
-])('%s is an error of its field', (code, fieldOf, field) => {
+])('%s appears on its field', (code, fieldOf, field) => {
   expect(formErrors(failure(code), fieldOf)).toEqual({ fields: { [field]: 'The sentence of the code.' }, note: null });
 });
 
-test('no failure has no errors', () => expect(formErrors(null, fieldOfNewApp)).toEqual({ fields: {}, note: null }));
+test('there are no errors without a failure', () =>
+  expect(formErrors(null, fieldOfNewApp)).toEqual({ fields: {}, note: null }));

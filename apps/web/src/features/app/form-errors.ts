@@ -1,13 +1,13 @@
-// Assigns the API's refusal of a form to its fields. Pure.
+// Assigns the errors of an API call to the fields of its form. Pure.
 import type { Failure } from '../../api/failure.ts';
 
 export interface FormErrors<Field extends string> {
   readonly fields: Readonly<Partial<Record<Field, string>>>;
-  /** Messages that belong to no field; null: none. */
+  /** Messages without a field; null if there are none. */
   readonly note: string | null;
 }
 
-/** `fieldOf` has the form's field for a path of the input, without indexes, or for an error code. */
+/** `fieldOf` maps a path of the input, without indexes, or an error code to a field of the form. */
 export function formErrors<Field extends string>(
   failure: Failure | null,
   fieldOf: Readonly<Record<string, Field>>,

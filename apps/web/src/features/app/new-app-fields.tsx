@@ -108,7 +108,7 @@ export interface EnvironmentFieldProps {
 export function EnvironmentField({ environments }: EnvironmentFieldProps) {
   const hasProjects = environments.some(({ projectName }) => projectName !== environments[0]?.projectName);
   return (
-    <Field label="Environment" hint="More can be added later.">
+    <Field label="Environment" hint="You can add more later.">
       {(control) => (
         <Select {...control} name="environmentId">
           {environments.map(({ id, name, projectName }) => (

@@ -1,6 +1,5 @@
 'use client';
-// Creates an app in one call, then opens its first deployment or asks for the deploy key to be added. A folder is uploaded
-// before.
+// Uploads the folder, if any, creates the app in one call, and opens its first deployment or shows its deploy key.
 import { fromScpForm } from '@fairlead/core/source/rules';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
@@ -21,7 +20,7 @@ export interface CreateApp {
   readonly errors: NewAppErrors;
   /** Progress of the upload; null before and after it. */
   readonly progress: UploadProgress | null;
-  /** `folder` is the source of an app that is uploaded. */
+  /** `folder`: source of an uploaded app. */
   readonly run: (app: NewApp, folder: PickedSource | null) => void;
 }
 
@@ -38,7 +37,7 @@ export function useCreateApp(onKey: (step: DeployKeyStepProps) => void): CreateA
   // Drops the typed password from the cache as soon as it was sent.
   const { mutateAsync } = useFreshMutation(useTRPC().app.create.mutationOptions({ gcTime: 0 }));
 
-  /** Uploads a folder once: a second press of the button, after a correction, finds it there. */
+  /** Uploads a folder once: a retry after a correction reuses the upload. */
   const upload = async (folder: PickedSource, { environmentId }: NewApp): Promise<{ uploadDigest: string }> => {
     const known = uploaded.current;
     if (known?.folder === folder) return { uploadDigest: known.uploadDigest };

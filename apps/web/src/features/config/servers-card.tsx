@@ -46,7 +46,7 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
     "The primary server wasn't changed",
     () => {
       refetch();
-      toast({ title: 'Primary server changed', detail: 'The next deployment builds there and reaches it first.' });
+      toast({ title: 'Primary server changed', detail: 'The next deployment builds there and rolls out there first.' });
     },
   );
   const where = { projectId: app.projectId, environmentId };
@@ -66,7 +66,7 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
             {position === 0 && servers.length > 1 ? (
               <span
                 className="text-ink-faint text-sm"
-                title="Builds the app unless the settings name a build server, and gets a release first"
+                title="Builds the app, unless the settings name a build server, and gets each release first"
               >
                 Primary
               </span>

@@ -158,10 +158,10 @@ export function useDeploymentCalls() {
 /** Returns the other environments of the app where the reader may deploy. */
 function usePromotionTargets(deployment: DeploymentDetail) {
   const { can } = useMe();
-  const places =
+  const placements =
     useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId })).data
       ?.placements ?? [];
-  return places.filter(
+  return placements.filter(
     ({ environmentId }) =>
       environmentId !== deployment.environmentId &&
       can('deployment.write', { projectId: deployment.projectId, environmentId }),

@@ -33,7 +33,7 @@ test.each([
   // Visitors got the failed responses of a canary, and the agent says about its commands that traffic is unaffected.
   ['rollout.canary_failed', 'The old release has all requests again.', 'The old release has all requests again.'],
   ['rollout.command_failed', 'Live traffic is unaffected.', 'Live traffic is unaffected.'],
-])('a failure says once what it means for live traffic: %s', (failureCode, failureMessage, text) => {
+])('the text of a failure mentions live traffic once: %s', (failureCode, failureMessage, text) => {
   expect(failureText({ failureCode, failureMessage })).toBe(text);
 });
 

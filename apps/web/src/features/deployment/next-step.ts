@@ -63,7 +63,7 @@ export function nextStepOf(failureCode: string | null): NextStep {
   return (failureCode !== null && Object.hasOwn(steps, failureCode) && steps[failureCode]) || 'log';
 }
 
-/** Codes with messages that already say what visitors noticed. */
+/** Codes with messages that already mention live traffic. */
 const TELLS_TRAFFIC: ReadonlySet<string> = new Set<ErrorCode>(['rollout.canary_failed', 'rollout.command_failed']);
 
 export interface DeploymentFailure {
@@ -71,7 +71,7 @@ export interface DeploymentFailure {
   readonly failureMessage: string | null;
 }
 
-/** Text of a failed deployment, with what it means for live traffic. */
+/** Returns the text of a failed deployment, with its effect on live traffic. */
 export function failureText({ failureCode, failureMessage }: DeploymentFailure): string {
   const message = failureMessage ?? 'See its log.';
   return TELLS_TRAFFIC.has(failureCode ?? '') ? message : `${message} Live traffic is unaffected.`;

@@ -1,5 +1,5 @@
 'use client';
-// Deletes a project: tells what keeps it, or lists what is lost and asks for its name.
+// Dialog that deletes a project: lists what blocks the deletion, or what it deletes, and asks for the name.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { plural } from '@fairlead/ui/lib/format';
@@ -83,7 +83,7 @@ function Reasons({ project }: { readonly project: Detail }) {
   }
   return (
     <div className="flex flex-col gap-3 text-ink-soft">
-      <p>{name} can be deleted once it holds no app and no shared group.</p>
+      <p>You can delete {name} when it has no app and no shared secret group.</p>
       <ul className="list-disc space-y-1 pl-5">
         {apps.length === 0 ? null : (
           <li>
@@ -113,9 +113,9 @@ function Losses({ project: { environments, grantCount, tokenCount } }: { readonl
         Its {environments.length === 1 ? 'environment' : 'environments'} {namesOf(environments)}{' '}
         {environments.length === 1 ? 'is' : 'are'} deleted.
       </li>
-      {grantCount === 0 ? null : <li>{plural(grantCount, 'role')} that apply only there are withdrawn.</li>}
+      {grantCount === 0 ? null : <li>It revokes {plural(grantCount, 'role')} limited to the project.</li>}
       {tokenCount === 0 ? null : (
-        <li>{plural(tokenCount, 'API token')} for it stop working: clients that use them are refused.</li>
+        <li>It revokes {plural(tokenCount, 'API token')} limited to the project. Their clients are refused.</li>
       )}
       <li>Volumes stay on their servers until you delete them.</li>
       <li>This can't be undone.</li>

@@ -1,5 +1,5 @@
 'use client';
-// Dialog of a move: the target project, an environment for each of the app's, and what keeps the app or changes for it.
+// Dialog of a move: the target project, an environment for each of the app's, what blocks the move and what it changes.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -71,7 +71,7 @@ function reasonsOf({ underWay, secretGroups, volumes, sharedHosts }: Move): stri
         ]),
     ...(sharedHosts.length === 0
       ? []
-      : [`${list.format(sharedHosts)} also lead to other apps. Detach the domains on one side.`]),
+      : [`Other apps also use ${list.format(sharedHosts)}. Detach the domains of one app.`]),
   ];
 }
 
@@ -166,7 +166,7 @@ function MoveForm({ app, move, targets, onClose }: MoveFormProps) {
             <Field
               key={environmentId}
               label={`From ${environmentName} to`}
-              hint={runs ? null : 'The app has left it. Its history, settings and secrets there move too.'}
+              hint={runs ? null : 'The app no longer runs there. Its history, settings and secrets move too.'}
             >
               {(control) => (
                 <Select
@@ -192,7 +192,7 @@ function MoveForm({ app, move, targets, onClose }: MoveFormProps) {
           {app.liveRelease === null ? null : (
             <li>It restarts on its servers. Visitors get an error until the first new instance is healthy.</li>
           )}
-          <li>Domains, settings, secrets, releases and history come along. Logs of the running app start anew.</li>
+          <li>Domains, settings, secrets, releases and history move too. Logs of the running app start empty.</li>
         </ul>
         {error === null ? null : <ErrorNote>{error}</ErrorNote>}
       </form>

@@ -7,17 +7,17 @@ const pairs = (from: string[], to: string[]) => {
   return map === null ? null : Object.fromEntries([...map].map(([a, b]) => [a.slice(4), b.slice(4)]));
 };
 
-test('environments of the same name come first, whatever their case and order', () => {
+test('environments match by name, regardless of case and order', () => {
   expect(pairs(['Production', 'staging'], ['Staging', 'Preview', 'Production'])).toEqual({
     Production: 'Production',
     staging: 'Staging',
   });
 });
 
-test('an environment without its name over there takes one that is free', () => {
+test('an environment without a match gets the first free one', () => {
   expect(pairs(['QA', 'Production'], ['Production', 'Preview'])).toEqual({ QA: 'Preview', Production: 'Production' });
 });
 
-test('too few environments map nothing', () => {
+test('too few environments give no mapping', () => {
   expect(pairs(['Production', 'Staging'], ['Production'])).toBeNull();
 });

@@ -5,7 +5,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Returns the target's environments by the app's: of the same name, else the first that is free. Null: too few. */
+/** Maps each environment of the app to the target's of the same name, else to a free one. Null if there are too few. */
 export function mapByName(from: readonly Named[], to: readonly Named[]): Map<string, string> | null {
   if (to.length < from.length) return null;
   const chosen = new Map<string, string>();

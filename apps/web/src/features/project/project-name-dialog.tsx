@@ -32,7 +32,7 @@ export function ProjectNameDialog({ project, onClose }: ProjectNameDialogProps) 
       onClose();
       toast(
         project === null
-          ? { title: `${name} created`, detail: 'It begins with the environment Production.' }
+          ? { title: `${name} created`, detail: 'It starts with the environment Production.' }
           : { title: `${project.name} is now ${name}` },
       );
       // Names of projects are also in the lists of apps, environments and groups.

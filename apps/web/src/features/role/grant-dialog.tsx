@@ -40,7 +40,7 @@ function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
   const [memberId, setMemberId] = useState<string>(members[0]?.id ?? '');
   const [role, setRole] = useState('developer');
   const [scopeIndex, setScopeIndex] = useState(0);
-  // Without the environments, the first scope would be the whole organization, which is not what the dialog proposes.
+  // Without the environments, the dialog would propose the whole organization.
   const scopes = environments.data === undefined ? [] : scopesOf(environments.data.items);
   const error = give.error ?? environments.error;
   const options = [

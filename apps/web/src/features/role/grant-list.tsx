@@ -28,7 +28,7 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
   const queryClient = useQueryClient();
   const refresh = () =>
     void Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
-  // Belongs to the list, because the row of a revoked grant is gone when it is restored.
+  // The list restores a grant, because the row of a revoked grant is gone by then.
   const restore = useAction(
     useFreshMutation(trpc.grant.create.mutationOptions()),
     "The grant wasn't restored",

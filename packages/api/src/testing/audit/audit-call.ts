@@ -4,13 +4,13 @@ import type { AuditAction } from '@fairlead/contract/audit-actions';
 export interface AuditCall {
   /** Creates the rows that the input names. */
   input(): Promise<unknown>;
-  /** The action it is written down as; null for what only reads and is a mutation to keep its input out of the address. */
+  /** Action in the audit log; null for a read that is a mutation only to keep its input out of the URL. */
   readonly action: AuditAction | null;
-  /** Puts back what would be in the others' way. */
+  /** Reverts changes that would disturb other calls. */
   after?(): Promise<unknown>;
-  /** Without it, the owner calls. Asked after the input was made. */
+  /** Caller; default: the owner. Runs after `input`. */
   by?(): { readonly cookie: string; readonly userId: string };
-  /** Without it, it happens in the world's organization. Asked after the input was made. */
+  /** Organization of the call; default: the world's. Runs after `input`. */
   at?(): { readonly id: string; readonly slug: string };
   /** Organization of the log entry, if it is only known after the call. */
   logOf?(answer: unknown): string;

@@ -55,9 +55,9 @@ export function auditInputs(stage: AuditStage) {
     const id = newId('vol');
     const { organizationId } = stage.api.world;
     const { appId } = await newApp();
-    const place = { appId, environmentId: await environmentId() };
+    const placement = { appId, environmentId: await environmentId() };
     await stage.api.world.system(({ tx }) =>
-      tx.volume.create({ data: { id, organizationId, ...place, name: 'data', label: 'Shop · Production' } }),
+      tx.volume.create({ data: { id, organizationId, ...placement, name: 'data', label: 'Shop · Production' } }),
     );
     return { volumeId: id, confirmName: 'data' };
   }

@@ -40,7 +40,7 @@ type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sa
 const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
 
 const examples: Examples = {
-  // Few parts: a call that needs several permissions is refused for each. Tests of their own show what each part needs.
+  // Has few parts, because a call that needs several permissions is refused for each. Other tests check each part.
   'app.create': (own) => {
     const plain = { name: 'Matrix', source: gitSource, serverIds: [own.get('srv')], firstDeploy: 'none' };
     const server = { path: ['serverIds', 0], kind: 'srv' };

@@ -74,7 +74,7 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
   const organizationId = stage.ownId;
   const [projectId, serverId] = [stage.own.get('prj') ?? '', stage.own.get('srv') ?? ''];
   const [environmentId, otherId] = [newId('env'), newId('app')];
-  // Created later than the stage's own environment, so that this stays the first.
+  // The stage's own environment is older, so it stays the first.
   const createdAt = new Date(Date.now() + 60_000);
   await world.system(async ({ tx }) => {
     await tx.environment.create({
