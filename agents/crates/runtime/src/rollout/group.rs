@@ -1,5 +1,6 @@
 //! Instances of one release: their starts, health and restarts after crashes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -149,13 +150,13 @@ impl Group {
         }
     }
 
-    /// Takes the instance that is missed least.
+    /// Takes an unhealthy instance, or else the youngest: the oldest is warm, and serves the longest requests.
     pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, InstanceSlot)> {
         let id = self
             .slots
             .iter()
             .filter(|(_, slot)| slot.process != InstanceProcess::Asleep)
-            .min_by_key(|(_, slot)| slot.healthy())
+            .min_by_key(|(_, slot)| (slot.healthy(), Reverse(slot.started_unix_ms)))
             .map(|(id, _)| id.clone())?;
         self.slots.remove_entry(&id)
     }

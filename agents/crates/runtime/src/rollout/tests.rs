@@ -400,6 +400,27 @@ fn more_copies_are_added_and_surplus_ones_are_drained() {
 }
 
 #[test]
+fn the_oldest_healthy_copy_is_the_last_to_go() {
+    let mut world = World::serving_one();
+    let spec_of = |instances| AppSpec { instances, ..spec(Some(1), None) };
+    for count in 2..=4 {
+        world.desire(spec_of(count));
+        let (instance, port) = (world.instance(1), 30_000 + u16::try_from(count).unwrap());
+        let started_unix_ms = 100 + u64::from(count);
+        world.event(RolloutEvent::Started { instance: instance.clone(), pid: 7, port, started_unix_ms });
+        world.healthy(&instance, u64::from(count));
+    }
+    assert_eq!(world.routes().0.len(), 4);
+    for count in (1..=3).rev() {
+        world.desire(spec_of(count));
+        let left: Vec<_> = (1..=u64::from(count)).map(address).collect();
+        let mut routed = world.routes().0;
+        routed.sort_by_key(|each| left.iter().position(|address| address == each));
+        assert_eq!(routed, left);
+    }
+}
+
+#[test]
 fn a_removed_app_is_drained_stopped_and_then_gone() {
     let mut world = World::serving_one();
     let instance = world.instance(1);
