@@ -109,11 +109,11 @@ test.concurrent('an app scales up under load, down after a quiet minute, and to 
     },
   });
   expect(await dashboard.deploy({ appId })).toMatchObject({ state: 'live', failureMessage: null });
-  const [first, ...others] = ['first', 'second', 'third'].map((name) => ({
-    name,
-    response: system.get('scaled', `/hold/${name}`, 5 * MINUTE),
-  }));
-  if (first === undefined) throw new Error('no request');
+  const hold = (name: string) => ({ name, response: system.get('scaled', `/hold/${name}`, 5 * MINUTE) });
+  const first = hold('first');
+  // On the first instance, which is the last to go.
+  await gates.arrived(first.name);
+  const others = ['second', 'third'].map(hold);
   onTestFinished(() => {
     for (const { name } of [first, ...others]) gates.open(name);
   });

@@ -18,11 +18,10 @@ test.beforeAll(async ({ browser }) => {
   owner = await openSignedIn(browser);
   developer = await openMember(browser, KIM, 'developer');
   const ada = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
-  const guarded = { name: 'Guarded', protected: true };
-  const { environmentId } = await ada.call<{ environmentId: string }>('environment.create', guarded, ORGANIZATION);
   const hello = await ada.query<{ id: string; serverId: string }>('app.get', ORGANIZATION, { slug: 'hello' });
-  const place = { appId: hello.id, environmentId, serverId: hello.serverId };
-  await ada.call('app.attachServer', place, ORGANIZATION);
+  const environment = { kind: 'new', name: 'Guarded', protected: true };
+  const placement = { appId: hello.id, environment, serverIds: [hello.serverId], firstDeploy: 'none' };
+  const { environmentId } = await ada.call<{ environmentId: string }>('app.addEnvironment', placement, ORGANIZATION);
   app = `/${ORGANIZATION}/apps/hello?environment=${environmentId}`;
 });
 test.afterAll(async () => {

@@ -33,6 +33,7 @@ async function hostAfter(kind: string, repositoryUrl: string, images: readonly s
       await tx.environment.create({
         data: { id: environmentId, organizationId, projectId, name: environmentId, slug: environmentId },
       });
+      await tx.placement.create({ data: { ...placed, environmentId, id: newId('plc'), branch: '' } });
       const settings = { builder: 'image', image };
       await tx.appConfig.create({
         data: { ...placed, environmentId, id: newId('cfg'), number: 1, settings: { builder: 'auto' } },
