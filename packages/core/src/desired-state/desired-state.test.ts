@@ -114,6 +114,19 @@ test('no app takes the host of the control plane', () => {
   ]);
 });
 
+test('a stored redirect with a password is sent without it, and keeps no other route back', () => {
+  const redirect = { to: 'https://new.example.test', status: 308, keepPath: true } as const;
+  const basicAuth = { realm: '', users: [{ name: 'ada', passwordHash: 'x' }] };
+  const policy = { ...storedPolicySchema.parse({}), redirect, basicAuth };
+  const domains = [{ host: 'old.example.test', pathPrefix: '/', policy }];
+  const { routes } = toDesiredState({
+    ...rows,
+    placements: [{ ...placement, appId: 'app_1', appName: 'Old', domains, live: release }],
+  });
+  expect(routes).toMatchObject([{ target: { case: 'redirect' } }]);
+  expect(routes[0]?.policy?.basicAuth).toBeUndefined();
+});
+
 test('private network access and server ports are sent as they are set, and need an agent that knows them', () => {
   const live = (changes: object) => {
     const settings = settingsSchema.parse(changes);

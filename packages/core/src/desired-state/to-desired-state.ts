@@ -268,7 +268,8 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
 function appRoutes(row: PlacementRow): RouteSpec[] {
   const { appId, environmentId } = row;
   return row.domains.map(({ host, pathPrefix, policy: { redirect, ...rest } }) => {
-    const policy = routePolicy(rest);
+    // The proxy refuses a redirect that asks who it is; one from before this was checked must not keep other routes back.
+    const policy = routePolicy(redirect === null ? rest : { ...rest, basicAuth: null, forwardAuth: null });
     return create(RouteSpecSchema, {
       host,
       pathPrefix,
