@@ -123,7 +123,7 @@ export const CELLS: readonly Cell[] = [
   {
     ...http1(5000, [{ metric: 'p50_us', against: 'nginx', required: 0.55 }, noErrors]),
     name: 'queue64_c5000',
-    what: 'HTTP/1.1 keepalive, 5,000 clients of an app that takes 64 connections a core, the others waiting their turn',
+    what: 'HTTP/1.1 keepalive, 5,000 clients of an app that takes 64 connections, the others wait in the queue',
     only: ['nginx', 'fairlead'],
   },
   {
