@@ -74,6 +74,8 @@ const heldByVerb: Readonly<Record<string, readonly string[]>> = {
   'app.move': ['environments'],
   // The permission is checked for the whole project.
   'app.update': ['environmentId'],
+  // The app that decides about requests must run in the environment of the domain.
+  'domain.updatePolicy': ['policy'],
   'release.diff': ['fromReleaseId', 'toReleaseId'],
 };
 /** Servers, members and roles belong to the organization as a whole; other rows belong to a project or an environment. */

@@ -25,6 +25,7 @@ export const capabilities = {
   toolchain: 'Installs the runtimes that a release needs.',
   traffic: 'Applies traffic policies of routes, apps and the proxy.',
   'traffic.forward_auth': 'Asks an app whether a request may pass.',
+  'traffic.rewrite_prefix': 'Replaces the path prefix of a route for the app.',
   transfer: 'Sends artifacts to the artifact store and fetches them from it.',
   upgrade: 'Replaces its own program by another version.',
   volume: 'Mounts volumes, and deletes them on request.',

@@ -4,6 +4,7 @@
 mod address_rules;
 mod basic_auth;
 mod body_limit;
+mod dot_segments;
 mod error_pages;
 mod forward_auth;
 mod header_rules;
@@ -39,12 +40,13 @@ use crate::upstream::Connector;
 /// Filters in the order in which a request passes them, each with the reason under which its rejections are counted.
 /// Limits precede passwords, so that no client can have many checked. The HTTPS redirect precedes passwords, so that
 /// none is sent in the clear.
-const ORDER: [FilterEntry; 8] = [
+const ORDER: [FilterEntry; 9] = [
     FilterEntry::of::<address_rules::AddressFilter>("denied"),
     FilterEntry::of::<https_redirect::HttpsRedirect>("redirected"),
     FilterEntry::of::<maintenance::Maintenance>("maintenance"),
     FilterEntry::of::<request_limits::RequestLimits>("rate_limited"),
     FilterEntry::of::<body_limit::BodyLimit>("body_too_large"),
+    FilterEntry::of::<dot_segments::DotSegmentFilter>("ambiguous_path"),
     FilterEntry::of::<basic_auth::PasswordFilter>("unauthorized"),
     FilterEntry::of::<forward_auth::ForwardAuthFilter>("forward_auth"),
     FilterEntry::of::<redirect::RouteRedirect>("redirected"),

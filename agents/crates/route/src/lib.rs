@@ -46,7 +46,9 @@ pub use health::{HealthState, is_healthy_status};
 pub use host::{Authority, HostName};
 pub use limit::{ClientPermit, ClientRates, ClientsInFlight, Rate, SharedRate, TICKS_PER_SECOND, TooManyInFlight};
 pub use malformed::Malformed;
-pub use path::{StrippedPath, https_location, lenient_path, loose_path, redirect_location, strip_prefix};
+pub use path::{
+    StrippedPath, has_dot_segment, https_location, lenient_path, loose_path, redirect_location, strip_prefix,
+};
 pub use proxy_protocol::{BadProxyHeader, PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use request::{HttpVersion, RequestEdit, RequestFacts, RequestLine, encode_request};
 pub use request_id::{REQUEST_ID_BYTES_MAX, RequestIds, usable_request_id};

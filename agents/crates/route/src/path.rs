@@ -42,6 +42,17 @@ pub fn loose_path(path: &[u8]) -> Option<Vec<u8>> {
     if plain { None } else { Some(resolve(&unescape(&unescape(path)), trimmed)) }
 }
 
+/// True if an app may read a segment of the path as `.` or `..`: also with escapes decoded twice, `\` as a slash, blanks
+/// and path parameters.
+pub fn has_dot_segment(path: &[u8]) -> bool {
+    let is_dots = |segment: &[u8]| {
+        let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+        matches!(name.trim_ascii(), b"." | b"..")
+    };
+    let has = |path: &[u8]| path.split(|byte| *byte == b'/').any(is_dots);
+    if path.iter().any(|byte| matches!(byte, b'%' | b'\\')) { has(&unescape(&unescape(path))) } else { has(path) }
+}
+
 /// Returns the path behind the authority of a network-path reference (RFC 3986, 4.2) as browsers and Node's `URL` read it:
 /// `/admin` for `//x/admin` and `/\x/admin`. `None` for any other path.
 pub(crate) fn without_authority(path: &[u8]) -> Option<&[u8]> {
@@ -161,6 +172,26 @@ mod tests {
 
     fn redirect(to: &str) -> Redirect {
         Redirect { status: 308, to: to.into(), keep_path: true }
+    }
+
+    #[test]
+    fn a_dot_segment_is_found_however_it_is_written() {
+        for path in [
+            "/../x",
+            "/a/./x",
+            "/a/..",
+            "/%2e%2e/x",
+            "/%252e%252e/x",
+            "/..;v=1/x",
+            "/a\\..\\x",
+            "/a%5c..%2fx",
+            "/.. /x",
+        ] {
+            assert!(has_dot_segment(path.as_bytes()), "{path}");
+        }
+        for path in ["/", "/a/...", "/.well-known/x", "/a..b/x.y", "/100%", "/a%20b;v=..", "*"] {
+            assert!(!has_dot_segment(path.as_bytes()), "{path}");
+        }
     }
 
     #[test]

@@ -109,7 +109,8 @@ test('a redirect leaves the app', async () => {
 });
 
 test('a policy is refused until the agent of each server applies it, and then the state requires that', async () => {
-  const forwardAuth = { app: newId('app'), path: '/verify', responseHeaders: ['x-user'] };
+  const { appId: app } = await world.createApp('Auth', { deployNow: false });
+  const forwardAuth = { app, path: '/verify', responseHeaders: ['x-user'] };
   await expect(update({ forwardAuth })).rejects.toMatchObject({ code: 'domain.capability_missing' });
   await world.tenant((ctx) =>
     ctx.tx.server.updateMany({
@@ -117,6 +118,9 @@ test('a policy is refused until the agent of each server applies it, and then th
       data: { capabilities: Object.keys(capabilities) },
     }),
   );
+  await expect(update({ forwardAuth: { ...forwardAuth, app: newId('app') } })).rejects.toMatchObject({
+    code: 'app.not_found',
+  });
   await update({ forwardAuth });
   const state = await world.desired();
   expect(state.requires).toContain('traffic.forward_auth');

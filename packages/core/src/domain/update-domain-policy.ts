@@ -3,7 +3,7 @@ import { supports } from '@fairlead/contract/capabilities';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { policyCapabilities } from '../desired-state/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf } from '../placement/index.ts';
+import { bumpServersOf, requirePlacement } from '../placement/index.ts';
 import {
   hashPassword,
   type Policy,
@@ -25,6 +25,10 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   const before = storedPolicySchema.parse(domain.policy);
   const after: StoredPolicy = { ...policy, basicAuth: await withHashes(policy.basicAuth, before.basicAuth) };
   await requireCapabilities(ctx, domain, after);
+  const { forwardAuth } = after;
+  if (forwardAuth !== null) {
+    await requirePlacement(ctx, { appId: forwardAuth.app, environmentId: domain.environmentId });
+  }
   await ctx.tx.domain.updateMany({
     where: { id: domainId, organizationId },
     data: { policy: isPlain(after) ? {} : after },

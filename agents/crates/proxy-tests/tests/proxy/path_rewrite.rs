@@ -30,4 +30,8 @@ async fn the_app_gets_another_path_in_place_of_the_prefix_of_the_route() {
         assert_eq!(head.lines().next(), Some(at_app));
         assert_eq!(crate::support::app::header(head, "x-forwarded-prefix"), prefix);
     }
+    // The app would resolve these to a path outside of the replacement.
+    for path in ["/../internal/x", "/%2e%2e/internal/x", "/api/../v2", "/api/..;/v2"] {
+        assert_eq!(client.ask(&get(path)).await.status, 400, "{path}");
+    }
 }

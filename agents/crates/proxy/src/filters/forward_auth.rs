@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
@@ -28,6 +28,8 @@ const ID: FilterId = FilterId::of("forward_auth");
 const ATTEMPTS_MAX: usize = 2;
 /// Maximum number of auth requests in flight on one core; each has a connection of its own.
 const IN_FLIGHT_MAX: u32 = 256;
+/// Maximum number of them for one route, so that a slow auth app leaves others their part.
+const IN_FLIGHT_PER_ROUTE_MAX: u32 = 64;
 /// Maximum length of a body that is relayed to the client; a longer one is left out.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Maximum length of the header lines that are copied to the request.
@@ -56,6 +58,8 @@ struct AuthEndpoint {
     /// Instances of the auth app; empty if it has none, so that all requests are rejected.
     connectors: Vec<Arc<Connector>>,
     next: AtomicUsize,
+    /// Auth requests of the route in flight, on all cores.
+    in_flight: Arc<AtomicU32>,
     /// Route and settings, which are a part of each cache key.
     scope: Box<str>,
     shared: Arc<SharedPolicyState>,
@@ -73,6 +77,7 @@ impl Filter for ForwardAuthFilter {
         Ok(Some(Self(Arc::new(AuthEndpoint {
             connectors: (route.connectors)(&settings.app),
             next: AtomicUsize::new(0),
+            in_flight: Arc::default(),
             scope: format!("{} {settings:?}", route.key).into(),
             shared: Arc::clone(route.shared),
             settings: settings.clone(),
@@ -155,10 +160,12 @@ impl AuthEndpoint {
     /// Asks the auth app. All failures reject the request.
     async fn ask(&self, question: &[u8], key: Option<CacheKey>) -> CheckResult {
         let limit = Duration::from_millis(u64::from(self.settings.timeout_ms));
-        let Some(_counted) = InFlight::enter() else { return unavailable("too many are asked for now") };
+        let Some(_counted) = InFlight::enter(&self.in_flight) else { return unavailable("too many are asked for now") };
         match timeout(limit, self.exchange(question, limit)).await {
             Ok(Ok(AuthResponse::Allowed(lines))) => {
-                if let Some(key) = key.filter(|_| lines.len() <= CACHED_LINES_BYTES_MAX) {
+                // A public path names no user: what it answers to any cookie must not open the other paths.
+                let names_user = !self.settings.cache_by_credentials || !lines.is_empty();
+                if let Some(key) = key.filter(|_| names_user && lines.len() <= CACHED_LINES_BYTES_MAX) {
                     let expires = Instant::now() + Duration::from_secs(u64::from(self.settings.cache_seconds));
                     CACHE.with_borrow_mut(|cache| cache.remember(key, expires, &lines));
                 }
@@ -185,7 +192,8 @@ impl AuthEndpoint {
                         continue;
                     }
                     200..300 => return self.copied_lines(fields(head.headers)).map(AuthResponse::Allowed),
-                    300..500 => {
+                    // A 304 answers a question that none of ours is, and no client expects its body.
+                    300..=303 | 305..500 => {
                         let fields = fields(head.headers);
                         let content_type = find(fields.clone(), b"content-type").unwrap_or(PLAIN).into();
                         break (relayed(head.status, fields.clone()), head.length, framing(fields), content_type);
@@ -197,7 +205,7 @@ impl AuthEndpoint {
         };
         input.drain(..length);
         let body = read_body(&mut socket, input, framing).await?;
-        Ok(AuthResponse::Rejected(match body {
+        Ok(AuthResponse::Rejected(match body.filter(|body| !body.is_empty()) {
             None => reply,
             Some(body) => reply.with_page(&PreparedPage { content_type, body, retry_after: None }),
         }))
@@ -335,22 +343,27 @@ async fn read(socket: &mut UpstreamSocket, input: &mut Vec<u8>) -> io::Result<()
     }
 }
 
-/// Counts an auth request of this core in flight until dropped.
-struct InFlight;
+/// Counts an auth request in flight, on this core and for its route, until dropped.
+struct InFlight {
+    of_route: Arc<AtomicU32>,
+}
 
 impl InFlight {
-    fn enter() -> Option<Self> {
-        let count = IN_FLIGHT.get();
-        (count < IN_FLIGHT_MAX).then(|| {
-            IN_FLIGHT.set(count + 1);
-            Self
-        })
+    fn enter(of_route: &Arc<AtomicU32>) -> Option<Self> {
+        if IN_FLIGHT.get() >= IN_FLIGHT_MAX {
+            return None;
+        }
+        let taken = |count| (count < IN_FLIGHT_PER_ROUTE_MAX).then_some(count + 1);
+        of_route.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
+        IN_FLIGHT.set(IN_FLIGHT.get() + 1);
+        Some(Self { of_route: Arc::clone(of_route) })
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
         IN_FLIGHT.set(IN_FLIGHT.get() - 1);
+        self.of_route.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -536,14 +549,17 @@ mod tests {
             let cached = ForwardAuth { cache_seconds: 60, ..settings() };
             let (_, _, stand_all) = answered(stand(cached.clone()), b"HTTP/1.1 204 x\r\nX-User: ann\r\n\r\n").await;
             let by_credentials = ForwardAuth { cache_by_credentials: true, ..cached };
-            let (_, _, stand_few) = answered(stand(by_credentials), b"HTTP/1.1 204 x\r\n\r\n").await;
+            let (_, _, stand_few) =
+                answered(stand(by_credentials.clone()), b"HTTP/1.1 204 x\r\nX-User: ann\r\n\r\n").await;
+            let (_, _, public) = answered(stand(by_credentials), b"HTTP/1.1 204 x\r\n\r\n").await;
             let (all, few) = (&stand_all.filter, &stand_few.filter);
-            drop((stand_all.listener, stand_few.listener));
+            drop((stand_all.listener, stand_few.listener, public.listener));
             let known = || [COOKIE].into_iter();
             let result = check(all, b"/a?b", &known).await;
             assert!(matches!(&result, CheckResult::Pass(lines) if lines == b"x-user: ann\r\n"), "{result:?}");
             assert_eq!(status(&check(all, b"/other", &known).await), Some(503));
             assert_eq!(status(&check(few, b"/other", &known).await), None);
+            assert_eq!(status(&check(&public.filter, b"/other", &known).await), Some(503), "it names no user");
             let other = || [(&b"Cookie"[..], &b"session=2"[..])].into_iter();
             let anonymous = || std::iter::empty();
             for filter in [all, few] {

@@ -28,22 +28,22 @@ pub(crate) struct Connections {
 #[derive(Debug)]
 struct IdleConnection {
     socket: UpstreamSocket,
-    open: OpenConnection,
+    open: CountedConnection,
     until_ms: u64,
 }
 
 /// Open HTTP/1.1 connection among those of all cores.
 #[derive(Debug)]
-struct OpenConnection(Arc<PermitPool>);
+struct CountedConnection(Arc<PermitPool>);
 
-impl OpenConnection {
+impl CountedConnection {
     fn count(open: &Arc<PermitPool>) -> Self {
         open.take_anyway(1);
         Self(Arc::clone(open))
     }
 }
 
-impl Drop for OpenConnection {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.put_back(1);
     }
@@ -78,7 +78,7 @@ impl Connections {
         if !fresh && let Some(connection) = self.reuse(now_ms) {
             return Ok(ConnectionLease::Http1(connection));
         }
-        let open = OpenConnection::count(&self.open);
+        let open = CountedConnection::count(&self.open);
         if self.open.is_over() {
             self.close_surplus();
             is_over(&self.open);
@@ -151,7 +151,7 @@ impl ConnectionLease {
 #[derive(Debug)]
 pub(crate) struct UpstreamConnection {
     socket: UpstreamSocket,
-    open: OpenConnection,
+    open: CountedConnection,
     pub(crate) outbox: Outbox,
     pub(crate) reading: ResponseReader,
     /// True if the connection served an exchange before, so that the app may be closing it.
@@ -161,7 +161,7 @@ pub(crate) struct UpstreamConnection {
 }
 
 impl UpstreamConnection {
-    fn new(socket: UpstreamSocket, open: OpenConnection, reused: bool) -> Self {
+    fn new(socket: UpstreamSocket, open: CountedConnection, reused: bool) -> Self {
         Self { socket, open, outbox: Outbox::default(), reading: ResponseReader::default(), reused, sending: false }
     }
 

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 25] = [
+pub const CAPABILITIES: [&str; 26] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -22,6 +22,7 @@ pub const CAPABILITIES: [&str; 25] = [
     "toolchain",
     "traffic",
     "traffic.forward_auth",
+    "traffic.rewrite_prefix",
     "transfer",
     "upgrade",
     "volume",

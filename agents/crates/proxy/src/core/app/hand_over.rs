@@ -23,11 +23,11 @@ const KEPT_PARTS: usize = 4;
 pub(crate) struct AppMessage {
     /// Number of the limits of the app.
     pub(crate) limits: u64,
-    body: Body,
+    body: HandOverBody,
 }
 
 #[derive(Debug)]
-enum Body {
+enum HandOverBody {
     Offer(PermitOffer),
     /// A permit of this pool is free; without a pool, the share of a client.
     Free(Option<Arc<PermitPool>>),
@@ -160,7 +160,7 @@ impl App {
             }
             Some(core) => {
                 let [app, instance] = pools.map(|pool| pool.map(Arc::clone));
-                self.send(core, Body::Offer(PermitOffer { app, instance }));
+                self.send(core, HandOverBody::Offer(PermitOffer { app, instance }));
             }
         }
         if self.queue_length.get() > 0 {
@@ -207,20 +207,20 @@ impl App {
             && pool.has_room()
             && let Some(core) = next_core([&pool.waiting; 2], self.siblings.own())
         {
-            self.send(core, Body::Free(Some(Arc::clone(pool))));
+            self.send(core, HandOverBody::Free(Some(Arc::clone(pool))));
         }
     }
 
     /// Wakes the other cores that wait for the share of a client.
     pub(super) fn wake_share_waiters(&self) {
         let others = self.limits.clients.waiting.iter().filter(|core| *core != self.siblings.own());
-        others.for_each(|core| self.send(core, Body::Free(None)));
+        others.for_each(|core| self.send(core, HandOverBody::Free(None)));
     }
 
     /// Lets other cores close idle connections to an instance that has more than allowed.
     pub(crate) fn close_idle_elsewhere(&self, connections: &Arc<PermitPool>) {
         for core in self.siblings.others() {
-            self.send(core, Body::CloseIdle(Arc::clone(connections)));
+            self.send(core, HandOverBody::CloseIdle(Arc::clone(connections)));
         }
     }
 
@@ -237,18 +237,18 @@ impl App {
     /// Executes a message of another core.
     pub(crate) fn receive(self: &Rc<Self>, message: AppMessage) {
         match message.body {
-            Body::Offer(offer) => self.take_offer(offer),
-            Body::Free(pool) => {
+            HandOverBody::Offer(offer) => self.take_offer(offer),
+            HandOverBody::Free(pool) => {
                 self.dispatch();
                 // There may be more than this core needs, or it waits for something else by now.
                 pool.iter().for_each(|pool| self.wake_for(pool));
             }
-            Body::CloseIdle(connections) => {
+            HandOverBody::CloseIdle(connections) => {
                 let instance = self.load_balancer.borrow().instance_with(&connections);
                 instance.iter().for_each(|instance| instance.close_surplus());
             }
-            Body::RoomRequest(request) => self.make_room_for(request),
-            Body::RoomAnswer(answer) => self.take_room(answer),
+            HandOverBody::RoomRequest(request) => self.make_room_for(request),
+            HandOverBody::RoomAnswer(answer) => self.take_room(answer),
         }
     }
 
@@ -331,16 +331,16 @@ impl App {
         }
     }
 
-    fn send(&self, core: usize, body: Body) {
+    fn send(&self, core: usize, body: HandOverBody) {
         self.siblings.send(core, CoreCommand::App(AppMessage { limits: self.limits.id, body }));
     }
 
     pub(super) fn send_room_request(&self, core: usize, request: RoomRequest) {
-        self.send(core, Body::RoomRequest(request));
+        self.send(core, HandOverBody::RoomRequest(request));
     }
 
     pub(super) fn send_room_answer(&self, core: usize, answer: RoomAnswer) {
-        self.send(core, Body::RoomAnswer(answer));
+        self.send(core, HandOverBody::RoomAnswer(answer));
     }
 }
 

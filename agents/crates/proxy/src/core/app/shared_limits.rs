@@ -137,11 +137,11 @@ impl SharedClients {
 /// Limits of all apps and instances. Locked only while a snapshot is read.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLimitsTable {
-    apps: Table<SharedLimits>,
-    instances: Table<SharedInstance>,
+    apps: LimitsTable<SharedLimits>,
+    instances: LimitsTable<SharedInstance>,
 }
 
-type Table<T> = Mutex<HashMap<Box<str>, Weak<T>>>;
+type LimitsTable<T> = Mutex<HashMap<Box<str>, Weak<T>>>;
 
 impl SharedLimitsTable {
     /// Returns the limits of an app: the same as long as a core or a snapshot has them.
@@ -155,7 +155,7 @@ impl SharedLimitsTable {
     }
 }
 
-fn find_or_add<T: Default>(table: &Table<T>, key: &str) -> Arc<T> {
+fn find_or_add<T: Default>(table: &LimitsTable<T>, key: &str) -> Arc<T> {
     let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = table.get(key).and_then(Weak::upgrade) {
         return known;
