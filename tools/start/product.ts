@@ -107,17 +107,17 @@ export async function openProduct({ databaseUrl, organizationName, log }: Produc
 const noKey = () => Promise.reject(new TypeError('this process has no master key'));
 const noKeys = createSecretKeys({ keyId: noKey, wrap: noKey, unwrap: noKey });
 
-/** Address that the schema accepts, in place of the real one. */
-const someRepository = 'https://repository.invalid/app.git';
+/** Stands in for the real address while the schema checks the rest. */
+const acceptedRepository = 'https://repository.invalid/app.git';
 
 /**
- * Creates an app from the API's input, with its defaults. Takes the address of a repository as it is: who starts the
- * product may trust plain http in their own network.
+ * Creates an app from the API's input, with its defaults. Does not check the address of a repository: `npm start` and the
+ * system tests use plain http within their own network.
  */
 function createAppWithoutSecrets(ctx: Ctx, input: z.input<typeof createAppInputSchema>, hosts: HostPolicy) {
   const { source } = input;
   if (source.kind !== 'git') return createApp(ctx, createAppInputSchema.parse(input), { hosts, keys: noKeys });
-  const checked = createAppInputSchema.parse({ ...input, source: { ...source, repositoryUrl: someRepository } });
+  const checked = createAppInputSchema.parse({ ...input, source: { ...source, repositoryUrl: acceptedRepository } });
   const app = { ...checked, source: { ...checked.source, repositoryUrl: source.repositoryUrl } };
   return createApp(ctx, app as typeof checked, { hosts, keys: noKeys });
 }
