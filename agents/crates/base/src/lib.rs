@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod backoff;
+pub mod busy_program;
 pub mod cgroup;
 pub mod clock;
 pub mod config;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use fairlead_base::cgroup::Cgroup;
 use fairlead_base::root_view::PROGRAMS;
 use fairlead_base::sandbox::{self, FileRules, Sandbox, SandboxLimits};
-use fairlead_base::{CancellationToken, clock};
+use fairlead_base::{CancellationToken, busy_program, clock};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
 use fairlead_network::ServedNamespace;
 use fairlead_secret::Redactor;
@@ -43,10 +43,6 @@ const OUTPUT_SLACK: Duration = Duration::from_millis(500);
 const TAIL_LINES: usize = 300;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
-
-/// Maximum wait for a program file that is still open for writing, and the pause between attempts.
-const BUSY_LIMIT: Duration = Duration::from_secs(10);
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Devices that hold no data of others, and terminals.
 const DEVICES: [&str; 8] =
@@ -441,14 +437,13 @@ fn find(program: &str, path: &OsStr, folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// A program that was just fetched may still be open for writing in a process that another thread has forked, for the moment
-/// until that becomes another program: the kernel starts it only then.
+/// Like `busy_program::retry`, without blocking the thread.
 async fn start(command: &mut Command) -> io::Result<Child> {
-    let until = Instant::now() + BUSY_LIMIT;
+    let until = Instant::now() + busy_program::LIMIT;
     loop {
         match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < until => {
-                sleep(BUSY_PAUSE).await;
+                sleep(busy_program::PAUSE).await;
             }
             started => return started,
         }
@@ -579,7 +574,7 @@ mod tests {
         std::fs::copy("/bin/true", &program).unwrap();
         let writer = std::fs::OpenOptions::new().write(true).open(&program).unwrap();
         let close = async {
-            sleep(BUSY_PAUSE * 3).await;
+            sleep(busy_program::PAUSE * 3).await;
             drop(writer);
         };
         let mut command = Command::new(&program);

@@ -209,7 +209,8 @@ async fn a_mirror_in_the_publishers_layout_has_node_python_and_rust() {
         (Tool::Rust, "stable", "cargo", ""),
     ] {
         let programs = store.fetched(tool, range).await.unwrap_or_else(|error| panic!("{tool:?}: {error}"));
-        let output = std::process::Command::new(programs.join(program)).output().unwrap();
+        let mut command = std::process::Command::new(programs.join(program));
+        let output = fairlead_base::busy_program::retry(|| command.output()).unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), said, "{tool:?}");
     }
     assert_eq!(store.names(), ["node@22.11.0", "python-builds@0.9.1", "python@3.13.5", "rust@1.95.0"]);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fairlead_base::CancellationToken;
+use fairlead_base::{CancellationToken, busy_program};
 use fairlead_build::{Mirrors, Toolchains, artifact_path, inherited_environment, unpack};
 
 use super::*;
@@ -45,7 +45,8 @@ impl Server {
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(folder).env_clear().env("PATH", path).env("HOME", self.folder.path());
         command.envs(run.environment);
-        let output = command.stdin(Stdio::null()).output().unwrap();
+        command.stdin(Stdio::null());
+        let output = busy_program::retry(|| command.output()).unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
@@ -168,7 +169,9 @@ async fn a_toolchain_of_go_is_proved_by_its_checksum() {
     let server = Server::new().with_toolchains();
     let toolchains = server.options.toolchains.clone().unwrap();
     let programs = toolchains.ensure("go@1.26.8", &CancellationToken::new()).await.unwrap();
-    let said = Command::new(programs.join("go")).arg("version").env("GOTOOLCHAIN", "local").output().unwrap();
+    let mut go = Command::new(programs.join("go"));
+    go.arg("version").env("GOTOOLCHAIN", "local");
+    let said = busy_program::retry(|| go.output()).unwrap();
     assert!(String::from_utf8_lossy(&said.stdout).starts_with("go version go1.26.8 linux/"));
     for bad in ["go@../../x", "node@latest", "perl@5.0.0", "go@01.2.3"] {
         let error = toolchains.ensure(bad, &CancellationToken::new()).await.unwrap_err();

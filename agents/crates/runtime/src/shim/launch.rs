@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fairlead_base::busy_program;
 use fairlead_base::handover::{self, HandoverRequest};
 use fairlead_base::sandbox::{FileRules, Sandbox, SandboxLimits};
 use fairlead_model::{Secret, SecretDelivery};
@@ -269,8 +270,9 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
     let variables =
         secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !secrets::is_own(&one.name));
     let variables = variables.map(|one| (one.name.as_str(), OsStr::from_bytes(&one.value)));
-    let error =
-        Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).envs(variables).exec();
+    let mut command = Command::new(program);
+    command.arg0(name).args(arguments).env_clear().envs(&spec.environment).envs(variables);
+    let Err(error) = busy_program::retry(|| Err::<Infallible, _>(command.exec()));
     format!("The app could not be started: `{name}` can't be run ({error}). Check the start command.")
 }
 
