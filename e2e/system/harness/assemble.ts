@@ -9,7 +9,7 @@ import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
 import { WEB_SERVER } from '../../../tools/start/builds.ts';
 import { ControlPlane } from '../../../tools/start/control-plane.ts';
 import { type Folders, layOut, openData } from '../../../tools/start/folders.ts';
-import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
+import { enrolAgent, installAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
 import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
@@ -58,6 +58,9 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
   // PostgreSQL and the apps run as users of their own and need to pass through.
   chmodSync(folder, 0o711);
   openData(folders);
+  // As `npm start` does: a compiler that runs beside the tests may replace the built file.
+  const binary = join(folders.bin, 'fairlead-agent');
+  installAgent(AGENT_BINARY, binary);
   const ports = await freePorts();
   const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
   const controlPlane = await ControlPlane.open({
@@ -65,7 +68,7 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
     ports,
     databaseUrl: undefined,
     supervisor,
-    agentBinary: AGENT_BINARY,
+    agentBinary: binary,
     webServer: options.dashboard === true ? WEB_SERVER : undefined,
     unsafeButFast: options.durable !== true,
   });
@@ -82,7 +85,7 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
   if (front !== undefined) undo.push(() => front.close());
   const agent: LocalAgentOptions = {
     name: AGENT,
-    binary: AGENT_BINARY,
+    binary,
     folder: folders.agent,
     ports,
     ...(options.address === undefined ? {} : { address: options.address }),
