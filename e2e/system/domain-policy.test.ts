@@ -2,14 +2,14 @@
 import { policyInputSchema } from '@fairlead/core/traffic';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { respondingApp } from './harness/apps.ts';
+import { FORWARD_AUTH_APP } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
 beforeAll(async () => {
   system = await System.start();
-  const deployment = await system.createApp('door', await system.repositories.create('door', respondingApp('inside')));
-  expect(deployment).toMatchObject({ state: 'live' });
+  const repository = await system.repositories.create('door', FORWARD_AUTH_APP);
+  expect(await system.createApp('door', repository)).toMatchObject({ state: 'live' });
 });
 afterAll(() => system?.stop());
 
@@ -18,12 +18,16 @@ const basic = (name: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
 });
 
-/** Sets the policy, and waits until the proxy responds with the new status. */
-async function follow(policy: object, status: number): Promise<void> {
+/** Sets the policy, and waits until the proxy responds with the new status and, if given, the new body. */
+async function follow(policy: object, status: number, body?: string): Promise<void> {
   const [domain] = (await system.app('door')).domains;
   if (domain === undefined) throw new Error('the app has no domain');
   await system.product.verbs.updateDomainPolicy({ domainId: domain.id, policy: policyInputSchema.parse(policy) });
-  await waitFor(async () => (await ask()).status === status, { what: `the status ${status}`, timeoutMs: 20_000 });
+  const arrived = async () => {
+    const response = await ask();
+    return response.status === status && (body === undefined || response.body === body);
+  };
+  await waitFor(arrived, { what: `the status ${status}`, timeoutMs: 20_000 });
 }
 
 test('basic authentication asks for a password and accepts it', async () => {
@@ -34,6 +38,28 @@ test('basic authentication asks for a password and accepts it', async () => {
   // A user who is listed again without a password keeps the stored one beside another rule.
   await follow({ basicAuth: { users: [{ name: 'ann' }] }, deny: ['192.0.2.0/24'] }, 401);
   expect(await ask(basic('ann', 'correct horse'))).toEqual({ status: 200, body: 'inside' });
+});
+
+test('forward auth lets another app decide, and only its answer names the user', async () => {
+  const auth = await system.createApp('auth', await system.repositories.create('auth', FORWARD_AUTH_APP));
+  expect(auth).toMatchObject({ state: 'live' });
+  const forwardAuth = { app: auth.appId, path: '/verify', responseHeaders: ['x-user'] };
+  await follow({ forwardAuth }, 401, 'sign in first');
+  expect(await ask({ cookie: 'user=ann' })).toEqual({ status: 200, body: 'inside ann' });
+  expect(await ask({ cookie: 'user=ann', 'x-user': 'root' })).toEqual({ status: 200, body: 'inside ann' });
+  expect(await ask({ 'x-user': 'root' })).toMatchObject({ status: 401 });
+
+  // Without an app that decides, nobody comes in.
+  await system.product.verbs.deleteApp({ appId: auth.appId, confirmName: 'auth' });
+  await waitFor(async () => (await ask({ cookie: 'user=ann' })).status === 503, {
+    what: 'the status 503',
+    timeoutMs: 20_000,
+  });
+});
+
+test('a rewritten path is what the app gets', async () => {
+  await follow({ rewritePrefix: '/v1' }, 200, 'inside /v1/');
+  expect(await system.get('door', '/users?page=2')).toEqual({ status: 200, body: 'inside /v1/users?page=2' });
 });
 
 test('denied addresses are refused, and the app gets no request', async () => {

@@ -21,6 +21,29 @@ export function respondingApp(text: string): Files {
 }
 
 /**
+ * App that answers with `inside`, the header X-User and any path beyond `/`. Its `/verify` is for forward auth: 200 with
+ * the name in the cookie `user` as X-User, or 401 without that cookie.
+ */
+export const FORWARD_AUTH_APP: Files = {
+  'package.json': manifest({ start: 'node server.js' }),
+  'server.js': [
+    "import { createServer } from 'node:http';",
+    'const server = createServer((request, response) => {',
+    "  if (request.url === '/verify') {",
+    "    const user = /(?:^|; )user=(\\w+)/.exec(request.headers.cookie ?? '')?.[1];",
+    "    return user === undefined ? response.writeHead(401).end('sign in first') : response.writeHead(200, { 'x-user': user }).end();",
+    '  }',
+    "  const path = request.url === '/' ? undefined : request.url;",
+    "  response.end(['inside', request.headers['x-user'], path].filter(Boolean).join(' '));",
+    '});',
+    'server.keepAliveTimeout = 75_000;',
+    'server.listen(Number(process.env.PORT));',
+    "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+    '',
+  ].join('\n'),
+};
+
+/**
  * App that answers with its process's id and the client's address from the proxy; it holds `/held` until its next
  * request.
  */
