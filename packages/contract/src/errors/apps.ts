@@ -126,6 +126,9 @@ export const appErrors = {
   'placement.primary': conflict('This is the primary environment of the app. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
   'placement.exists': conflict('The app runs in this environment already. Add a server there instead.'),
+  'placement.not_there': missing(
+    'The app does not run in this environment yet. Add it to the environment in the settings of the app first.',
+  ),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
   'placement.not_live': conflict('The app has no live release on this server yet. Deploy it there first.'),
