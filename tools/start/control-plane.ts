@@ -87,8 +87,11 @@ export class ControlPlane {
     const log = this.#options.supervisor.logFile('worker');
     // The worker listens on no port; its log shows when it takes jobs. Ignore lines from an earlier run.
     const before = existsSync(log) ? readFileSync(log).length : 0;
-    const isReady = async () =>
-      existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
+    const isReady = async () => {
+      const written = existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
+      // A shorter log was rotated in between.
+      return /"msg":"ready"/.test(written.subarray(written.length < before ? 0 : before).toString('utf8'));
+    };
     const service = this.#service('worker', 'apps/worker/src/main.ts', isReady);
     await this.#options.supervisor.start({ ...service, env: { ...service.env, ...userEnvironment(MAIL_SETTINGS) } });
   }

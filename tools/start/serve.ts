@@ -10,6 +10,7 @@ import { openAppRuntime } from './app-runtime.ts';
 import { CONTROL_HOST, ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
+import { startRotation } from './log-rotation.ts';
 import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
 import type { Progress } from './progress.ts';
@@ -44,6 +45,8 @@ export async function serve(context: ServeOptions): Promise<void> {
   const binary = join(folders.bin, 'fairlead-agent');
   const undo: Undo[] = [];
   try {
+    const stopRotation = startRotation(folders.logs, progress.note);
+    undo.push(async () => stopRotation());
     installAgent(context.agentBinary, binary);
     const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
       const { options, webServer } = context;
