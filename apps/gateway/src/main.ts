@@ -20,6 +20,7 @@ const database = createDatabase({
   onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
 });
 await database.assertSafe(poolSizes(env));
+log.info({ pool: env.FAIRLEAD_GATEWAY_POOL }, 'the database is open');
 const gateway = await startGateway({
   database,
   store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),

@@ -61,6 +61,10 @@ export function loadSettings(sources: SettingsSources): LoadedSettings {
   const problems = [...chosen.values()]
     .filter(({ name, text }) => !table[name].form.type.safeParse(text).success)
     .map(({ name, at }) => `${at} must be ${table[name].form.expects}`);
+  for (const { name, at } of chosen.values()) {
+    const missing = settingNames.find((other) => other === table[name].needs && !chosen.has(other));
+    if (missing !== undefined) problems.push(`${at} needs ${missing}, or ${table[missing].key} in the settings file`);
+  }
   refuse(problems);
   return { given: Object.fromEntries([...chosen].map(([name, { text }]) => [name, text])), file };
 }

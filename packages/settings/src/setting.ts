@@ -18,6 +18,8 @@ interface Row<T extends z.ZodType, P extends ProcessName> {
   readonly processes: readonly P[];
   /** Variable of an alternative: a source that sets this row hides the alternative's value from sources below it. */
   readonly insteadOf?: string;
+  /** Variable of a setting that this one can't do without. */
+  readonly needs?: string;
 }
 
 /** `type` reads the text of an environment variable. */

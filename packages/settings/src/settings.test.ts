@@ -150,6 +150,11 @@ describe('errors name source, key and expected form, never the value', () => {
       '[limits]\nworker_jobs = 1000',
       'limits.worker_jobs must be a whole number from 1 to 100',
     ],
+    [
+      'a mail server without a sender',
+      '[mail]\nsmtp_url_file = "url"',
+      'mail.smtp_url_file needs FAIRLEAD_MAIL_FROM, or mail.from',
+    ],
     ['broken TOML', `[mail]\nsmtp_url = "smtp://ada:${secret}`, 'line 2, column'],
   ])('%s', (_what, text, message) => {
     write(text);
@@ -171,7 +176,7 @@ describe('errors name source, key and expected form, never the value', () => {
   });
 
   test('a file with a secret that every user may open is refused; without one it is read', () => {
-    write(`[mail]\nsmtp_url = "smtp://ada:${secret}@mail.example.com"\n`, 0o644);
+    write(`[mail]\nsmtp_url = "smtp://ada:${secret}@mail.example.com"\nfrom = "a@example.com"\n`, 0o644);
     expect(() => load()).toThrow(
       `${file}: mail.smtp_url is a secret, and every user of this machine may open the file`,
     );

@@ -124,6 +124,7 @@ export const settings = {
     isSecret: true,
     processes: ['web', 'worker'],
     insteadOf: 'FAIRLEAD_SMTP_URL_FILE',
+    needs: 'FAIRLEAD_MAIL_FROM',
   }),
   FAIRLEAD_SMTP_URL_FILE: optional({
     key: 'mail.smtp_url_file',
@@ -131,6 +132,7 @@ export const settings = {
     about: 'File that holds the URL of the mail server.',
     processes: ['web', 'worker'],
     insteadOf: 'FAIRLEAD_SMTP_URL',
+    needs: 'FAIRLEAD_MAIL_FROM',
   }),
   FAIRLEAD_MAIL_FROM: optional({
     key: 'mail.from',
