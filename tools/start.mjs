@@ -12,7 +12,7 @@ const DISK_FREE_MIN_BYTES = 3 * 1024 ** 3;
 
 async function main() {
   const args = process.argv.slice(2);
-  const options = parseOptions(args, { root, cwd: process.env.INIT_CWD ?? process.cwd(), env: process.env });
+  const options = parseOptions(args, { root, cwd: process.env.INIT_CWD ?? process.cwd() });
   if (options.help) {
     process.stdout.write(HELP);
     return;

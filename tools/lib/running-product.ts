@@ -37,6 +37,8 @@ export interface ProductOptions {
   /** Existing data folder; undefined creates one that `stop` deletes. */
   readonly data?: string;
   readonly ports?: Readonly<Record<PortName, number>>;
+  /** Options of `npm start` in place of those for `data` and `ports`, which a settings file then holds. */
+  readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly startTimeoutMs?: number;
   readonly onOutput?: (text: string) => void;
@@ -51,7 +53,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
   if (scratch !== undefined) chmodSync(scratch, 0o711);
   const data = options.data ?? join(scratch ?? '', 'data');
   const ports = options.ports ?? (await freePorts());
-  const args = ['--data', data, ...PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])])];
+  const portArgs = PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])]);
+  const args = [...(options.args ?? ['--data', data, ...portArgs])];
   if (options.agent !== undefined) args.push('--agent', options.agent);
 
   const startedAt = performance.now();

@@ -13,7 +13,7 @@ const GENERATED = join(ROOT, 'packages/db/src/generated');
 const WEB = join(ROOT, 'apps/web');
 const WEB_INPUTS = [
   'apps/web/**/*',
-  'packages/{api,auth,contract,core,db,mail,outbound,ui}/{package.json,src/**/*}',
+  'packages/{api,auth,contract,core,db,mail,outbound,settings,ui}/{package.json,src/**/*}',
   'packages/config/**/*.json',
   'prisma/schema/**/*.prisma',
   'package-lock.json',

@@ -12,6 +12,7 @@ import { type Options, OptionsError, type PortName, parseOptions } from './optio
 import { PortTaken, requireFreePorts } from './ports.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { SourceError } from './source-mirror.ts';
+import { readStartSettings, type StartSettings } from './start-settings.ts';
 import { endLeftovers, ServiceFailed, Supervisor } from './supervisor.ts';
 
 class StartRefused extends Error {}
@@ -27,21 +28,27 @@ const EXPECTED = [
   SourceError,
   StartRefused,
 ];
-const EXPECTED_NAMES = new Set(['EmbeddedError', 'MigrationError', 'UnsafeDatabaseError', 'ServeFailed']);
+const EXPECTED_NAMES = new Set([
+  'EmbeddedError',
+  'MigrationError',
+  'ServeFailed',
+  'SettingsError',
+  'UnsafeDatabaseError',
+]);
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
   const options = parseOptions(process.argv.slice(2), {
     root: ROOT,
     cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: process.env,
   });
+  const settings = readStartSettings(options, process.env);
   const isRoot = process.getuid?.() === 0;
   const progress = createProgress();
-  const folders = chooseFolders({ root: options.root, data: options.data, isRoot });
+  const folders = chooseFolders({ root: options.root, data: settings.values.FAIRLEAD_DATA_DIR, isRoot });
   await clearLeftovers(folders, progress);
-  if (options.reset) await reset(options, folders);
-  await requireFreePorts(options.ports, await neededPorts(folders));
+  if (options.reset) await reset(options, settings, folders);
+  await requireFreePorts(settings, await neededPorts(folders));
   openData(folders);
 
   const stop = new AbortController();
@@ -58,6 +65,7 @@ async function main(): Promise<void> {
   const { serve } = await import('./serve.ts');
   await serve({
     options,
+    settings,
     folders,
     supervisor,
     progress,
@@ -89,8 +97,8 @@ async function neededPorts(folders: ChosenFolders): Promise<PortName[]> {
   return names;
 }
 
-async function reset(options: Options, folders: ChosenFolders): Promise<void> {
-  if (options.databaseUrl !== undefined) {
+async function reset(options: Options, { given }: StartSettings, folders: ChosenFolders): Promise<void> {
+  if (given.DATABASE_URL !== undefined) {
     throw new StartRefused(
       '--reset deletes the embedded database only, and DATABASE_URL is set: empty that database yourself, then delete the --data folder',
     );

@@ -1,32 +1,25 @@
 // Types of options.mjs for the part of `npm start` in TypeScript.
-export type PortName = 'web' | 'gateway' | 'source' | 'https' | 'http' | 'database';
-
-export interface PortOption {
-  readonly name: PortName;
-  readonly option: string;
-  readonly default: number;
-  readonly what: string;
-}
+export { PORTS, type PortName, type PortOption } from '../../packages/settings/src/flags.d.mts';
 
 export interface Options {
   readonly root: string;
-  /** Absolute path; undefined if not given. */
-  readonly data: string | undefined;
+  /** Folder of the user. */
+  readonly cwd: string;
   readonly agent: string | undefined;
-  readonly databaseUrl: string | undefined;
+  /** Absolute path; undefined if not given. */
+  readonly settingsFile: string | undefined;
+  /** Settings by variable, unchecked. */
+  readonly flags: Readonly<Record<string, { readonly option: string; readonly value: string }>>;
   readonly reset: boolean;
   readonly yes: boolean;
   readonly help: boolean;
-  readonly ports: Readonly<Record<PortName, number>>;
 }
 
 export interface OptionsContext {
   readonly root: string;
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export const PORTS: readonly PortOption[];
 export const HELP: string;
 export class OptionsError extends Error {}
 /** Throws OptionsError with one line that says what to do. */

@@ -2,69 +2,64 @@
 // installed.
 import { isAbsolute, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { PORTS, SETTING_OPTIONS } from '../../packages/settings/src/flags.mjs';
 
-/** @type {import('./options.d.mts').PortOption[]} */
-export const PORTS = [
-  { name: 'web', option: 'web-port', default: 4400, what: 'dashboard (plain http on localhost)' },
-  { name: 'gateway', option: 'gateway-port', default: 4401, what: 'gateway for agents' },
-  { name: 'source', option: 'source-port', default: 4402, what: 'git repository that serves this clone' },
-  { name: 'https', option: 'https-port', default: 4443, what: 'apps over https' },
-  { name: 'http', option: 'http-port', default: 4480, what: 'apps over http (redirects to https)' },
-  { name: 'database', option: 'database-port', default: 24432, what: 'embedded PostgreSQL' },
-];
+export { PORTS };
+
+function line(option, what) {
+  return `  --${option.padEnd(21)} ${what}`;
+}
 
 export const HELP = `Usage: npm start -- [options]
 
 Installs, builds and starts Fairlead: dashboard, gateway, worker, PostgreSQL and a local agent. On the first start it
 deploys examples/hello-node and measures it. Ctrl-C stops everything; the next start comes back with all data.
 
-  --data DIR            folder for all data and logs (default: .fairlead in this clone)
-${PORTS.map((port) => `  --${`${port.option} N`.padEnd(19)} ${port.what} (default: ${port.default})`).join('\n')}
-  --agent FILE          use this agent binary instead of building one
-  --reset               delete all data first; asks before it does
-  --yes                 answer --reset's question with yes
-  --help                show this
+${SETTING_OPTIONS.map(({ option, value, what }) => line(`${option} ${value}`, what)).join('\n')}
+${PORTS.map((port) => line(`${port.option} N`, `${port.what} (default: ${port.default})`)).join('\n')}
+${line('settings FILE', 'settings file (default: /etc/fairlead/fairlead.toml, if it exists)')}
+${line('agent FILE', 'use this agent binary instead of building one')}
+${line('reset', 'delete all data first; asks before it does')}
+${line('yes', "answer --reset's question with yes")}
+${line('help', 'show this')}
 
-Environment: DATABASE_URL uses that PostgreSQL instead of the embedded one. Its role must be an ordinary one that owns
-the database and may create roles, neither superuser nor BYPASSRLS.
-FAIRLEAD_SMTP_URL (smtp://user:password@host:587) or FAIRLEAD_SMTP_URL_FILE, and FAIRLEAD_MAIL_FROM let it send mail.
+An option counts before its environment variable, and that before the settings file. docs/settings.md lists all
+settings, including DATABASE_URL for your own PostgreSQL. Secrets are never options: put them into a file or the
+environment.
 `;
 
 export class OptionsError extends Error {}
 
 /** @type {typeof import('./options.d.mts').parseOptions} */
-export function parseOptions(args, { root, cwd, env }) {
+export function parseOptions(args, { root, cwd }) {
   const values = read(args);
-  const ports = /** @type {Record<string, number>} */ ({});
-  for (const { name, option, default: fallback } of PORTS) {
-    const given = values[option];
-    const port = given === undefined ? fallback : Number(given);
-    if (!Number.isInteger(port) || port < 1 || port > 65_535)
-      throw new OptionsError(`--${option} must be a port from 1 to 65535, not ${given}`);
-    const twin = Object.keys(ports).find((other) => ports[other] === port);
-    if (twin !== undefined)
-      throw new OptionsError(`--${option} and --${twin}-port are both ${port}: choose two different ports`);
-    ports[name] = port;
+  const from = (path) => (path === undefined || isAbsolute(path) ? path : resolve(cwd, path));
+  // Before minutes of installing and building; the table of settings checks everything once more.
+  for (const { option } of PORTS) {
+    const port = values[option];
+    if (port !== undefined && !(/^\d{1,5}$/.test(port) && port >= 1 && port <= 65_535))
+      throw new OptionsError(`--${option} must be a port from 1 to 65535, not ${port}`);
   }
-  const from = (path) => (isAbsolute(path) ? path : resolve(cwd, path));
+  const given = [...SETTING_OPTIONS, ...PORTS].filter(({ option }) => values[option] !== undefined);
   return {
     root,
-    data: values.data === undefined ? undefined : from(values.data),
-    agent: values.agent === undefined ? undefined : from(values.agent),
-    databaseUrl: env.DATABASE_URL || undefined,
+    cwd,
+    agent: from(values.agent),
+    settingsFile: from(values.settings),
+    flags: Object.fromEntries(given.map(({ option, variable }) => [variable, { option, value: values[option] }])),
     reset: values.reset === true,
     yes: values.yes === true,
     help: values.help === true,
-    ports,
   };
 }
 
 function read(args) {
   const text = { type: /** @type {const} */ ('string') };
   const flag = { type: /** @type {const} */ ('boolean') };
-  const options = { data: text, agent: text, reset: flag, yes: flag, help: { ...flag, short: 'h' } };
+  const names = [...SETTING_OPTIONS, ...PORTS].map(({ option }) => option);
+  const options = { settings: text, agent: text, reset: flag, yes: flag, help: { ...flag, short: 'h' } };
   try {
-    return parseArgs({ args, options: { ...options, ...Object.fromEntries(PORTS.map((port) => [port.option, text])) } })
+    return parseArgs({ args, options: { ...options, ...Object.fromEntries(names.map((name) => [name, text])) } })
       .values;
   } catch (error) {
     throw new OptionsError(`${error.message.split('. ')[0]}. See npm start -- --help`);

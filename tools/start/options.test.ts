@@ -1,34 +1,50 @@
 import { describe, expect, test } from 'vitest';
-import { OptionsError, parseOptions } from './options.mjs';
+import { OptionsError, PORTS, parseOptions } from './options.mjs';
+import { readStartSettings } from './start-settings.ts';
 
-const context = { root: '/clone', cwd: '/elsewhere', env: {} };
+const context = { root: '/clone', cwd: '/elsewhere' };
+const startSettings = (args: readonly string[], env: Record<string, string> = {}) =>
+  readStartSettings(parseOptions(args, context), { FAIRLEAD_SETTINGS_FILE: '/dev/null', ...env });
 
 describe('options of npm start', () => {
   test('without options, ports are the documented ones and the data folder is automatic', () => {
-    const options = parseOptions([], context);
-    expect(options).toMatchObject({
-      data: undefined,
+    expect(parseOptions([], context)).toMatchObject({
       agent: undefined,
-      databaseUrl: undefined,
+      settingsFile: undefined,
+      flags: {},
       reset: false,
-      yes: false,
     });
-    expect(options.ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });
+    const { ports, values } = startSettings([]);
+    expect(ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });
+    expect(Object.keys(ports)).toEqual(PORTS.map(({ name }) => name));
+    expect(values.FAIRLEAD_DATA_DIR).toBeUndefined();
   });
 
-  test("a relative folder is resolved from the user's current folder", () => {
-    expect(parseOptions(['--data', 'here'], context).data).toBe('/elsewhere/here');
+  test("relative paths are resolved from the user's current folder", () => {
+    expect(startSettings(['--data', 'here']).values.FAIRLEAD_DATA_DIR).toBe('/elsewhere/here');
+    expect(parseOptions(['--settings', 'fairlead.toml'], context).settingsFile).toBe('/elsewhere/fairlead.toml');
   });
 
   test.each([
     [['--web-port', '0'], '--web-port must be a port'],
     [['--web-port', 'http'], '--web-port must be a port'],
     [['--web-port', '70000'], '--web-port must be a port'],
-    [['--web-port', '4401'], 'choose two different ports'],
+    [['--web-port', '4401'], '--web-port and --gateway-port are both 4401: choose two different ports'],
     [['--colour'], "Unknown option '--colour'"],
     [['start'], 'Unexpected argument'],
   ])('%j is refused in one line', (args, message) => {
-    expect(() => parseOptions(args, context)).toThrow(OptionsError);
-    expect(() => parseOptions(args, context)).toThrow(message);
+    expect(() => startSettings(args)).toThrow(OptionsError);
+    expect(() => startSettings(args)).toThrow(message);
+  });
+
+  test('two options may exchange their ports, and a variable moves a port as an option does', () => {
+    expect(startSettings(['--web-port', '4401', '--gateway-port', '4400']).ports).toMatchObject({
+      web: 4401,
+      gateway: 4400,
+    });
+    expect(startSettings(['--web-port', '4401'], { FAIRLEAD_GATEWAY_PORT: '4444' }).ports).toMatchObject({
+      web: 4401,
+      gateway: 4444,
+    });
   });
 });

@@ -7,7 +7,7 @@ import { requestPinned } from '../lib/pinned-request.ts';
 import { type Undo, undoAll } from '../lib/undo.ts';
 import { waitFor } from '../lib/wait.ts';
 import { openAppRuntime } from './app-runtime.ts';
-import { CONTROL_HOST, ControlPlane } from './control-plane.ts';
+import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
 import { startRotation } from './log-rotation.ts';
@@ -17,11 +17,13 @@ import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
 import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
+import type { StartSettings } from './start-settings.ts';
 import { formatSummary, type SampleSummary } from './summary.ts';
 import type { Supervisor } from './supervisor.ts';
 
 export interface ServeOptions {
   readonly options: Options;
+  readonly settings: StartSettings;
   readonly folders: ChosenFolders;
   readonly supervisor: Supervisor;
   readonly progress: Progress;
@@ -49,11 +51,11 @@ export async function serve(context: ServeOptions): Promise<void> {
     undo.push(async () => stopRotation());
     installAgent(context.agentBinary, binary);
     const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
-      const { options, webServer } = context;
+      const { settings, webServer } = context;
       return ControlPlane.open({
         folders,
-        ports: options.ports,
-        databaseUrl: options.databaseUrl,
+        ports: settings.ports,
+        settings: settings.given,
         supervisor,
         agentBinary: binary,
         webServer,
@@ -63,6 +65,7 @@ export async function serve(context: ServeOptions): Promise<void> {
     const product = await openProduct({
       databaseUrl: controlPlane.databaseUrl,
       organizationName: 'My organization',
+      pools: controlPlane.pools,
       log: quietLog,
     });
     undo.push(() => product.close());
@@ -81,12 +84,16 @@ export async function serve(context: ServeOptions): Promise<void> {
     );
     signal.throwIfAborted();
 
-    const app = await showSample(context, product, server, source);
+    const app = await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
     progress.note(
       formatSummary({
         publicUrl: controlPlane.publicUrl,
-        controlUrl: `https://${CONTROL_HOST}:${context.options.ports.https}`,
+        controlUrl:
+          controlPlane.controlHost === ''
+            ? undefined
+            : `https://${controlPlane.controlHost}:${context.settings.ports.https}`,
+        settingsFile: context.settings.file,
         setupToken,
         app,
         folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
@@ -105,11 +112,11 @@ export async function serve(context: ServeOptions): Promise<void> {
   }
 }
 
-async function serveClone({ folders, options }: ServeOptions): Promise<SourceServer> {
+async function serveClone({ folders, options, settings }: ServeOptions): Promise<SourceServer> {
   const name = sourceName(folders.source);
   await refreshMirror(options.root, folders.source, name);
   return serveSource({
-    port: options.ports.source,
+    port: settings.ports.source,
     folder: folders.source,
     // Refresh the mirror, so that Deploy builds the latest commit.
     refresh: () => refreshMirror(options.root, folders.source, name),
@@ -123,14 +130,14 @@ async function startLocalAgent(
   binary: string,
   path: string,
 ): Promise<ServerSummary> {
-  const { folders, options, supervisor, signal } = context;
+  const { folders, settings, supervisor, signal } = context;
   const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
   const proof = process.env.FAIRLEAD_AGENT_PROOF_SECONDS;
   const agent: LocalAgentOptions = {
     name: AGENT,
     binary,
     folder: folders.agent,
-    ports: options.ports,
+    ports: settings.ports,
     path,
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
@@ -155,17 +162,19 @@ async function startLocalAgent(
 /** Deploys the sample app; its failure is reported and does not stop the rest. */
 async function showSample(
   context: ServeOptions,
+  controlPlane: ControlPlane,
   product: Product,
   server: ServerSummary,
   source: SourceServer,
 ): Promise<SampleSummary> {
-  const { options, progress, signal } = context;
+  const { settings, progress, signal } = context;
   const sample: SampleOptions = {
     product,
     serverId: server.id,
     repositoryUrl: source.url(sourceName(context.folders.source)),
     branch: SOURCE_BRANCH,
-    httpsPort: options.ports.https,
+    httpsPort: settings.ports.https,
+    hosts: { controlHost: controlPlane.controlHost, publicHost: new URL(controlPlane.publicUrl).hostname },
     signal,
   };
   try {
@@ -178,7 +187,7 @@ async function showSample(
     }
     await progress.step('answer through the proxy', () => requireAnswer(context));
     const benchmark = await progress.step('benchmark', (detail) => measureSample(sample, deployment.appId, detail));
-    return { kind: 'live', url: `https://${SAMPLE_HOST}:${options.ports.https}`, deployment, benchmark };
+    return { kind: 'live', url: `https://${SAMPLE_HOST}:${settings.ports.https}`, deployment, benchmark };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };
@@ -186,8 +195,8 @@ async function showSample(
 }
 
 async function requireAnswer(context: ServeOptions): Promise<void> {
-  const { options, signal } = context;
-  const request = { host: SAMPLE_HOST, port: options.ports.https, path: '/healthz', caFile: caFile(context) };
+  const { settings, signal } = context;
+  const request = { host: SAMPLE_HOST, port: settings.ports.https, path: '/healthz', caFile: caFile(context) };
   await waitFor(
     () =>
       requestPinned(request).then(

@@ -1,10 +1,13 @@
 // Summary for the user when everything runs.
 import type { BenchmarkDetail, BenchmarkRowView } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { isLocalUrl } from '@fairlead/settings';
 
 export interface Summary {
   readonly publicUrl: string;
-  readonly controlUrl: string;
+  /** Address at the local agent's proxy; undefined if that does not serve the dashboard. */
+  readonly controlUrl: string | undefined;
+  readonly settingsFile: string | undefined;
   readonly setupToken: string | null;
   readonly app: SampleSummary;
   readonly folders: { readonly data: string; readonly logs: string; readonly caFile: string };
@@ -28,7 +31,15 @@ const LABEL_WIDTH = 12;
 
 export function formatSummary(summary: Summary): string {
   const { publicUrl, controlUrl, setupToken, app, folders } = summary;
-  const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, `${controlUrl} (over HTTP/2)`]];
+  const overHttps = controlUrl === undefined ? [] : [`${controlUrl} (over HTTP/2)`];
+  const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, ...overHttps]];
+  if (isLocalUrl(publicUrl)) {
+    rows.push([
+      'Warning',
+      'Only this machine reaches these addresses: invitations and new servers do not work elsewhere.',
+      'To change that: npm start -- --public-url https://fairlead.example.com (docs/settings.md)',
+    ]);
+  }
   if (setupToken !== null) {
     rows.push([
       'Setup',
@@ -40,6 +51,7 @@ export function formatSummary(summary: Summary): string {
   else rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
   rows.push(['Certificate', `${folders.caFile} (trust it in your browser for the https addresses)`]);
   rows.push(['Data', folders.data], ['Logs', folders.logs]);
+  if (summary.settingsFile !== undefined) rows.push(['Settings', summary.settingsFile]);
   if (summary.insteadOf !== undefined) {
     const copies = summary.copied.length > 0 ? ` Copied there too: ${summary.copied.join(', ')}.` : '';
     rows.push(['Note', `${summary.insteadOf} is closed to other users, so data lies elsewhere.${copies}`]);

@@ -5,12 +5,13 @@ import { releaseDueVolumes } from '@fairlead/core/volume';
 import type { Handler } from './handler.ts';
 
 export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (parts, payload) => {
-  const { database, workerId, clock, log } = parts;
+  const { database, workerId, clock, log, buildSlots } = parts;
   const { organizationId, deploymentId } = payload;
   await database.tenant(organizationId, (tx) =>
     advanceDeployment(
       { tx, organizationId, actor: { kind: 'system', reason: 'deployment.advance' }, clock, log },
       { deploymentId, workerId },
+      buildSlots,
     ),
   );
 };

@@ -6,6 +6,7 @@ export {
   requestApprovals,
   requireNothingInReview,
 } from './approval.ts';
+export { type BuildSlots, defaultBuildSlots } from './build-slots.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { cancelWaiting } from './cancel-waiting.ts';
 export { createDeployment } from './create-deployment.ts';

@@ -14,6 +14,5 @@ export {
 export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
-export { commonEnv, parseEnv } from './parse-env.ts';
 export { clipText, firstFreeSlug, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';
