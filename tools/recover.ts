@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { RecoverFailed, recoverAccount } from '@fairlead/api/recover';
 import { ROOT } from './lib/command.ts';
+import { findRelease, nameCommands } from './lib/release.ts';
 import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
 import { chooseFolders } from './start/folders.ts';
 
@@ -29,7 +30,7 @@ async function main(): Promise<void> {
     },
   });
   if (values.help || values.email === undefined) {
-    process.stdout.write(HELP);
+    process.stdout.write(nameCommands(HELP, findRelease(ROOT) !== undefined));
     process.exitCode = values.help ? 0 : 1;
     return;
   }

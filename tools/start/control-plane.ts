@@ -20,7 +20,7 @@ export interface ControlPlaneOptions {
   /** URL of an external PostgreSQL; undefined starts the embedded one. */
   readonly databaseUrl: string | undefined;
   readonly supervisor: Supervisor;
-  /** Agent that further servers can download. */
+  /** Agent that further servers can download, or a folder with one for each kind of machine. */
   readonly agentBinary: string;
   /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;
