@@ -9,13 +9,17 @@ import { run } from '../../tools/lib/command.ts';
 const SUITE = 'bullseye';
 const ARCHIVE = 'http://deb.debian.org/debian';
 
-/** Runs its arguments in the root $1: /proc of the namespace, and the devices of any container. */
+/** Runs its arguments in the root $1, with the devices of any container. A release is read-only there. */
 const ENTER = `set -e
 root=$1; shift
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=755 tmpfs "$root/dev"
 for name in null zero full random urandom tty; do : > "$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"; done
 mkdir "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
+if [ -d "$root/opt/fairlead" ]; then
+  mount --bind "$root/opt/fairlead" "$root/opt/fairlead"
+  mount -o remount,bind,ro "$root/opt/fairlead"
+fi
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"`;
 
 /** Makes a root folder; `folder` caches what debootstrap fetched. */
