@@ -14,6 +14,7 @@ import {
 import { createDatabase } from '@fairlead/db';
 import { operatorSettings, SettingsError } from '@fairlead/settings/load';
 import { ROOT } from './lib/command.ts';
+import { findRelease, nameCommands } from './lib/release.ts';
 import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
 import { chooseFolders } from './start/folders.ts';
 
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
   });
   const [task] = positionals;
   if (values.help || (task !== 'rotate' && task !== 'prune')) {
-    process.stdout.write(HELP);
+    process.stdout.write(nameCommands(HELP, findRelease(ROOT) !== undefined));
     process.exitCode = values.help ? 0 : 1;
     return;
   }

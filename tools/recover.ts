@@ -5,6 +5,7 @@ import { RecoverFailed, recoverAccount } from '@fairlead/api/recover';
 import { defaultOf } from '@fairlead/settings';
 import { operatorSettings, SettingsError } from '@fairlead/settings/load';
 import { ROOT } from './lib/command.ts';
+import { findRelease, nameCommands } from './lib/release.ts';
 import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
 import { chooseFolders } from './start/folders.ts';
 
@@ -31,7 +32,7 @@ async function main(): Promise<void> {
     },
   });
   if (values.help || values.email === undefined) {
-    process.stdout.write(HELP);
+    process.stdout.write(nameCommands(HELP, findRelease(ROOT) !== undefined));
     process.exitCode = values.help ? 0 : 1;
     return;
   }

@@ -7,7 +7,7 @@ import type { Given } from '@fairlead/settings';
 import { operatorSettings } from '@fairlead/settings/load';
 import { ROOT } from '../lib/command.ts';
 import { freePort } from '../lib/free-ports.ts';
-import { generateClient } from '../start/builds.ts';
+import { findRelease, nameCommands } from '../lib/release.ts';
 import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
 import { ArchiveError } from './archive.ts';
 
@@ -26,6 +26,7 @@ class UsageError extends Error {}
 
 const EXPECTED = [ArchiveError, FolderError, UsageError];
 const EXPECTED_NAMES = new Set(['EmbeddedError', 'MigrationError', 'SettingsError']);
+const isRelease = findRelease(ROOT) !== undefined;
 const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 
 async function main(): Promise<void> {
@@ -40,12 +41,13 @@ async function main(): Promise<void> {
     help: { type: 'boolean' },
   } as const;
   const { values } = readArguments(() => parseArgs({ args, options }));
-  if (values.help) return void process.stdout.write(HELP);
+  if (values.help) return void process.stdout.write(nameCommands(HELP, isRelease));
   const settings = operatorSettings();
   const data = values.data === undefined ? settings.FAIRLEAD_DATA_DIR : from(values.data);
   const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
   const recoveryKey = values['recovery-key'];
-  await generateClient(() => undefined);
+  // A release brings the generated client.
+  if (!isRelease) await (await import('../start/builds.ts')).generateClient(() => undefined);
   if (verb === 'backup') return backup({ folders, settings }, from(required(values.to, '--to')), recoveryKey);
   if (verb === 'restore') {
     return restore(
@@ -98,7 +100,7 @@ async function restore(installation: Installation, files: RestoreFiles): Promise
     run({ folders, databaseUrl, ...files, log: quiet }),
   );
   console.log(`  ok restored what was backed up at ${madeAt.toISOString()}: ${servers} servers, a new epoch`);
-  console.log('  ok now run npm start');
+  console.log(nameCommands('  ok now run npm start', isRelease));
 }
 
 /** Runs `work` on the external database, the running embedded one, or the embedded one started for this. */

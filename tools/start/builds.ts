@@ -7,7 +7,9 @@ import { likeTests } from '../lib/install.mjs';
 
 type Detail = (text: string) => void;
 
-export class BuildFailed extends Error {}
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed';
+}
 
 const GENERATED = join(ROOT, 'packages/db/src/generated');
 const WEB = join(ROOT, 'apps/web');

@@ -31,7 +31,7 @@ export interface ControlPlaneOptions {
   /** Settings that differ from their defaults; a `DATABASE_URL` among them replaces the embedded PostgreSQL. */
   readonly settings?: Given;
   readonly supervisor: Supervisor;
-  /** Agent that further servers can download. */
+  /** Agent that further servers can download, or a folder with one for each kind of machine. */
   readonly agentBinary: string;
   /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;

@@ -1,4 +1,6 @@
 // Types of options.mjs for the part of `npm start` in TypeScript.
+import type { PortName } from '../../packages/settings/src/flags.d.mts';
+
 export { PORTS, type PortName, type PortOption } from '../../packages/settings/src/flags.d.mts';
 
 export interface Options {
@@ -20,6 +22,16 @@ export interface OptionsContext {
   readonly cwd: string;
 }
 
+export interface HelpText {
+  readonly command: string;
+  readonly what: string;
+  /** Meaning of `--agent`. */
+  readonly agent: string;
+  /** Ports that the command does not use. */
+  readonly without?: readonly PortName[];
+}
+
+export function helpOf(text: HelpText): string;
 export const HELP: string;
 export class OptionsError extends Error {}
 /** Throws OptionsError with one line that says what to do. */

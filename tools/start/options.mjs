@@ -10,15 +10,17 @@ function line(option, what) {
   return `  --${option.padEnd(21)} ${what}`;
 }
 
-export const HELP = `Usage: npm start -- [options]
+/** @type {typeof import('./options.d.mts').helpOf} */
+export function helpOf({ command, what, agent, without = [] }) {
+  const ports = PORTS.filter(({ name }) => !without.includes(name));
+  return `Usage: ${command} [options]
 
-Installs, builds and starts Fairlead: dashboard, gateway, worker, PostgreSQL and a local agent. On the first start it
-deploys examples/hello-node and measures it. Ctrl-C stops everything; the next start comes back with all data.
+${what}
 
-${SETTING_OPTIONS.map(({ option, value, what }) => line(`${option} ${value}`, what)).join('\n')}
-${PORTS.map((port) => line(`${port.option} N`, `${port.what} (default: ${port.default})`)).join('\n')}
+${SETTING_OPTIONS.map(({ option, value, what: meaning }) => line(`${option} ${value}`, meaning)).join('\n')}
+${ports.map((port) => line(`${port.option} N`, `${port.what} (default: ${port.default})`)).join('\n')}
 ${line('settings FILE', 'settings file (default: /etc/fairlead/fairlead.toml, if it exists)')}
-${line('agent FILE', 'use this agent binary instead of building one')}
+${line('agent FILE', agent)}
 ${line('reset', 'delete all data first; asks before it does')}
 ${line('yes', "answer --reset's question with yes")}
 ${line('help', 'show this')}
@@ -27,6 +29,14 @@ An option counts before its environment variable, and that before the settings f
 settings, including DATABASE_URL for your own PostgreSQL. Secrets are never options: put them into a file or the
 environment.
 `;
+}
+
+export const HELP = helpOf({
+  command: 'npm start --',
+  what: `Installs, builds and starts Fairlead: dashboard, gateway, worker, PostgreSQL and a local agent. On the first start it
+deploys examples/hello-node and measures it. Ctrl-C stops everything; the next start comes back with all data.`,
+  agent: 'use this agent binary instead of building one',
+});
 
 export class OptionsError extends Error {}
 

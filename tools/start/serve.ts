@@ -9,6 +9,7 @@ import { waitFor } from '../lib/wait.ts';
 import { openAppRuntime } from './app-runtime.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
+import type { Programs } from './launch.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
 import { startRotation } from './log-rotation.ts';
 import type { Options } from './options.mjs';
@@ -27,8 +28,9 @@ export interface ServeOptions {
   readonly folders: ChosenFolders;
   readonly supervisor: Supervisor;
   readonly progress: Progress;
-  readonly agentBinary: string;
-  readonly webServer: string;
+  readonly programs: Programs;
+  /** True to serve the clone as a git repository and deploy the sample app from it. */
+  readonly hasSample: boolean;
   readonly startedAt: number;
   /** Signal that Ctrl-C aborts. */
   readonly signal: AbortSignal;
@@ -43,22 +45,22 @@ const AGENT = 'agent';
 
 /** Runs until the signal; stops everything it started before it resolves or rejects. */
 export async function serve(context: ServeOptions): Promise<void> {
-  const { folders, progress, signal, supervisor } = context;
+  const { folders, programs, progress, signal, supervisor } = context;
   const binary = join(folders.bin, 'fairlead-agent');
   const undo: Undo[] = [];
   try {
     const stopRotation = startRotation(folders.logs, progress.note);
     undo.push(async () => stopRotation());
-    installAgent(context.agentBinary, binary);
+    installAgent(programs.agentBinary, binary);
     const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
-      const { settings, webServer } = context;
+      const { settings } = context;
       return ControlPlane.open({
         folders,
         ports: settings.ports,
         settings: settings.given,
         supervisor,
-        agentBinary: binary,
-        webServer,
+        agentBinary: programs.offeredAgents ?? binary,
+        webServer: programs.webServer,
       });
     });
     undo.push(() => controlPlane.stopDatabase());
@@ -72,8 +74,8 @@ export async function serve(context: ServeOptions): Promise<void> {
     signal.throwIfAborted();
 
     undo.push(() => controlPlane.stopServices());
-    const source = await serveClone(context);
-    undo.push(() => source.close());
+    const source = context.hasSample ? await serveClone(context) : undefined;
+    undo.push(async () => source?.close());
     await progress.step('gateway, worker and web', () => controlPlane.start());
     signal.throwIfAborted();
 
@@ -84,7 +86,8 @@ export async function serve(context: ServeOptions): Promise<void> {
     );
     signal.throwIfAborted();
 
-    const app = await showSample(context, controlPlane, product, server, source);
+    const app: SampleSummary =
+      source === undefined ? { kind: 'none' } : await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
     progress.note(
       formatSummary({

@@ -25,7 +25,8 @@ export type SampleSummary =
       readonly deployment: DeploymentDetail;
       readonly benchmark: BenchmarkDetail | undefined;
     }
-  | { readonly kind: 'down'; readonly reason: string };
+  | { readonly kind: 'down'; readonly reason: string }
+  | { readonly kind: 'none' };
 
 const LABEL_WIDTH = 12;
 
@@ -48,7 +49,8 @@ export function formatSummary(summary: Summary): string {
     ]);
   }
   if (app.kind === 'down') rows.push(['App', app.reason]);
-  else rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
+  if (app.kind === 'live')
+    rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
   rows.push(['Certificate', `${folders.caFile} (trust it in your browser for the https addresses)`]);
   rows.push(['Data', folders.data], ['Logs', folders.logs]);
   if (summary.settingsFile !== undefined) rows.push(['Settings', summary.settingsFile]);

@@ -17,6 +17,7 @@ import { takeOwnership } from './embedded/owner.ts';
 import { type RunningProgram, runProgram, spawnProgram } from './embedded/program.ts';
 
 export { type ServerAccount, serverAccount } from './embedded/account.ts';
+export { completeBinaries } from './embedded/binaries.ts';
 export { EmbeddedError, type EmbeddedErrorCode } from './embedded/error.ts';
 export { findClosedFolder } from './embedded/folders.ts';
 
