@@ -8,6 +8,7 @@ import { checkPrograms, handOver, installDependencies, likeTests, SetupError, st
 import { HELP, OptionsError, parseOptions } from './start/options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const startedAt = Date.now();
 const DISK_FREE_MIN_BYTES = 3 * 1024 ** 3;
 
 async function main() {
@@ -25,12 +26,12 @@ async function main() {
   }
   if (options.agent === undefined) startCargo(root, ['build', ...likeTests('--bin', 'fairlead-agent')]);
   await install();
+  process.env.FAIRLEAD_STARTED_MS = String(startedAt);
   // The process mostly waits, so low memory matters more than fast garbage collection.
   handOver(root, 'tools/start/main.ts', args, ['--max-semi-space-size=2']);
 }
 
 async function install() {
-  const startedAt = Date.now();
   const elapsed = () => `${((Date.now() - startedAt) / 1000).toFixed(0)} s`;
   let timer;
   try {

@@ -31,6 +31,7 @@ export interface ServeOptions {
   readonly programs: Programs;
   /** True to serve the clone as a git repository and deploy the sample app from it. */
   readonly hasSample: boolean;
+  /** Unix milliseconds. */
   readonly startedAt: number;
   /** Signal that Ctrl-C aborts. */
   readonly signal: AbortSignal;
@@ -103,7 +104,7 @@ export async function serve(context: ServeOptions): Promise<void> {
         insteadOf: folders.insteadOf,
         copied: runtime.copied,
         isolationOff: server.host.isolationOff,
-        elapsedMs: performance.now() - context.startedAt,
+        elapsedMs: Date.now() - context.startedAt,
       }),
     );
     await aborted(signal);

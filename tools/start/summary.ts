@@ -2,6 +2,7 @@
 import type { BenchmarkDetail, BenchmarkRowView } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { isLocalUrl } from '@fairlead/settings';
+import { formatElapsed } from './progress.ts';
 
 export interface Summary {
   readonly publicUrl: string;
@@ -64,7 +65,7 @@ export function formatSummary(summary: Summary): string {
   );
   return [
     '',
-    `  Fairlead is up, after ${(summary.elapsedMs / 1000).toFixed(1)} s.`,
+    `  Fairlead is up, after ${formatElapsed(summary.elapsedMs)}.`,
     '',
     ...lines,
     '',
@@ -75,7 +76,8 @@ export function formatSummary(summary: Summary): string {
 
 function describeDeployment({ durationMs, commitHash, commitSubject, releaseNumber }: DeploymentDetail): string {
   const took = durationMs === null ? '' : `deployed in ${(durationMs / 1000).toFixed(1)} s, `;
-  return `${took}release ${releaseNumber ?? '?'} from ${commitHash?.slice(0, 7) ?? '?'} ${commitSubject ?? ''}`.trim();
+  const subject = commitSubject === null ? '' : ` “${commitSubject}”`;
+  return `${took}release ${releaseNumber ?? '?'} from commit ${commitHash?.slice(0, 7) ?? '?'}${subject}`;
 }
 
 function describeBenchmark(benchmark: BenchmarkDetail | undefined): [string, ...string[]][] {
