@@ -402,6 +402,7 @@ test('the placement migration keeps apps and the order of their servers, and so 
     '20261126040000_placement_server',
     '20261126040100_placement_server_rows',
     '20261126040200_placement_columns',
+    '20261126070000_app_deletion',
   ];
   for (const name of names) await rm(join(dir, name), { recursive: true });
   await migrate({ url, dir, log: quietly });
@@ -456,7 +457,8 @@ test('the placement migration keeps apps and the order of their servers, and so 
   ];
   expect(await placements()).toEqual(migrated);
   await query(url, forced.replaceAll('NO FORCE', 'FORCE'));
-  await query(url, await readFile(join(migrationsDir, '../rollback/20261126040000_placement_server.sql'), 'utf8'));
+  for (const name of ['20261126070000_app_deletion', '20261126040000_placement_server'])
+    await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
   await query(url, 'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY');
   expect(
     await query(

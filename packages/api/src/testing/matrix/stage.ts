@@ -162,10 +162,14 @@ export async function setStage(api: TestApi): Promise<Stage> {
       data: { id: elsewhere, organizationId: ownRows.organizationId, name: 'Elsewhere', slug: 'elsewhere' },
     }),
   );
+  const deletedAppOf = async (organizationId: string): Promise<string> =>
+    (await world.system(({ tx }) => tx.appDeletion.findFirstOrThrow({ where: { organizationId } }))).appId;
   const foreignIds = await idsOf(foreignRows.organizationId);
   const own = poolOf(await idsOf(ownRows.organizationId), ownRows);
+  own.set('deletedApp', await deletedAppOf(ownRows.organizationId));
   own.set('slug', 'hello').set('cursor', ownRows.appId).set('sec', ownSecretId);
   const foreign = poolOf(foreignIds, foreignRows);
+  foreign.set('deletedApp', await deletedAppOf(foreignRows.organizationId));
   foreign.set('slug', `${marker}-app`).set('cursor', foreignRows.appId).set('sec', foreignSecretId);
   const places = {
     project: { projectId: ownRows.projectId, environmentId: null },
@@ -179,7 +183,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
-    placed: ['app', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
+    placed: ['app', 'deletedApp', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },
