@@ -78,7 +78,10 @@ test('a deleted app stops and disappears, and a restore brings back all of it', 
   const { purgeAt } = await remove();
   expect(purgeAt.getTime() - world.clock.now().getTime()).toBe(retention.deletedAppMs);
   const stopped = await world.desired();
-  expect([stopped.apps, stopped.routes]).toEqual([[], []]);
+  expect(stopped.apps).toEqual([]);
+  // Its hosts stay, and the proxy answers for the app that does not run.
+  const value = { appId, environmentId };
+  expect(stopped.routes).toMatchObject([{ host, target: { case: 'app', value } }]);
   expect(stopped.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
   // Its servers keep the artifacts that it would start from.
   expect(stopped.keptArtifacts).toEqual(before.keptArtifacts);
@@ -247,7 +250,7 @@ test('the purge comes after seven days, frees the servers, and leaves the volume
     ]),
   );
   expect(rows).toEqual([0, 0, 0]);
-  expect((await world.desired()).keptArtifacts).toEqual([]);
+  expect(await world.desired()).toMatchObject({ keptArtifacts: [], routes: [] });
   expect(await volumes()).toEqual([true]);
 });
 

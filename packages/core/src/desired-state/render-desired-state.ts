@@ -84,6 +84,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     return problem === secretsProblem ? [] : [{ appId, environmentId, problem }];
   });
   const state = toDesiredState({
+    deletedPlacements: all.filter(({ isDeleted, liveRelease }) => isDeleted && liveRelease !== null),
     serverId,
     epoch: server.epoch,
     number: server.number,
