@@ -12,7 +12,7 @@ export interface PrunedDeployments {
   readonly count: number;
   /** Objects of their logs in the log store, to be deleted after the commit. */
   readonly objectKeys: readonly string[];
-  /** Where the next batch begins; null after the last one. */
+  /** Begin of the next batch; null after the last one. */
   readonly next: string | null;
 }
 

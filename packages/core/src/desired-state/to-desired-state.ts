@@ -131,7 +131,7 @@ export interface DesiredRows {
   readonly epoch: number;
   readonly number: bigint;
   readonly placements: readonly PlacementRow[];
-  /** Of deleted apps: their hosts stay, and the proxy answers that the app is not running. */
+  /** Placements of deleted apps: their hosts stay, and the proxy answers that the app is not running. */
   readonly deletedPlacements: readonly RoutedPlacement[];
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];

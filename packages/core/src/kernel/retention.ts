@@ -1,4 +1,4 @@
-// How long the control plane keeps what is deleted or old.
+// Periods and numbers for which the control plane keeps what is deleted or old.
 
 const dayMs = 24 * 60 * 60_000;
 
