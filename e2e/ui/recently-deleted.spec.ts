@@ -69,11 +69,11 @@ test('a deleted app is listed with its time left, and restored from there', asyn
 
 test('an app is deleted permanently by its name, and its name is free again', async () => {
   const ada = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
-  const { items } = await ada.call<{ items: { id: string }[] }>('server.list', undefined, 'my-organization');
+  const { items } = await ada.query<{ items: { id: string }[] }>('server.list', 'my-organization');
   const draft = {
     name: 'draft',
     source: { kind: 'git', repositoryUrl: 'https://git.example.test/draft.git' },
-    serverIds: items.slice(0, 1).map(({ id }) => id),
+    serverIds: [items[0]?.id],
     firstDeploy: 'none',
   };
   await ada.call('app.create', draft, 'my-organization');
