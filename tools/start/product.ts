@@ -7,6 +7,8 @@ import {
   deleteApp,
   getApp,
   listApps,
+  purgeApp,
+  restoreApp,
   updateApp,
   updateConfig,
 } from '@fairlead/core/app';
@@ -39,6 +41,8 @@ const VERBS = {
   deleteApp,
   getApp,
   listApps,
+  purgeApp,
+  restoreApp,
   scaleApp,
   updateApp,
   updateConfig,
