@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { newId } from '@fairlead/contract/ids';
 import { deleteApp } from '@fairlead/core/app';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
+import { defaultBuildSlots } from '@fairlead/core/deployment';
 import { retention } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys } from '@fairlead/core/secret';
@@ -34,6 +35,7 @@ beforeEach(async () => {
     secretKeys: createSecretKeys(testWrapper()),
     mailer: null,
     publicUrl: null,
+    buildSlots: defaultBuildSlots,
     clock: world.clock,
     log: { ...silentLog, error: (fields) => void failures.push(fields) },
   };
