@@ -38,7 +38,7 @@ export const settings = {
       form: publicUrl,
       about: 'Address at which people open the dashboard. Cookies, links in mails and install commands use it.',
       defaultWords: "`http://localhost:4400`, with the dashboard's port",
-      processes: ['web', 'worker'],
+      processes: ['web', 'worker', 'start'],
     },
     'http://localhost:4400',
   ),
