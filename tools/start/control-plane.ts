@@ -66,12 +66,13 @@ export class ControlPlane {
     this.#embedded = embedded;
     this.databaseUrl = databaseUrl;
     const { folders, ports, settings = {} } = options;
-    this.publicUrl = settings.FAIRLEAD_PUBLIC_URL ?? `http://localhost:${ports.web}`;
     const given: Given = {
+      FAIRLEAD_PUBLIC_URL: `http://localhost:${ports.web}`,
       ...settings,
       ...Object.fromEntries(PORTS.map(({ name, variable }) => [variable, String(ports[name])])),
     };
     this.#values = readEnvironment('start', given);
+    this.publicUrl = this.#values.FAIRLEAD_PUBLIC_URL;
     this.controlHost = this.#values.FAIRLEAD_CONTROL_HOST;
     this.pools = poolSizes(this.#values);
     this.localUrl = `http://${reachable(this.#values.FAIRLEAD_WEB_HOST)}:${ports.web}`;
@@ -81,7 +82,6 @@ export class ControlPlane {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
       ...given,
       DATABASE_URL: databaseUrl,
-      FAIRLEAD_PUBLIC_URL: this.publicUrl,
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
