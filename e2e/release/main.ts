@@ -69,6 +69,10 @@ try {
     if (product === undefined) throw new Error('no control plane runs to enrol it with');
     return enrolForeign(product, foreign);
   });
+  await artefact('operator commands', async () => {
+    if (product === undefined) throw new Error('no control plane runs');
+    return runOperatorCommands(root);
+  });
   await artefact('stop', async () => {
     if (product === undefined) throw new Error('no control plane runs');
     const code = await product.process.stop();
@@ -173,7 +177,19 @@ async function signInPage({ url, httpsPort, caFile }: Product): Promise<string> 
   return `sign-in page of ${page.length} bytes, over HTTPS too`;
 }
 
-/** Enrols and connects the arm64 agent under emulation, as a server of a control plane of the other processor. */
+/** Runs the commands beside the control plane that an update and an operator need. */
+async function runOperatorCommands(root: string): Promise<string> {
+  const fairlead = (...args: readonly string[]) => runInRoot(root, ['/opt/fairlead/current/bin/fairlead', ...args]);
+  await fairlead('backup', '--to', '/root', '--recovery-key', '/root/recovery.key');
+  const files = readdirSync(join(root, 'root')).filter((name) => name.endsWith('.age'));
+  if (files.length !== 2) throw new Error(`a backup has two files, not ${files.join(', ')}`);
+  const link = /http\S+/.exec(await fairlead('recover', '--email', ADA.email))?.[0];
+  if (link === undefined) throw new Error('recover prints no link');
+  await fairlead('master-key', 'rotate');
+  return 'backup, recover, master-key rotate';
+}
+
+/** Enrols the arm64 agent under emulation, as a server of a control plane of the other processor. */
 async function enrolForeign(product: Product, foreign: string): Promise<string> {
   const { slug } = product;
   const dashboard = await signIn(product.url, ADA);
