@@ -69,6 +69,10 @@ try {
     if (product === undefined) throw new Error('no control plane runs to enrol it with');
     return enrolForeign(product, foreign);
   });
+  await artefact('operator commands', async () => {
+    if (product === undefined) throw new Error('no control plane runs');
+    return runOperatorCommands(root);
+  });
   await artefact('stop', async () => {
     if (product === undefined) throw new Error('no control plane runs');
     const code = await product.process.stop();
@@ -116,7 +120,8 @@ interface Product {
   readonly gatewayUrl: string;
   readonly httpsPort: number;
   readonly caFile: string;
-  readonly setupToken: string;
+  /** Organization of the first account. */
+  readonly slug: string;
   readonly process: InRoot;
   readonly readyMs: number;
 }
@@ -143,28 +148,50 @@ async function startRelease(root: string): Promise<Product> {
     },
     { what: 'the start', timeoutMs: START_TIMEOUT_MS },
   );
+  const url = `http://localhost:${ports.web}`;
+  const readyMs = performance.now() - startedAt;
+  const setupToken = /\/setup#token=(\S+)/.exec(process.output())?.[1] ?? '';
   return {
-    url: `http://localhost:${ports.web}`,
+    url,
     gatewayUrl: `http://127.0.0.1:${ports.gateway}`,
     httpsPort: ports.https,
     caFile: join(root, DATA, 'agent/ca/ca.pem'),
-    setupToken: /\/setup#token=(\S+)/.exec(process.output())?.[1] ?? '',
+    // Before, the sign-in page leads to the setup.
+    slug: await claimSetup(url, setupToken, ADA),
     process,
-    readyMs: performance.now() - startedAt,
+    readyMs,
   };
 }
 
 async function signInPage({ url, httpsPort, caFile }: Product): Promise<string> {
   const page = await must('curl', ['--fail', '--silent', '--show-error', '--location', `${url}/sign-in`]);
-  if (!page.includes('Sign in')) throw new Error('the sign-in page does not say "Sign in"');
-  const { status } = await requestPinned({ host: 'fairlead.localhost', port: httpsPort, path: '/sign-in', caFile });
-  if (status !== 200) throw new Error(`over HTTPS the sign-in page answers ${status}`);
+  if (!page.includes('Welcome back.')) throw new Error('the sign-in page does not say "Welcome back."');
+  const { status, body } = await requestPinned({
+    host: 'fairlead.localhost',
+    port: httpsPort,
+    path: '/sign-in',
+    caFile,
+  });
+  if (status !== 200 || !body.includes('Welcome back.'))
+    throw new Error(`over HTTPS the sign-in page answers ${status}`);
   return `sign-in page of ${page.length} bytes, over HTTPS too`;
 }
 
-/** Enrols and connects the arm64 agent under emulation, as a server of a control plane of the other processor. */
+/** Runs the commands beside the control plane that an update and an operator need. */
+async function runOperatorCommands(root: string): Promise<string> {
+  const fairlead = (...args: readonly string[]) => runInRoot(root, ['/opt/fairlead/current/bin/fairlead', ...args]);
+  await fairlead('backup', '--to', '/root', '--recovery-key', '/root/recovery.key');
+  const files = readdirSync(join(root, 'root')).filter((name) => name.endsWith('.age'));
+  if (files.length !== 2) throw new Error(`a backup has two files, not ${files.join(', ')}`);
+  const link = /http\S+/.exec(await fairlead('recover', '--email', ADA.email))?.[0];
+  if (link === undefined) throw new Error('recover prints no link');
+  await fairlead('master-key', 'rotate');
+  return 'backup, recover, master-key rotate';
+}
+
+/** Enrols the arm64 agent under emulation, as a server of a control plane of the other processor. */
 async function enrolForeign(product: Product, foreign: string): Promise<string> {
-  const slug = await claimSetup(product.url, product.setupToken, ADA);
+  const { slug } = product;
   const dashboard = await signIn(product.url, ADA);
   const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'foreign' }, slug);
   const token = /FAIRLEAD_ENROL_TOKEN='?([^' ]+)/.exec(command)?.[1] ?? '';
