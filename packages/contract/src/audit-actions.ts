@@ -3,6 +3,12 @@
 
 export const auditActions = {
   'account.recover': 'Account recovered',
+  'agent_rollout.advance': 'Wave of agent upgrades started',
+  'agent_rollout.cancel': 'Upgrade of all agents cancelled',
+  'agent_rollout.end': 'Upgrade of all agents finished',
+  'agent_rollout.fail': 'Upgrade of all agents stopped by a failure',
+  'agent_rollout.retry': 'Upgrade of all agents continued',
+  'agent_rollout.start': 'Upgrade of all agents started',
   'app.add_environment': 'Environment added to app',
   'app.attach_server': 'Server added to app',
   'app.create': 'App created',

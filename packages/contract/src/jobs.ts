@@ -41,6 +41,15 @@ export const advanceDeploymentJob = defineJob({
   every: null,
 });
 
+/** Takes the next step of each running agent rollout. Safe to run twice. */
+const advanceAgentRolloutsJob = defineJob({
+  name: 'agent_rollout.advance',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
 /** Deletes artifacts that nothing needs any more. */
 const pruneArtifactsJob = defineJob({
   name: 'artifact.prune',
@@ -138,6 +147,7 @@ const remindSecretsJob = defineJob({
 /** All jobs by name. A type requires a handler in the worker for each. */
 export const jobs = {
   'account.prune': pruneAccountsJob,
+  'agent_rollout.advance': advanceAgentRolloutsJob,
   'artifact.prune': pruneArtifactsJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,

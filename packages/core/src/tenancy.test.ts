@@ -3,6 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { advanceAgentRollout, cancelAgentRollout, getAgentRollout, retryAgentRollout } from './agent-rollout/index.ts';
 import {
   addEnvironment,
   addEnvironmentInputSchema,
@@ -66,6 +67,7 @@ let foreign: OrganizationRows;
 let own: { appId: string };
 let foreignDomainId: string;
 let foreignEnrolmentId: string;
+let foreignRolloutId: string;
 let foreignSecret: { id: string; groupId: string | null };
 const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
 
@@ -77,11 +79,13 @@ beforeAll(async () => {
   const rows = await world.system(async ({ tx }) => ({
     domain: await tx.domain.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     secret: await tx.secret.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
+    rollout: await tx.agentRollout.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     enrolment: await tx.serverEnrolment.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
   }));
   foreignDomainId = rows.domain.id;
   foreignSecret = rows.secret;
   foreignEnrolmentId = rows.enrolment.id;
+  foreignRolloutId = rows.rollout.id;
 });
 afterAll(() => db.drop());
 
@@ -91,6 +95,7 @@ const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
 const project = () => ({ projectId: parseId('prj', foreign.projectId) });
+const rollout = () => ({ rolloutId: parseId('aro', foreignRolloutId) });
 const run = () => ({ runId: parseId('run', foreign.runId) });
 
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
@@ -165,6 +170,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
+  retryAgentRollout: ['agent_rollout.not_found', (ctx) => retryAgentRollout(ctx, rollout())],
+  cancelAgentRollout: ['agent_rollout.not_found', (ctx) => cancelAgentRollout(ctx, rollout())],
   getEnrolment: [
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
@@ -236,7 +243,10 @@ describe('a foreign id is an unknown id', () => {
   });
 });
 
-test('a job for a foreign deployment does nothing', async () => {
+test('a job for a foreign deployment or rollout does nothing', async () => {
+  await world.system(({ tx }) => tx.agentRollout.updateMany({ data: { state: 'running' } }));
+  expect(await world.tenant((ctx) => advanceAgentRollout(ctx, rollout()))).toBeNull();
+  expect((await world.tenant((ctx) => getAgentRollout(ctx, []))).rollout).toBeNull();
   await world.tenant((ctx) => advanceDeployment(ctx, { deploymentId: foreign.deploymentId, workerId: 'w' }));
 });
 

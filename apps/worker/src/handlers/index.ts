@@ -3,6 +3,7 @@ import { pruneAccounts } from '@fairlead/core/account';
 import { failOverdueBenchmarks } from '@fairlead/core/benchmark';
 import { pruneMetrics } from '@fairlead/core/metric';
 import { pruneRequests } from '@fairlead/core/request';
+import { advanceAgentRolloutsHandler } from './agent-rollout.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
@@ -14,6 +15,7 @@ export const handlers: Handlers = {
   'account.prune': async ({ database, clock, log }) => {
     await database.system('account.prune', (tx) => pruneAccounts({ tx, clock, log }));
   },
+  'agent_rollout.advance': advanceAgentRolloutsHandler,
   'artifact.prune': pruneArtifactsHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));

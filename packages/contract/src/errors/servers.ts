@@ -19,6 +19,13 @@ export const serverErrors = {
   'server.upgrade_none': conflict(
     'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
   ),
+  'agent_rollout.not_found': missing('There is no such upgrade of all agents.'),
+  'agent_rollout.running': conflict('An upgrade of all agents runs already. Wait for its end, or cancel it.'),
+  'agent_rollout.nothing': conflict(
+    'No connected server can be upgraded from here: each runs the offered agent, is offline, or has an agent that is too old.',
+  ),
+  'agent_rollout.not_stopped': conflict('This upgrade of all agents has not stopped, so it cannot be continued.'),
+  'agent_rollout.ended': conflict('This upgrade of all agents has ended already.'),
   'enrolment.not_found': missing('There is no such enrolment.'),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),

@@ -56,13 +56,14 @@ export const agentTargetSchema = z.enum(['linux-x64', 'linux-arm64']);
 export type AgentTarget = z.infer<typeof agentTargetSchema>;
 
 /** A program that this control plane has for servers of one kind. */
-export interface AgentOffer {
-  readonly target: AgentTarget;
-  readonly version: string;
+export const agentOfferSchema = z.object({
+  target: agentTargetSchema,
+  version: z.string(),
   /** "sha256:…" */
-  readonly digest: string;
-  readonly sizeBytes: number;
-}
+  digest: z.string(),
+  sizeBytes: z.number(),
+});
+export type AgentOffer = Readonly<z.infer<typeof agentOfferSchema>>;
 
 export const upgradeStepSchema = z.enum(['fetch', 'check', 'wait', 'start']);
 
