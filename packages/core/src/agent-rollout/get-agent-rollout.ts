@@ -48,6 +48,8 @@ async function loadLastRollout(ctx: Ctx, offers: readonly AgentOffer[]): Promise
   const servers = await loadRolloutServers(ctx, own, row.id);
   const taking = servers.filter(({ leftOut }) => leftOut === null);
   const ahead = planWaves(taking.filter(({ wave, obstacle }) => wave !== null || obstacle === null));
+  // The row may be older than its servers, which one query has read together.
+  const current = Math.max(0, ...taking.map(({ wave }) => wave ?? 0));
   const requester = row.requestedByUserId;
   const user =
     requester === null ? null : await tx.user.findFirst({ where: { id: requester }, select: { name: true } });
@@ -55,8 +57,8 @@ async function loadLastRollout(ctx: Ctx, offers: readonly AgentOffer[]): Promise
     id: parseId('aro', row.id),
     version: own[0]?.version ?? '',
     state: agentRolloutStateSchema.parse(row.state),
-    wave: row.wave,
-    waveCount: row.wave + ahead.length,
+    wave: current,
+    waveCount: current + ahead.length,
     servers: [...taking]
       .sort((a, b) => (a.wave ?? Number.POSITIVE_INFINITY) - (b.wave ?? Number.POSITIVE_INFINITY))
       .map((server) => {
