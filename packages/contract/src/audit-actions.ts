@@ -80,6 +80,7 @@ export const auditActions = {
   'secret.update': 'Secret changed',
   'server.accept': 'Server added',
   'server.delete': 'Server removed',
+  'server.drain': 'Drain of server started or ended',
   'server.enrol': 'Enrolment token created',
   'server.update_proxy': 'Proxy settings changed',
   'server.upgrade': 'Agent upgrade requested',

@@ -41,7 +41,7 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
-import { moveServer, scaleApp } from './placement/index.ts';
+import { drainServer, getDrain, moveServer, scaleApp } from './placement/index.ts';
 import { deleteProject, getProject, listProjects, updateProject } from './project/index.ts';
 import { listReleases } from './release/index.ts';
 import { ownerRights, wholeReach } from './role/index.ts';
@@ -170,6 +170,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
+  getDrain: ['server.not_found', (ctx) => getDrain(ctx, { serverId: server() })],
+  drainServer: ['server.not_found', (ctx) => drainServer(ctx, { serverId: server(), drained: true })],
   retryAgentRollout: ['agent_rollout.not_found', (ctx) => retryAgentRollout(ctx, rollout())],
   cancelAgentRollout: ['agent_rollout.not_found', (ctx) => cancelAgentRollout(ctx, rollout())],
   getEnrolment: [

@@ -12,6 +12,7 @@ export type DeploymentSummary = Outputs['deployment']['list']['items'][number];
 export type DeploymentDetail = Outputs['deployment']['get'];
 export type ServerSummary = Outputs['server']['list']['items'][number];
 export type ServerDetail = Outputs['server']['get'];
+export type ServerDrain = Outputs['server']['drainState'];
 export type AgentRollout = NonNullable<Outputs['agentRollout']['get']['rollout']>;
 export type AvailableRollout = NonNullable<Outputs['agentRollout']['get']['available']>;
 export type AppMetric = Outputs['metric']['app'];

@@ -1,5 +1,12 @@
 // Procedures of servers and their enrolment.
 import {
+  drainServer,
+  drainServerInputSchema,
+  getDrain,
+  serverDrainInputSchema,
+  serverDrainSchema,
+} from '@fairlead/core/placement';
+import {
   createEnrolment,
   deleteServer,
   deleteServerInputSchema,
@@ -59,6 +66,14 @@ export const serverRouter = router({
       await storeAgent(ctx, offer);
       return { serverId };
     }),
+
+  drainState: memberProcedure('server.read', { input: serverDrainInputSchema })
+    .output(serverDrainSchema)
+    .query(({ ctx, input }) => getDrain(ctx.core, input)),
+
+  drain: memberProcedure('server.write', { input: drainServerInputSchema, protection: approverOfServer })
+    .output(serverDrainSchema)
+    .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

@@ -10,6 +10,9 @@ export const serverErrors = {
   'server.proxy_is_control': conflict(
     'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
   ),
+  'server.drained': conflict(
+    'This server is drained: nothing is deployed to it. Choose another server, or end its drain.',
+  ),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',

@@ -1,6 +1,8 @@
 export { attachServer } from './attach-server.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
+export { drainServer } from './drain-server.ts';
+export { getDrain } from './get-drain.ts';
 export { moveServer } from './move-server.ts';
 export { pauseDeploys } from './pause-deploys.ts';
 export { scaleApp } from './scale-app.ts';
@@ -13,4 +15,5 @@ export {
   type PlacementServer,
   requireNothingUnderWay,
   requirePlacement,
+  withoutDrained,
 } from './store.ts';

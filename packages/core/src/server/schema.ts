@@ -114,6 +114,8 @@ export const serverSummarySchema = z.object({
   /** CPU millis of the last 30 minutes, oldest first, one number a minute. */
   cpuSparkline: z.array(z.number()),
   createdAt: z.date(),
+  /** Start of its drain; null: it takes deployments. */
+  drainedAt: z.date().nullable(),
   /** A whole sentence when its disk runs out; null: it does not, or it was never reported. */
   diskWarning: z.string().nullable(),
   /** Capabilities of its agent, as last reported. */

@@ -261,6 +261,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       },
       after: requireStoredAgent,
     },
+    'server.drain': { action: 'server.drain', input: async () => ({ serverId: await newServer(), drained: true }) },
     'server.delete': {
       action: 'server.delete',
       input: async () => {
