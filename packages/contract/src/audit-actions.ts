@@ -82,6 +82,7 @@ export const auditActions = {
   'server.delete': 'Server removed',
   'server.drain': 'Drain of server started or ended',
   'server.enrol': 'Enrolment token created',
+  'server.move_apps': 'Apps of server moved to another',
   'server.update_proxy': 'Proxy settings changed',
   'server.upgrade': 'Agent upgrade requested',
   'service_account.create': 'Service account created',

@@ -1,4 +1,5 @@
 // Procedures of servers and their enrolment.
+import { moveApps, moveAppsInputSchema, movedAppsSchema } from '@fairlead/core/deployment';
 import {
   drainServer,
   drainServerInputSchema,
@@ -29,6 +30,7 @@ import {
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverOfServer, open } from '../protection.ts';
+import { movesAppsOfServer, writesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -71,9 +73,23 @@ export const serverRouter = router({
     .output(serverDrainSchema)
     .query(({ ctx, input }) => getDrain(ctx.core, input)),
 
-  drain: memberProcedure('server.write', { input: drainServerInputSchema, protection: approverOfServer })
+  drain: memberProcedure('server.write', {
+    input: drainServerInputSchema,
+    also: writesAppsOfServer,
+    protection: approverOfServer,
+  })
     .output(serverDrainSchema)
     .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
+
+  // Fresh, as each app that opens its network to another server needs it.
+  moveApps: memberProcedure('server.write', {
+    input: moveAppsInputSchema,
+    also: movesAppsOfServer,
+    protection: approverOfServer,
+    fresh: true,
+  })
+    .output(movedAppsSchema)
+    .mutation(({ ctx, input }) => moveApps(ctx.core, input)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

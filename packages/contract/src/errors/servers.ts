@@ -13,6 +13,9 @@ export const serverErrors = {
   'server.drained': conflict(
     'This server is drained: nothing is deployed to it. Choose another server, or end its drain.',
   ),
+  'server.not_drained': conflict(
+    'This server is not drained. Drain it first, so that nothing is deployed to it meanwhile.',
+  ),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',

@@ -5,9 +5,11 @@ import { type AppId, newId, parseId, type ServerId } from '@fairlead/contract/id
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
-import { createDeployment, getDeployment, restartApp } from '../deployment/index.ts';
+import { recordArtifact } from '../artifact/index.ts';
+import { createDeployment, getDeployment, moveApps, restartApp } from '../deployment/index.ts';
+import { forOrganization } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
-import { auditOf, builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditOf, builtStatus, commitHash, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import { stayReason } from './drained-apps.ts';
 import { attachServer, drainServer, getDrain, requirePlacement } from './index.ts';
 
@@ -136,4 +138,55 @@ test('an app with volumes or a running deployment stays, and leaves later', asyn
   await world.advance(deploymentId);
   expect((await drain()).apps).toMatchObject([{ stays: 'under_way' }]);
   expect(await servers()).toEqual([world.serverId, edge]);
+});
+
+const move = () => world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: edge }));
+const store = (digest: string) =>
+  world.system((ctx) =>
+    recordArtifact(forOrganization(ctx, world.organizationId), { digest, kind: 'build', sizeBytes: 4096 }),
+  );
+const markOffline = () =>
+  world.system(({ tx }) => tx.server.update({ where: { id: world.serverId }, data: { connectedGateway: null } }));
+
+test('apps of a dead server move to another one from the artifact store, without its answer', async () => {
+  await goLive(world.serverId, world.serverId);
+  await store(`sha256:${'a'.repeat(64)}`);
+  await markOffline();
+  await expect(move()).rejects.toMatchObject({ code: 'server.not_drained' });
+  await drain();
+  const { items } = await move();
+  expect(items).toMatchObject([{ appId }]);
+  const deploymentId = items[0]?.deploymentId ?? '';
+  expect((await get(deploymentId)).trigger).toBe('restart');
+  await world.advance(deploymentId);
+  expect(await stays()).toEqual(['under_way']);
+  await say(edge, { rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
+  expect((await get(deploymentId)).state).toBe('live');
+  expect((await move()).items).toEqual([]);
+  expect((await drain()).apps).toEqual([]);
+  expect(await servers()).toEqual([edge]);
+});
+
+test('an app whose artifact is lost is built again from its commit', async () => {
+  await goLive(world.serverId, world.serverId);
+  await markOffline();
+  await drain();
+  const deploymentId = (await move()).items[0]?.deploymentId ?? '';
+  expect(await get(deploymentId)).toMatchObject({ ref: commitHash, state: 'queued' });
+  await world.advance(deploymentId);
+  await say(edge, { builds: [builtStatus(deploymentId)] });
+  await say(edge, { rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
+  expect((await get(deploymentId)).state).toBe('live');
+  expect(await stays()).toEqual([null]);
+});
+
+test('an app that was never live moves without a deployment, and one that waits for a deployment stays', async () => {
+  const other = await world.createApp('Waits');
+  await drain();
+  await expect(
+    world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: world.serverId })),
+  ).rejects.toMatchObject({ code: 'server.drained' });
+  expect((await move()).items).toMatchObject([{ appId, deploymentId: null }]);
+  const placed = await world.tenant((ctx) => requirePlacement(ctx, { appId: other.appId }));
+  expect(placed.servers.map(({ serverId }) => serverId)).toEqual([world.serverId]);
 });

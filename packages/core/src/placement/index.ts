@@ -14,6 +14,7 @@ export {
   type Placement,
   type PlacementServer,
   requireNothingUnderWay,
+  requireOpenServer,
   requirePlacement,
   withoutDrained,
 } from './store.ts';

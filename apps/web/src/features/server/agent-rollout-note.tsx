@@ -133,7 +133,7 @@ function CurrentWave({ rollout }: { readonly rollout: AgentRollout }) {
       {shown.map(({ id, name, progress }) => {
         const [tone, word] = progressLook[progress];
         return (
-          <li key={id} className="flex min-w-0 items-baseline gap-2">
+          <li key={id} className="flex min-w-0 items-center gap-2">
             <span className="truncate text-ink">{name}</span>
             <StateText tone={tone}>{word}</StateText>
           </li>

@@ -7,7 +7,7 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 type StayReason = NonNullable<ServerDrain['apps'][number]['stays']>;
 
 const advice: Readonly<Record<StayReason, string>> = {
-  only_here: 'It runs only here. Add another server in its settings, then deploy it.',
+  only_here: 'It runs only here. Move it to another server.',
   not_live_elsewhere: 'It has another server, but is not live there yet. Deploy it.',
   offline_elsewhere: 'Its other servers are offline. Wait until one is connected.',
   under_way: 'A deployment is under way. Drain again when it has ended.',

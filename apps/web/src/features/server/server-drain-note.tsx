@@ -4,16 +4,19 @@ import { Button } from '@fairlead/ui/button';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { DrainedApps } from './drained-apps.tsx';
+import { MoveAppsDialog } from './move-apps-dialog.tsx';
 
 export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
   const { can } = useMe();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
+  const [moving, setMoving] = useState(false);
   const { drainedAt } = server;
   const { data } = useQuery({
     ...trpc.server.drainState.queryOptions({ serverId: server.id }),
@@ -50,10 +53,13 @@ export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
         )}
       </div>
       {can('server.write') ? (
-        <span className="flex gap-2">
+        <span className="flex flex-wrap gap-2">
           <Button pending={change.pending} onClick={() => change.run({ serverId: server.id, drained: false })}>
             End drain
           </Button>
+          {apps.some(({ stays }) => stays === 'only_here') ? (
+            <Button onClick={() => setMoving(true)}>Move apps</Button>
+          ) : null}
           {apps.some(({ stays }) => stays === null) ? (
             <Button pending={change.pending} onClick={() => change.run({ serverId: server.id, drained: true })}>
               Drain again
@@ -61,6 +67,7 @@ export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
           ) : null}
         </span>
       ) : null}
+      <MoveAppsDialog server={server} apps={apps} open={moving} onClose={() => setMoving(false)} />
     </section>
   );
 }

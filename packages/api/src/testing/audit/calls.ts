@@ -262,6 +262,14 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       after: requireStoredAgent,
     },
     'server.drain': { action: 'server.drain', input: async () => ({ serverId: await newServer(), drained: true }) },
+    'server.moveApps': {
+      action: 'server.move_apps',
+      input: async () => {
+        const serverId = await newServer();
+        await caller().server.drain({ serverId, drained: true });
+        return { serverId, targetServerId: await newServer() };
+      },
+    },
     'server.delete': {
       action: 'server.delete',
       input: async () => {
