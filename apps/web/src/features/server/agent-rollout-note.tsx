@@ -2,6 +2,7 @@
 // Upgrade of all agents, on the page of all servers: the offer, its progress, and the reason of a stop.
 import { Button } from '@fairlead/ui/button';
 import { plural } from '@fairlead/ui/lib/format';
+import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark, StateText, type Tone } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -37,6 +38,10 @@ export function AgentRolloutNote() {
         <p aria-live="polite">{waveSentence(rollout)} Apps keep running.</p>
         <CurrentWave rollout={rollout} />
         <LeftOut servers={rollout.leftOut} />
+        <p className="text-sm">
+          Started <RelativeTime at={rollout.createdAt} />
+          {rollout.requestedBy === null ? null : ` by ${rollout.requestedBy}`}.
+        </p>
       </Note>
     );
   }
