@@ -12,6 +12,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail, ServerDrain } from '../../api/types.ts';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
+import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
 import { DrainedApps } from './drained-apps.tsx';
 
 export interface MoveAppsDialogProps {
@@ -28,9 +29,7 @@ export function MoveAppsDialog({ server, apps, open, onClose }: MoveAppsDialogPr
   const [chosen, setChosen] = useState('');
   const { data } = useQuery({ ...trpc.server.list.queryOptions(), enabled: open });
   const move = useFreshMutation(trpc.server.moveApps.mutationOptions());
-  const targets = (data?.items ?? []).filter(
-    ({ id, state, drainedAt }) => id !== server.id && state === 'online' && drainedAt === null,
-  );
+  const targets = openServers(data?.items ?? []).filter(({ state }) => state === 'online');
   const target = targets.find(({ id }) => id === chosen) ?? targets[0];
   const moving = apps.filter(({ stays }) => stays === 'only_here');
   const kept = apps.filter(({ stays }) => stays === 'volumes');
@@ -69,11 +68,7 @@ export function MoveAppsDialog({ server, apps, open, onClose }: MoveAppsDialogPr
           <Field label="Target server">
             {(control) => (
               <Select {...control} value={target?.id ?? ''} onChange={(event) => setChosen(event.target.value)}>
-                {targets.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <ServerOptions servers={targets} />
               </Select>
             )}
           </Field>
