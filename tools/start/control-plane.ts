@@ -24,6 +24,10 @@ export interface ControlPlaneOptions {
   readonly agentBinary: string;
   /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;
+  /** https URL for other machines. Default: the dashboard's port on localhost. */
+  readonly publicUrl?: string | undefined;
+  /** True if the local agent's proxy serves the public URL, with a certificate of its own authority. */
+  readonly servesPublicUrl?: boolean;
   /** For tests only: PostgreSQL may lose its last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
@@ -51,7 +55,7 @@ export class ControlPlane {
     this.#options = options;
     this.#embedded = embedded;
     this.databaseUrl = databaseUrl;
-    this.publicUrl = `http://localhost:${options.ports.web}`;
+    this.publicUrl = options.publicUrl ?? `http://localhost:${options.ports.web}`;
     this.gatewayUrl = `http://127.0.0.1:${options.ports.gateway}`;
     this.#environment = this.#commonEnvironment();
   }
@@ -70,6 +74,13 @@ export class ControlPlane {
       await embedded?.stop();
       throw error;
     }
+  }
+
+  /** Certificate authority of the public URL; undefined if every machine trusts its certificate. */
+  get publicCaFile(): string | undefined {
+    const { folders, servesPublicUrl } = this.#options;
+    // `control_authority` in agents/crates/base/src/folders.rs
+    return servesPublicUrl ? join(folders.agent, 'control-ca', new URL(this.publicUrl).hostname, 'ca.pem') : undefined;
   }
 
   /** Process id of the embedded PostgreSQL. */
@@ -98,7 +109,9 @@ export class ControlPlane {
     if (webServer === undefined) throw new Error('this control plane has no web app');
     const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
     const service = this.#service('web', webServer, ready);
-    const env = { ...service.env, ...userEnvironment([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
+    const env: Record<string, string> = { ...service.env, ...userEnvironment([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
+    const { publicCaFile } = this;
+    if (publicCaFile !== undefined) env.FAIRLEAD_PUBLIC_CA_FILE = publicCaFile;
     await supervisor.start({ ...service, env: { ...env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
   }
 

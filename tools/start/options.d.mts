@@ -17,6 +17,10 @@ export interface Options {
   readonly reset: boolean;
   readonly yes: boolean;
   readonly help: boolean;
+  /** Origin under which other machines reach the control plane; undefined for this machine only. */
+  readonly publicUrl: string | undefined;
+  /** Listen address of the local agent's proxy. With a wildcard, the proxy serves the public URL itself. */
+  readonly listen: '127.0.0.1' | '[::]';
   readonly ports: Readonly<Record<PortName, number>>;
 }
 

@@ -1,5 +1,7 @@
 // Running phase of `npm start`: database, services, local agent, sample app, summary, and the orderly shutdown. Loaded
 // after the builds, because it imports the generated database client.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerSummary } from '@fairlead/core/server';
@@ -16,7 +18,7 @@ import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
 import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
-import { formatSummary, type SampleSummary } from './summary.ts';
+import { formatSummary, type SampleSummary, type Summary } from './summary.ts';
 import type { Supervisor } from './supervisor.ts';
 
 export interface ServeOptions {
@@ -54,6 +56,8 @@ export async function serve(context: ServeOptions): Promise<void> {
         supervisor,
         agentBinary: binary,
         webServer,
+        publicUrl: options.publicUrl,
+        servesPublicUrl: options.publicUrl !== undefined && options.listen !== '127.0.0.1',
       });
     });
     undo.push(() => controlPlane.stopDatabase());
@@ -78,6 +82,7 @@ export async function serve(context: ServeOptions): Promise<void> {
     );
     signal.throwIfAborted();
 
+    await progress.step('answer under the public URL', () => requirePublicAnswer(context, controlPlane));
     const app = await showSample(context, product, server, source);
     const setupToken = await product.rotateSetupToken();
     progress.note(
@@ -85,6 +90,7 @@ export async function serve(context: ServeOptions): Promise<void> {
         publicUrl: controlPlane.publicUrl,
         controlUrl: `https://${CONTROL_HOST}:${context.options.ports.https}`,
         setupToken,
+        publicAuthority: readAuthority(controlPlane.publicCaFile),
         app,
         folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
         insteadOf: folders.insteadOf,
@@ -128,6 +134,7 @@ async function startLocalAgent(
     binary,
     folder: folders.agent,
     ports: options.ports,
+    address: options.listen,
     path,
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
@@ -180,6 +187,32 @@ async function showSample(
     signal.throwIfAborted();
     return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** The local agent creates the URL's authority and certificate when it gets the route. */
+async function requirePublicAnswer({ options, signal }: ServeOptions, controlPlane: ControlPlane): Promise<void> {
+  const { publicUrl, publicCaFile: caFile } = controlPlane;
+  if (caFile === undefined) return;
+  const request = { host: bareHost(publicUrl), port: options.ports.https, path: '/healthz' };
+  await waitFor(
+    () =>
+      existsSync(caFile) &&
+      requestPinned({ ...request, caFile }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    { what: `an answer of ${publicUrl} on this machine`, timeoutMs: 20_000, signal },
+  );
+}
+
+/** Returns the host of a URL, an IPv6 address without its brackets. */
+function bareHost(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function readAuthority(file: string | undefined): Summary['publicAuthority'] {
+  if (file === undefined) return undefined;
+  return { file, fingerprint: new X509Certificate(readFileSync(file)).fingerprint256 };
 }
 
 async function requireAnswer(context: ServeOptions): Promise<void> {

@@ -7,7 +7,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
-import { readEnv } from './env.ts';
+import { controlHosts, readEnv } from './env.ts';
 import { startGateway } from './gateway.ts';
 
 const env = readEnv(process.env);
@@ -31,7 +31,7 @@ const gateway = await startGateway({
   name: `${hostname()}:${env.FAIRLEAD_GATEWAY_PORT}`,
   host: env.FAIRLEAD_GATEWAY_HOST,
   port: env.FAIRLEAD_GATEWAY_PORT,
-  controlHost: env.FAIRLEAD_CONTROL_HOST,
+  controlHosts: controlHosts(env),
   httpsPort: env.FAIRLEAD_HTTPS_PORT,
   log,
 });

@@ -207,11 +207,15 @@ impl LocalAuthority {
         if !self.scope.includes(host) {
             return Err(AuthorityError::Host { scope: self.scope.to_string(), host: host.to_owned() });
         }
-        let subject = address_of(host).map_or_else(|| host.to_owned(), |address| address.to_string());
+        // OpenSSL applies constraints of names to a common name that looks like one, as an address does.
+        let (name, common_name) = match address_of(host) {
+            Some(address) => (address.to_string(), format!("Fairlead at {address}")),
+            None => (host.to_owned(), host.to_owned()),
+        };
         let now = OffsetDateTime::now_utc();
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        let mut params = CertificateParams::new(vec![subject.clone()])?;
-        params.distinguished_name.push(DnType::CommonName, subject);
+        let mut params = CertificateParams::new(vec![name])?;
+        params.distinguished_name.push(DnType::CommonName, common_name);
         // A client's clock may be behind.
         params.not_before = now - Duration::HOUR;
         params.not_after = now + Duration::days(LEAF_DAYS);

@@ -26,6 +26,8 @@ const schema = z.object({
   FAIRLEAD_GATEWAY_URL: httpUrl.default('http://127.0.0.1:4401'),
   /** URL of the gateway for agents. Default: the public URL. */
   FAIRLEAD_AGENT_URL: publicUrl.optional(),
+  /** Certificate authority (PEM) of the public URL's certificate. New servers pin it. Default: they trust it already. */
+  FAIRLEAD_PUBLIC_CA_FILE: z.string().min(1).optional(),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
   /** Agent for new servers: one program for this machine's architecture, or a folder with linux-x64 and linux-arm64. */
@@ -35,6 +37,8 @@ const schema = z.object({
   FAIRLEAD_CALLS_PER_MINUTE: z.coerce.number().int().min(60).max(1_000_000).default(1800),
   /** Addresses and networks of reverse proxies with a trusted X-Forwarded-For, separated by commas. */
   FAIRLEAD_TRUSTED_PROXIES: networks,
+  /** Unix socket of this process for the local agent's proxy. */
+  FAIRLEAD_CONTROL_SOCKET: z.string().default(''),
   /** Private addresses and networks that this process may call on a user's behalf, separated by commas. */
   FAIRLEAD_OUTBOUND_ALLOW: networks,
   /** Contact in security.txt: a mailto: or https: URL. */
@@ -57,6 +61,20 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 function isProtected({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
+}
+
+/** No client has this address. */
+const NO_ADDRESS = '0.0.0.0';
+
+/**
+ * Returns the proxies whose X-Forwarded-For is believed; none means that no header is. With a control socket, the header
+ * is the one of the local agent's proxy (tools/start/control-socket.ts), which has no address.
+ */
+export function trustedProxies(
+  env: Pick<WebEnv, 'FAIRLEAD_TRUSTED_PROXIES' | 'FAIRLEAD_CONTROL_SOCKET'>,
+): readonly string[] {
+  const { FAIRLEAD_TRUSTED_PROXIES: proxies, FAIRLEAD_CONTROL_SOCKET: socket } = env;
+  return socket === '' ? proxies : [...proxies, NO_ADDRESS];
 }
 
 type Addresses = Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_CONTROL_HOST' | 'FAIRLEAD_HTTPS_PORT'>;
