@@ -38,6 +38,10 @@ export interface ProductOptions {
   readonly data?: string;
   readonly ports?: Readonly<Record<PortName, number>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Options of `npm start` beside data, ports and agent. */
+  readonly args?: readonly string[];
+  /** Command prefix for a product in a namespace of its own; it must exec the product and not fork it. */
+  readonly prefix?: readonly string[];
   readonly startTimeoutMs?: number;
   readonly onOutput?: (text: string) => void;
 }
@@ -53,9 +57,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
   const ports = options.ports ?? (await freePorts());
   const args = ['--data', data, ...PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])])];
   if (options.agent !== undefined) args.push('--agent', options.agent);
+  args.push(...(options.args ?? []));
 
   const startedAt = performance.now();
-  const child = spawn(nodeOf(ROOT), ['--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs'), ...args], {
+  const node = [nodeOf(ROOT), '--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs')];
+  const [command = '', ...words] = [...(options.prefix ?? []), ...node, ...args];
+  const child = spawn(command, words, {
     cwd: ROOT,
     env: { ...toolEnvironment(options.env), INIT_CWD: ROOT },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,7 +77,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
     if (pid === undefined) throw new Error('the product has no process');
     const { supervisor } = readRecord(data);
     return {
-      url: `http://localhost:${ports.web}`,
+      url: /^ {2}Dashboard +(\S+)$/m.exec(summary)?.[1] ?? '',
       setupToken: /\/setup#token=(\S+)/.exec(summary)?.[1],
       ports,
       data,
