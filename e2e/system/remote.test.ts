@@ -57,7 +57,6 @@ async function start(publicUrl: string): Promise<void> {
     agent: AGENT_BINARY,
     prefix: network.machines.control.prefix,
     args: ['--public-url', publicUrl],
-    onOutput: (t) => process.stderr.write(`${(performance.now()/1000).toFixed(1)} ${t}`),
   });
 }
 
@@ -260,8 +259,7 @@ async function serveSite(machine: Machine): Promise<string> {
 }
 
 test('the next start serves an IP address as well, for which clients name no host', async () => {
-  await east.stop();
-  await running().stop();
+  await Promise.all([east.stop(), running().stop()]);
   const { visitor, west, control } = network.machines;
   await start(`https://${control.address}`);
   const site = await siteOf(visitor);

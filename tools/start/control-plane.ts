@@ -37,8 +37,13 @@ export const CONTROL_HOST = 'fairlead.localhost';
 
 /** Settings of the mail transport. Only the processes that send mail get them, because they contain a password. */
 const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
-/** Settings of the web app: rate limit, outbound access and security contact. */
-const WEB_SETTINGS = ['FAIRLEAD_CALLS_PER_MINUTE', 'FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
+/** Settings of the web app: rate limit, reverse proxies, outbound access and security contact. */
+const WEB_SETTINGS = [
+  'FAIRLEAD_CALLS_PER_MINUTE',
+  'FAIRLEAD_TRUSTED_PROXIES',
+  'FAIRLEAD_OUTBOUND_ALLOW',
+  'FAIRLEAD_SECURITY_CONTACT',
+];
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
@@ -79,8 +84,7 @@ export class ControlPlane {
   /** Certificate authority of the public URL; undefined if every machine trusts its certificate. */
   get publicCaFile(): string | undefined {
     const { folders, servesPublicUrl } = this.#options;
-    // `control_authority` in agents/crates/base/src/folders.rs
-    return servesPublicUrl ? join(folders.agent, 'control-ca', new URL(this.publicUrl).hostname, 'ca.pem') : undefined;
+    return servesPublicUrl ? join(folders.controlAuthorities, new URL(this.publicUrl).hostname, 'ca.pem') : undefined;
   }
 
   /** Process id of the embedded PostgreSQL. */
