@@ -12,7 +12,9 @@ import {
   rotateValues,
 } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
+import { operatorSettings, SettingsError } from '@fairlead/settings/load';
 import { ROOT } from './lib/command.ts';
+import { findRelease, nameCommands } from './lib/release.ts';
 import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
 import { chooseFolders } from './start/folders.ts';
 
@@ -23,8 +25,7 @@ wrap nothing any more; backups of the database from before need them. Run it bes
 
   --data DIR   the folder that npm start was given (default: as npm start chooses it)
 
-Environment: DATABASE_URL names the PostgreSQL when it is not the embedded one, FAIRLEAD_MASTER_KEY_FILE the file when it is
-not secrets/master-key of the data folder.
+It reads the settings of the environment and of the settings file, as npm start does (docs/settings.md).
 `;
 
 const log = { debug: () => undefined, info: () => undefined, warn: console.warn, error: console.error };
@@ -36,13 +37,15 @@ async function main(): Promise<void> {
   });
   const [task] = positionals;
   if (values.help || (task !== 'rotate' && task !== 'prune')) {
-    process.stdout.write(HELP);
+    process.stdout.write(nameCommands(HELP, findRelease(ROOT) !== undefined));
     process.exitCode = values.help ? 0 : 1;
     return;
   }
-  const folders = chooseFolders({ root: ROOT, data: values.data, isRoot: process.getuid?.() === 0 });
-  const file = process.env.FAIRLEAD_MASTER_KEY_FILE ?? join(folders.secrets, 'master-key');
-  const url = await requireRunningDatabase(folders);
+  const settings = operatorSettings();
+  const data = values.data ?? settings.FAIRLEAD_DATA_DIR;
+  const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
+  const file = settings.FAIRLEAD_MASTER_KEY_FILE ?? join(folders.secrets, 'master-key');
+  const url = await requireRunningDatabase(folders, settings);
   const database = createDatabase({ url, poolMax: 2, applicationName: 'fairlead-master-key' });
   const inSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) =>
     database.system('master key', (tx) => work({ tx, clock: systemClock, log }));
@@ -74,7 +77,8 @@ async function prune(file: string, inSystem: InSystem): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const isExpected = error instanceof NotRunning || (error instanceof Error && 'code' in error);
+  const isExpected =
+    error instanceof NotRunning || error instanceof SettingsError || (error instanceof Error && 'code' in error);
   console.error(isExpected ? `fairlead: ${(error as Error).message}` : error);
   process.exit(1);
 });

@@ -8,11 +8,12 @@ import { checkPrograms, handOver, installDependencies, likeTests, SetupError, st
 import { HELP, OptionsError, parseOptions } from './start/options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const startedAt = Date.now();
 const DISK_FREE_MIN_BYTES = 3 * 1024 ** 3;
 
 async function main() {
   const args = process.argv.slice(2);
-  const options = parseOptions(args, { root, cwd: process.env.INIT_CWD ?? process.cwd(), env: process.env });
+  const options = parseOptions(args, { root, cwd: process.env.INIT_CWD ?? process.cwd() });
   if (options.help) {
     process.stdout.write(HELP);
     return;
@@ -25,12 +26,12 @@ async function main() {
   }
   if (options.agent === undefined) startCargo(root, ['build', ...likeTests('--bin', 'fairlead-agent')]);
   await install();
+  process.env.FAIRLEAD_STARTED_MS = String(startedAt);
   // The process mostly waits, so low memory matters more than fast garbage collection.
   handOver(root, 'tools/start/main.ts', args, ['--max-semi-space-size=2']);
 }
 
 async function install() {
-  const startedAt = Date.now();
   const elapsed = () => `${((Date.now() - startedAt) / 1000).toFixed(0)} s`;
   let timer;
   try {

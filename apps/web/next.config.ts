@@ -19,6 +19,7 @@ const config: NextConfig = {
     '@fairlead/db',
     '@fairlead/outbound',
     '@fairlead/mail',
+    '@fairlead/settings',
     '@fairlead/ui',
   ],
   serverExternalPackages: ['nodemailer', 'pg', 'pino'],

@@ -87,7 +87,7 @@ async function deployOnce(example: string): Promise<void> {
   const repository = await system.repositories.createExample(slug, example);
   const deployment = await system.createApp(slug, repository);
   requireLive(deployment);
-  await removeApp(deployment.appId, slug);
+  await removeApp(deployment.appId);
 }
 
 /** Builds an example twice. */
@@ -117,7 +117,7 @@ async function measure(app: ExampleApp): Promise<BuildRow> {
     if (second.commitHash !== commit) throw new Error('another commit was deployed');
     return { example, first: durations(first), second: durations(second) };
   } finally {
-    await removeApp(appId, example);
+    await removeApp(appId);
   }
 }
 
@@ -159,8 +159,8 @@ async function missingLock(app: ExampleApp): Promise<string | undefined> {
   }
 }
 
-async function removeApp(appId: AppId, slug: string): Promise<void> {
-  await system.product.verbs.deleteApp({ appId, confirmName: slug });
+async function removeApp(appId: AppId): Promise<void> {
+  await system.product.verbs.purgeApp({ appId });
 }
 
 function requireLive({ state, failureMessage }: DeploymentDetail): void {

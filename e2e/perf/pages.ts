@@ -26,7 +26,6 @@ export async function measurePages(note: (line: string) => void): Promise<Measur
   const controlPlane = await ControlPlane.open({
     folders,
     ports: await freePorts(),
-    databaseUrl: undefined,
     supervisor,
     agentBinary: process.execPath,
     webServer: WEB_SERVER,

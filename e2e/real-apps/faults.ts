@@ -136,7 +136,7 @@ async function check(): Promise<void> {
     end: () => Promise<void>,
     codes: readonly string[],
   ): Promise<void> {
-    const { appId, slug } = await beginApp(system, appOf(name), NEIGHBOURED.length + deployments, options);
+    const { appId } = await beginApp(system, appOf(name), NEIGHBOURED.length + deployments, options);
     try {
       const { deploymentId } = await system.product.verbs.createDeployment({ appId });
       deployments++;
@@ -153,7 +153,7 @@ async function check(): Promise<void> {
       const again = await system.deploy(appId);
       note(`${name} afterwards`, again.state === 'live', `${again.failureCode}: ${again.failureMessage}`);
     } finally {
-      await system.product.verbs.deleteApp({ appId, confirmName: slug });
+      await system.product.verbs.purgeApp({ appId });
     }
   }
 }

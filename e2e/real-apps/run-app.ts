@@ -54,7 +54,7 @@ export async function deployApp(system: System, app: App, index: number, options
     return result;
   };
   const { appId, slug } = await timed('fetch', () => beginApp(system, app, index, options));
-  const removed = () => system.product.verbs.deleteApp({ appId, confirmName: slug });
+  const removed = () => system.product.verbs.purgeApp({ appId });
   const orRemoved = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();

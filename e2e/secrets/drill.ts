@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type ApiParts, createOpenStreams, createRateLimit, defaultCallLimits } from '@fairlead/api';
 import { createAuth, createSignedCookies } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
+import { defaultBuildSlots } from '@fairlead/core/deployment';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
@@ -114,6 +115,7 @@ async function run(
       publicUrl: origin,
       trustedProxies: [],
       localHttpsPort: 4443,
+      buildSlots: defaultBuildSlots,
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [], read: async function* () {} },

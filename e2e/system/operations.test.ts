@@ -316,7 +316,9 @@ test.concurrent('a deployment to a protected environment waits until another mem
     requestedByName: GRACE.name,
   });
   expect((await grace.deployment.get.query({ deploymentId })).approval?.isOwn).toBe(true);
-  await expect(grace.deployment.approve.mutate({ deploymentId })).rejects.toThrow('Your role does not allow this.');
+  await expect(grace.deployment.approve.mutate({ deploymentId })).rejects.toThrow(
+    'Your role or API token does not allow this.',
+  );
   await expect(grace.config.update.mutate({ ...place, settings: { variables: { DEBUG: '1' } } })).rejects.toThrow(
     'This environment is protected. Ask a member who may approve its deployments to make this change.',
   );

@@ -23,7 +23,7 @@ import { pasteEnrolment, type SecondServer } from './harness/second-server.ts';
 const GRACE: Person = { name: 'Grace Example', email: 'grace@example.com', password: 'a boat sails home' };
 const HOST = 'fairlead.example.test';
 const ORGANIZATION = 'my-organization';
-/** Ports of the control machine; only the first two listen on more than loopback. */
+/** Default ports with a public URL; only the first two listen on more than loopback. */
 const PORTS = { https: 443, http: 80, web: 4400, gateway: 4401, source: 4402, database: 24432 };
 /** Address that a visitor claims to have. */
 const FORGED = '203.0.113.66';
@@ -51,12 +51,13 @@ beforeAll(async () => {
 afterAll(() => undoAll(undo));
 
 async function start(publicUrl: string): Promise<void> {
+  const data = join(folder, 'data');
   product = await startProduct({
-    data: join(folder, 'data'),
+    data,
     ports: PORTS,
     agent: AGENT_BINARY,
     prefix: network.machines.control.prefix,
-    args: ['--public-url', publicUrl],
+    args: ['--data', data, '--public-url', publicUrl],
   });
 }
 

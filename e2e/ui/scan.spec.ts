@@ -10,6 +10,7 @@ const PAGES = [
   '',
   '/projects',
   '/apps',
+  '/apps?view=deleted',
   '/apps/new',
   '/apps/hello',
   '/apps/hello/deployments',

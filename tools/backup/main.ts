@@ -3,9 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findRunning, startEmbedded } from '@fairlead/db/embedded';
+import type { Given } from '@fairlead/settings';
+import { operatorSettings } from '@fairlead/settings/load';
 import { ROOT } from '../lib/command.ts';
 import { freePort } from '../lib/free-ports.ts';
-import { generateClient } from '../start/builds.ts';
+import { findRelease, nameCommands } from '../lib/release.ts';
 import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
 import { ArchiveError } from './archive.ts';
 
@@ -17,13 +19,14 @@ Both open only with the recovery key, which the first backup writes to --recover
 
 restore fills an empty data folder; npm start then resumes from the backup, and every server accepts the restored control plane.
 
-Environment: DATABASE_URL names an outside PostgreSQL, as for npm start.
+They read the settings of the environment and of the settings file, as npm start does (docs/settings.md).
 `;
 
 class UsageError extends Error {}
 
 const EXPECTED = [ArchiveError, FolderError, UsageError];
-const EXPECTED_NAMES = new Set(['EmbeddedError', 'MigrationError']);
+const EXPECTED_NAMES = new Set(['EmbeddedError', 'MigrationError', 'SettingsError']);
+const isRelease = findRelease(ROOT) !== undefined;
 const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 
 async function main(): Promise<void> {
@@ -38,27 +41,37 @@ async function main(): Promise<void> {
     help: { type: 'boolean' },
   } as const;
   const { values } = readArguments(() => parseArgs({ args, options }));
-  if (values.help) return void process.stdout.write(HELP);
-  const data = values.data === undefined ? undefined : from(values.data);
+  if (values.help) return void process.stdout.write(nameCommands(HELP, isRelease));
+  const settings = operatorSettings();
+  const data = values.data === undefined ? settings.FAIRLEAD_DATA_DIR : from(values.data);
   const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
   const recoveryKey = values['recovery-key'];
-  await generateClient(() => undefined);
-  if (verb === 'backup') return backup(folders, from(required(values.to, '--to')), recoveryKey);
+  // A release brings the generated client.
+  if (!isRelease) await (await import('../start/builds.ts')).generateClient(() => undefined);
+  if (verb === 'backup') return backup({ folders, settings }, from(required(values.to, '--to')), recoveryKey);
   if (verb === 'restore') {
-    return restore(folders, {
-      dataFile: from(required(values.from, '--from')),
-      keysFile: from(required(values.keys, '--keys')),
-      recoveryKey: readFileSync(from(required(recoveryKey, '--recovery-key')), 'utf8'),
-    });
+    return restore(
+      { folders, settings },
+      {
+        dataFile: from(required(values.from, '--from')),
+        keysFile: from(required(values.keys, '--keys')),
+        recoveryKey: readFileSync(from(required(recoveryKey, '--recovery-key')), 'utf8'),
+      },
+    );
   }
   throw new UsageError('say backup or restore');
 }
 
-async function backup(folders: Folders, to: string, recoveryKey: string | undefined): Promise<void> {
+interface Installation {
+  readonly folders: Folders;
+  readonly settings: Given;
+}
+
+async function backup(installation: Installation, to: string, recoveryKey: string | undefined): Promise<void> {
   const { backUp } = await import('./backup.ts');
-  const { dataFile, keysFile, tables } = await withDatabase(folders, (databaseUrl) =>
+  const { dataFile, keysFile, tables } = await withDatabase(installation, (databaseUrl) =>
     backUp({
-      folders,
+      folders: installation.folders,
       databaseUrl,
       to,
       now: new Date(),
@@ -79,19 +92,20 @@ interface RestoreFiles {
   readonly recoveryKey: string;
 }
 
-async function restore(folders: Folders, files: RestoreFiles): Promise<void> {
+async function restore(installation: Installation, files: RestoreFiles): Promise<void> {
+  const { folders } = installation;
   openData(folders);
   const { restore: run } = await import('./restore.ts');
-  const { madeAt, servers } = await withDatabase(folders, (databaseUrl) =>
+  const { madeAt, servers } = await withDatabase(installation, (databaseUrl) =>
     run({ folders, databaseUrl, ...files, log: quiet }),
   );
   console.log(`  ok restored what was backed up at ${madeAt.toISOString()}: ${servers} servers, a new epoch`);
-  console.log('  ok now run npm start');
+  console.log(nameCommands('  ok now run npm start', isRelease));
 }
 
 /** Runs `work` on the external database, the running embedded one, or the embedded one started for this. */
-async function withDatabase<T>(folders: Folders, work: (url: string) => Promise<T>): Promise<T> {
-  const outside = process.env.DATABASE_URL || (await findRunning(folders.postgres));
+async function withDatabase<T>({ folders, settings }: Installation, work: (url: string) => Promise<T>): Promise<T> {
+  const outside = settings.DATABASE_URL ?? (await findRunning(folders.postgres));
   if (outside) return work(outside);
   const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
   const server = await startEmbedded({

@@ -16,10 +16,23 @@ export interface Dashboard {
 
 export const ADA: Person = { name: 'Ada Example', email: 'ada@example.com', password: 'a rope runs free' };
 
+/** Dashboard behind a reverse proxy: the address that this machine calls, and what the proxy would pass on. */
+export interface Entrance {
+  readonly url: string;
+  /** Origin of the pages that people open. */
+  readonly origin: string;
+  /** Headers of the proxy, such as X-Forwarded-For. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function entranceOf(at: string | Entrance): Entrance {
+  return typeof at === 'string' ? { url: at, origin: at, headers: {} } : at;
+}
+
 /** Redeems the setup token: `person` owns the first organization. Returns its slug. */
-export async function claimSetup(url: string, token: string, person: Person): Promise<string> {
+export async function claimSetup(at: string | Entrance, token: string, person: Person): Promise<string> {
   const { organizationSlug } = await callProcedure<{ organizationSlug: string }>(
-    url,
+    entranceOf(at),
     'setup.claim',
     { token, ...person },
     {},
@@ -28,10 +41,11 @@ export async function claimSetup(url: string, token: string, person: Person): Pr
 }
 
 /** Signs in by password; returns the cookies of the session. */
-export async function openSession(url: string, { email, password }: Person): Promise<string> {
+export async function openSession(at: string | Entrance, { email, password }: Person): Promise<string> {
+  const { url, origin, headers } = entranceOf(at);
   const response = await fetch(`${url}/api/auth/sign-in/email`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url },
+    headers: { ...headers, 'content-type': 'application/json', origin },
     body: JSON.stringify({ email, password }),
   });
   if (!response.ok) throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
@@ -41,20 +55,23 @@ export async function openSession(url: string, { email, password }: Person): Pro
     .join('; ');
 }
 
-export async function signIn(url: string, person: Person): Promise<Dashboard> {
-  const cookie = await openSession(url, person);
+export async function signIn(at: string | Entrance, person: Person): Promise<Dashboard> {
+  const entrance = entranceOf(at);
+  const { url } = entrance;
+  const cookie = await openSession(entrance, person);
   const session = (organization?: string) => ({
+    ...entrance.headers,
     cookie,
     ...(organization === undefined ? {} : { 'x-fairlead-organization': organization }),
   });
   return {
     async open(path) {
       const startedAt = performance.now();
-      const page = await fetch(`${url}${path}`, { headers: { cookie }, redirect: 'manual' });
+      const page = await fetch(`${url}${path}`, { headers: session(), redirect: 'manual' });
       const bytes = (await page.arrayBuffer()).byteLength;
       return { status: page.status, elapsedMs: performance.now() - startedAt, bytes };
     },
-    call: (procedure, input, organization) => callProcedure(url, procedure, input, session(organization)),
+    call: (procedure, input, organization) => callProcedure(entrance, procedure, input, session(organization)),
     query: async (procedure, organization, input) => {
       const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify({ json: input }))}`;
       return readAnswer(
@@ -66,14 +83,14 @@ export async function signIn(url: string, person: Person): Promise<Dashboard> {
 }
 
 async function callProcedure<T>(
-  url: string,
+  { url, origin, headers: proxied }: Entrance,
   procedure: string,
   input: unknown,
   headers: Record<string, string>,
 ): Promise<T> {
   const response = await fetch(`${url}/api/trpc/${procedure}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url, ...headers },
+    headers: { ...proxied, 'content-type': 'application/json', origin, ...headers },
     body: JSON.stringify({ json: input }),
   });
   return readAnswer(procedure, response);

@@ -37,9 +37,9 @@ export interface ProductOptions {
   /** Existing data folder; undefined creates one that `stop` deletes. */
   readonly data?: string;
   readonly ports?: Readonly<Record<PortName, number>>;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Options of `npm start` beside data, ports and agent. */
+  /** Options of `npm start` in place of those for `data` and `ports`, which then name the effective ones. */
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Command prefix for a product in a namespace of its own; it must exec the product and not fork it. */
   readonly prefix?: readonly string[];
   readonly startTimeoutMs?: number;
@@ -55,9 +55,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
   if (scratch !== undefined) chmodSync(scratch, 0o711);
   const data = options.data ?? join(scratch ?? '', 'data');
   const ports = options.ports ?? (await freePorts());
-  const args = ['--data', data, ...PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])])];
+  const portArgs = PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])]);
+  const args = [...(options.args ?? ['--data', data, ...portArgs])];
   if (options.agent !== undefined) args.push('--agent', options.agent);
-  args.push(...(options.args ?? []));
 
   const startedAt = performance.now();
   const node = [nodeOf(ROOT), '--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs')];

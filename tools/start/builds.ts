@@ -1,5 +1,5 @@
 // Builds the parts of the control plane: Prisma's client, the web app, the agent. Skips a build with unchanged inputs.
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandResult, ROOT, run } from '../lib/command.ts';
 import { hashInputs, isCurrent, markCurrent } from '../lib/inputs-hash.ts';
@@ -7,19 +7,22 @@ import { likeTests } from '../lib/install.mjs';
 
 type Detail = (text: string) => void;
 
-export class BuildFailed extends Error {}
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed';
+}
 
 const GENERATED = join(ROOT, 'packages/db/src/generated');
 const WEB = join(ROOT, 'apps/web');
 const WEB_INPUTS = [
   'apps/web/**/*',
-  'packages/{api,auth,contract,core,db,mail,outbound,ui}/{package.json,src/**/*}',
+  'packages/{api,auth,contract,core,db,mail,outbound,settings,ui}/{package.json,src/**/*}',
   'packages/config/**/*.json',
   'prisma/schema/**/*.prisma',
   'package-lock.json',
 ];
 const TARGET = join(ROOT, 'agents/target');
 const TAIL_LINES = 25;
+const POLL_MS = 2000;
 
 /** Script of the built web server. */
 export const WEB_SERVER = join(WEB, '.next/standalone/apps/web/server.js');
@@ -68,12 +71,15 @@ export async function buildAgent(detail: Detail): Promise<string> {
   const manifest = join(ROOT, 'agents/Cargo.toml');
   const crates = readFileSync(join(ROOT, 'agents/Cargo.lock'), 'utf8').match(/^\[\[package\]\]$/gm)?.length ?? 0;
   let compiled = 0;
+  // Another cargo, which began with the install of npm's dependencies, compiles until this one may.
+  let other: NodeJS.Timeout | undefined;
+  const tellOther = () => detail(`${compiledCrates()} of at most ${crates} crates`);
   const onOutput = (chunk: string) => {
     const started = [...chunk.matchAll(/^\s*Compiling (\S+)/gm)];
     compiled += started.length;
     const name = started.at(-1)?.[1];
     if (name !== undefined) detail(`${compiled} of at most ${crates} crates, now ${name}`);
-    else if (chunk.includes('Blocking')) detail('compiling since the install of npm’s dependencies');
+    else if (chunk.includes('Blocking')) other ??= setInterval(tellOther, POLL_MS);
   };
   const args = [
     'build',
@@ -84,10 +90,16 @@ export async function buildAgent(detail: Detail): Promise<string> {
     TARGET,
     ...likeTests('--bin', 'fairlead-agent'),
   ];
-  const result = await run('cargo', args, { onOutput });
+  const result = await run('cargo', args, { onOutput }).finally(() => clearInterval(other));
   requireSuccess(result, 'the agent could not be built');
-  detail(compiled === 0 ? 'current' : `${compiled} crates`);
+  if (other !== undefined) detail(`${compiledCrates()} crates`);
+  else detail(compiled === 0 ? 'current' : `${compiled} crates`);
   return join(TARGET, 'debug/fairlead-agent');
+}
+
+function compiledCrates(): number {
+  const folder = join(TARGET, 'debug/deps');
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.rlib')).length : 0;
 }
 
 function requireSuccess(result: CommandResult, what: string): void {

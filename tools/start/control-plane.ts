@@ -5,6 +5,17 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { migrate } from '@fairlead/db/migrate';
+import {
+  defaultOf,
+  type Environment,
+  type Given,
+  PORTS,
+  type PoolSizes,
+  poolSizes,
+  readEnvironment,
+  type VariableName,
+  variablesFor,
+} from '@fairlead/settings';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
 import { answers } from '../lib/wait.ts';
@@ -12,66 +23,88 @@ import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
 import type { PortName } from './options.mjs';
 import { openSecrets } from './secrets.ts';
+import { servedUrl } from './served-url.ts';
 import type { Service, Supervisor } from './supervisor.ts';
 
 export interface ControlPlaneOptions {
   readonly folders: Folders;
   readonly ports: Readonly<Record<PortName, number>>;
-  /** URL of an external PostgreSQL; undefined starts the embedded one. */
-  readonly databaseUrl: string | undefined;
+  /** Settings that differ from their defaults; a `DATABASE_URL` among them replaces the embedded PostgreSQL. */
+  readonly settings?: Given;
   readonly supervisor: Supervisor;
-  /** Agent that further servers can download. */
+  /** Agent that further servers can download, or a folder with one for each kind of machine. */
   readonly agentBinary: string;
   /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;
-  /** https URL for other machines. Default: the dashboard's port on localhost. */
-  readonly publicUrl?: string | undefined;
-  /** True if the local agent's proxy serves the public URL, with a certificate of its own authority. */
-  readonly servesPublicUrl?: boolean;
   /** For tests only: PostgreSQL may lose its last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
 
-/** Host name under which the local proxy serves the control plane. */
-export const CONTROL_HOST = 'fairlead.localhost';
-
-/** Settings of the mail transport. Only the processes that send mail get them, because they contain a password. */
-const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
-/** Settings of the web app: rate limit, reverse proxies, outbound access and security contact. */
-const WEB_SETTINGS = [
-  'FAIRLEAD_CALLS_PER_MINUTE',
-  'FAIRLEAD_TRUSTED_PROXIES',
-  'FAIRLEAD_OUTBOUND_ALLOW',
-  'FAIRLEAD_SECURITY_CONTACT',
-];
+/** Default host name under which the local proxy serves the control plane. */
+export const CONTROL_HOST = defaultOf('FAIRLEAD_CONTROL_HOST');
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
 export class ControlPlane {
   readonly databaseUrl: string;
+  /** Address at which people open the dashboard. */
   readonly publicUrl: string;
+  /** Certificate authority of the public URL, which the local agent creates; undefined if it does not serve that URL. */
+  readonly publicCaFile: string | undefined;
+  /** Address of the dashboard on this machine. */
+  readonly localUrl: string;
   readonly gatewayUrl: string;
+  /** Host under which the local agent's proxy serves the control plane; empty for none. */
+  readonly controlHost: string;
+  readonly pools: PoolSizes;
   readonly #options: ControlPlaneOptions;
   readonly #embedded: KeptDatabase | undefined;
-  readonly #environment: Readonly<Record<string, string>>;
+  readonly #values: Environment<'start'>;
+  /** Variables of all services; each gets those that it needs. */
+  readonly #variables: Readonly<Partial<Record<VariableName, string>>>;
 
   private constructor(options: ControlPlaneOptions, databaseUrl: string, embedded: KeptDatabase | undefined) {
     this.#options = options;
     this.#embedded = embedded;
     this.databaseUrl = databaseUrl;
-    this.publicUrl = options.publicUrl ?? `http://localhost:${options.ports.web}`;
-    this.gatewayUrl = `http://127.0.0.1:${options.ports.gateway}`;
-    this.#environment = this.#commonEnvironment();
+    const { folders, ports, settings = {} } = options;
+    const given: Given = {
+      ...settings,
+      FAIRLEAD_PUBLIC_URL: settings.FAIRLEAD_PUBLIC_URL ?? `http://localhost:${ports.web}`,
+      ...Object.fromEntries(PORTS.map(({ name, variable }) => [variable, String(ports[name])])),
+    };
+    this.#values = readEnvironment('start', given);
+    this.publicUrl = this.#values.FAIRLEAD_PUBLIC_URL;
+    const served = servedUrl(settings);
+    this.publicCaFile = served && join(folders.controlAuthorities, served.hostname, 'ca.pem');
+    this.controlHost = this.#values.FAIRLEAD_CONTROL_HOST;
+    this.pools = poolSizes(this.#values);
+    this.localUrl = `http://${reachable(this.#values.FAIRLEAD_WEB_HOST)}:${ports.web}`;
+    this.gatewayUrl = `http://${reachable(this.#values.FAIRLEAD_GATEWAY_HOST)}:${ports.gateway}`;
+    const secrets = openSecrets(folders, settings.FAIRLEAD_MASTER_KEY_FILE);
+    this.#variables = {
+      FAIRLEAD_AGENT_BINARY: options.agentBinary,
+      ...given,
+      ...(this.publicCaFile === undefined ? {} : { FAIRLEAD_PUBLIC_CA_FILE: this.publicCaFile }),
+      DATABASE_URL: databaseUrl,
+      FAIRLEAD_PUBLIC_URL: this.publicUrl,
+      FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
+      FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
+      FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
+      FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
+      FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
+      FAIRLEAD_LOG_STORE_DIR: folders.logStore,
+    };
   }
 
   /** Opens the database and migrates it; starts no service yet. */
   static async open(options: ControlPlaneOptions): Promise<ControlPlane> {
-    const { databaseUrl, folders } = options;
+    const { folders, settings = {} } = options;
     const log = appendTo(join(folders.logs, 'postgres.log'));
-    const embedded = databaseUrl === undefined ? await startDatabase(options, log) : undefined;
+    const embedded = settings.DATABASE_URL === undefined ? await startDatabase(options, log) : undefined;
     try {
-      const url = databaseUrl ?? embedded?.url;
+      const url = settings.DATABASE_URL ?? embedded?.url;
       if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded PostgreSQL');
       await migrate({ url, dir: join(ROOT, 'prisma/migrations'), log });
       return new ControlPlane(options, url, embedded);
@@ -79,12 +112,6 @@ export class ControlPlane {
       await embedded?.stop();
       throw error;
     }
-  }
-
-  /** Certificate authority of the public URL; undefined if every machine trusts its certificate. */
-  get publicCaFile(): string | undefined {
-    const { folders, servesPublicUrl } = this.#options;
-    return servesPublicUrl ? join(folders.controlAuthorities, new URL(this.publicUrl).hostname, 'ca.pem') : undefined;
   }
 
   /** Process id of the embedded PostgreSQL. */
@@ -102,21 +129,20 @@ export class ControlPlane {
     const log = this.#options.supervisor.logFile('worker');
     // The worker listens on no port; its log shows when it takes jobs. Ignore lines from an earlier run.
     const before = existsSync(log) ? readFileSync(log).length : 0;
-    const isReady = async () =>
-      existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
-    const service = this.#service('worker', 'apps/worker/src/main.ts', isReady);
-    await this.#options.supervisor.start({ ...service, env: { ...service.env, ...userEnvironment(MAIL_SETTINGS) } });
+    const isReady = async () => {
+      const written = existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
+      // A shorter log was rotated in between.
+      return /"msg":"ready"/.test(written.subarray(written.length < before ? 0 : before).toString('utf8'));
+    };
+    await this.#options.supervisor.start(this.#service('worker', 'apps/worker/src/main.ts', isReady));
   }
 
   async startWeb(): Promise<void> {
     const { webServer, ports, supervisor } = this.#options;
     if (webServer === undefined) throw new Error('this control plane has no web app');
-    const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
-    const service = this.#service('web', webServer, ready);
-    const env: Record<string, string> = { ...service.env, ...userEnvironment([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
-    const { publicCaFile } = this;
-    if (publicCaFile !== undefined) env.FAIRLEAD_PUBLIC_CA_FILE = publicCaFile;
-    await supervisor.start({ ...service, env: { ...env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
+    const service = this.#service('web', webServer, () => answers(`${this.localUrl}/healthz`));
+    const listen = { PORT: String(ports.web), HOSTNAME: this.#values.FAIRLEAD_WEB_HOST };
+    await supervisor.start({ ...service, env: { ...service.env, ...listen } });
   }
 
   async start(): Promise<void> {
@@ -133,7 +159,7 @@ export class ControlPlane {
     await this.#embedded?.stop();
   }
 
-  #service(name: string, script: string, ready: () => Promise<boolean>): Service {
+  #service(name: 'web' | 'gateway' | 'worker', script: string, ready: () => Promise<boolean>): Service {
     return {
       name,
       command: nodeOf(ROOT),
@@ -147,7 +173,8 @@ export class ControlPlane {
       ],
       cwd: ROOT,
       env: {
-        ...this.#environment,
+        ...this.#commonEnvironment(),
+        ...variablesFor(name, this.#variables),
         FAIRLEAD_CONTROL_SOCKET: join(this.#options.folders.controlSockets, `${name}.sock`),
       },
       ready,
@@ -157,57 +184,38 @@ export class ControlPlane {
   }
 
   #commonEnvironment(): Record<string, string> {
-    const { folders, ports, agentBinary } = this.#options;
-    const secrets = openSecrets(folders);
     return {
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '/',
       TZ: 'UTC',
       NODE_ENV: 'production',
       NEXT_TELEMETRY_DISABLED: '1',
-      NODE_COMPILE_CACHE: folders.compileCache,
-      LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
-      DATABASE_URL: this.databaseUrl,
-      FAIRLEAD_DATA_DIR: folders.data,
-      FAIRLEAD_PUBLIC_URL: this.publicUrl,
-      FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
-      FAIRLEAD_GATEWAY_HOST: '127.0.0.1',
-      FAIRLEAD_GATEWAY_PORT: String(ports.gateway),
-      FAIRLEAD_HTTPS_PORT: String(ports.https),
-      FAIRLEAD_CONTROL_HOST: CONTROL_HOST,
-      FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
-      FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
-      FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
-      FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
-      FAIRLEAD_LOG_STORE_DIR: folders.logStore,
-      // The user may offer another program, or a folder with one for each architecture.
-      FAIRLEAD_AGENT_BINARY: process.env.FAIRLEAD_AGENT_BINARY ?? agentBinary,
+      NODE_COMPILE_CACHE: this.#options.folders.compileCache,
     };
   }
 }
 
-/** Returns these settings from the user's own environment. */
-function userEnvironment(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = process.env[name];
-      return value === undefined || value === '' ? [] : [[name, value]];
-    }),
-  );
+/** Returns the host of a URL at which this machine reaches a listener on the address. */
+function reachable(address: string): string {
+  if (address === '0.0.0.0') return '127.0.0.1';
+  if (address === '::') return '[::1]';
+  return address.includes(':') ? `[${address}]` : address;
 }
 
 type Log = (line: string) => void;
 
-function startDatabase({ folders, ports, unsafeButFast }: ControlPlaneOptions, log: Log): Promise<KeptDatabase> {
+function startDatabase(options: ControlPlaneOptions, log: Log): Promise<KeptDatabase> {
+  const { folders, ports, settings = {}, unsafeButFast } = options;
   const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
-  const settings = {
+  const server = {
     dataDir: folders.postgres,
     port: ports.database,
     log,
+    pools: poolSizes(readEnvironment('start', settings)),
     ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
     ...(unsafeButFast ? { unsafeButFast } : {}),
   };
-  return KeptDatabase.open(() => startEmbedded(settings), log);
+  return KeptDatabase.open(() => startEmbedded(server), log);
 }
 
 /** Writes each line synchronously, because the lines of a crash matter most. */

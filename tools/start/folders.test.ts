@@ -44,3 +44,9 @@ test('only the owner can access secrets and logs; a folder with other contents i
   writeFileSync(join(root, 'photos/cat.jpg'), 'miaow');
   expect(() => openData(layOut(join(root, 'photos')))).toThrow('holds something else');
 });
+
+test('an installed release has its data outside of its own folder, which an update replaces', () => {
+  writeFileSync(join(root, 'release.json'), '{}');
+  expect(chooseFolders({ root, data: undefined, isRoot: true }).data).toBe('/var/lib/fairlead-control-plane');
+  expect(chooseFolders({ root, data: join(root, 'data'), isRoot: true }).data).toBe(join(root, 'data'));
+});

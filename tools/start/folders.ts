@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findRelease } from '../lib/release.ts';
 
 export interface Folders {
   readonly data: string;
@@ -32,6 +33,8 @@ export interface ChosenFolders extends Folders {
 export class FolderError extends Error {}
 
 const MARK = 'fairlead.json';
+/** Default data folder of an installed release. The agent of a server that only runs apps has /var/lib/fairlead. */
+export const DATA_INSTALLED = '/var/lib/fairlead-control-plane';
 
 export interface FolderWish {
   readonly root: string;
@@ -41,7 +44,7 @@ export interface FolderWish {
 }
 
 export function chooseFolders({ root, data, isRoot }: FolderWish): ChosenFolders {
-  const wanted = data ?? join(root, '.fairlead');
+  const wanted = data ?? (findRelease(root) === undefined ? join(root, '.fairlead') : DATA_INSTALLED);
   const closed = isRoot ? closedFolder(wanted) : undefined;
   if (closed === undefined) return { ...layOut(wanted), insteadOf: undefined };
   if (data !== undefined) {

@@ -1,56 +1,65 @@
 import { describe, expect, test } from 'vitest';
-import { OptionsError, parseOptions } from './options.mjs';
+import { OptionsError, PORTS, parseOptions } from './options.mjs';
+import { readStartSettings } from './start-settings.ts';
 
-const context = { root: '/clone', cwd: '/elsewhere', env: {} };
+const context = { root: '/clone', cwd: '/elsewhere' };
+const startSettings = (args: readonly string[], env: Record<string, string> = {}) =>
+  readStartSettings(parseOptions(args, context), { FAIRLEAD_SETTINGS_FILE: '/dev/null', ...env });
 
 describe('options of npm start', () => {
   test('without options, ports are the documented ones and the data folder is automatic', () => {
-    const options = parseOptions([], context);
-    expect(options).toMatchObject({
-      data: undefined,
+    expect(parseOptions([], context)).toMatchObject({
       agent: undefined,
-      databaseUrl: undefined,
+      settingsFile: undefined,
+      flags: {},
       reset: false,
-      yes: false,
     });
-    expect(options.ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });
+    const { ports, values } = startSettings([]);
+    expect(ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });
+    expect(Object.keys(ports)).toEqual(PORTS.map(({ name }) => name));
+    expect(values.FAIRLEAD_DATA_DIR).toBeUndefined();
   });
 
-  test("a relative folder is resolved from the user's current folder", () => {
-    expect(parseOptions(['--data', 'here'], context).data).toBe('/elsewhere/here');
+  test("relative paths are resolved from the user's current folder", () => {
+    expect(startSettings(['--data', 'here']).values.FAIRLEAD_DATA_DIR).toBe('/elsewhere/here');
+    expect(parseOptions(['--settings', 'fairlead.toml'], context).settingsFile).toBe('/elsewhere/fairlead.toml');
   });
 
-  test('a public URL opens the proxy to other machines on its port, unless a reverse proxy serves the URL', () => {
-    const of = (...args: string[]) => parseOptions(args, context);
-    expect(of()).toMatchObject({ publicUrl: undefined, listen: '127.0.0.1' });
-    const named = of('--public-url', 'https://Fairlead.example.com/');
-    expect(named).toMatchObject({ publicUrl: 'https://fairlead.example.com', listen: '[::]' });
-    expect(named.ports).toMatchObject({ https: 443, http: 80, web: 4400 });
-    expect(of('--public-url', 'https://203.0.113.5:8443', '--http-port', '8080').ports).toMatchObject({
-      https: 8443,
-      http: 8080,
+  test('a public URL moves the proxy to its port, unless a port is given, a reverse proxy serves it, or it is local', () => {
+    const portsOf = (args: readonly string[], env?: Record<string, string>) => startSettings(args, env).ports;
+    expect(portsOf(['--public-url', 'https://Fairlead.example.com/'])).toMatchObject({
+      https: 443,
+      http: 80,
+      web: 4400,
     });
-    const behind = of('--public-url', 'https://203.0.113.5', '--behind-proxy');
-    expect(behind).toMatchObject({ publicUrl: 'https://203.0.113.5', listen: '127.0.0.1' });
-    expect(behind.ports).toMatchObject({ https: 4443, http: 4480 });
-    const env = { FAIRLEAD_PUBLIC_URL: 'https://[2001:db8::5]' };
-    expect(parseOptions([], { ...context, env }).publicUrl).toBe('https://[2001:db8::5]');
+    const byAddress = ['--public-url', 'https://203.0.113.5:8443'];
+    expect(portsOf([...byAddress, '--http-port', '8080'])).toMatchObject({ https: 8443, http: 8080 });
+    expect(portsOf(byAddress, { FAIRLEAD_HTTPS_PORT: '9443' })).toMatchObject({ https: 9443, http: 80 });
+    expect(portsOf([...byAddress, '--behind-proxy'])).toMatchObject({ https: 4443, http: 4480 });
+    expect(portsOf([], { FAIRLEAD_PUBLIC_URL: 'https://[2001:db8::5]' })).toMatchObject({ https: 443, http: 80 });
+    expect(portsOf(['--public-url', 'https://fairlead.localhost:4443'])).toMatchObject({ https: 4443, http: 4480 });
   });
 
   test.each([
-    [['--public-url', 'http://fairlead.example.com'], '--public-url must be https://host'],
-    [['--public-url', 'https://fairlead.example.com/base'], '--public-url must be https://host'],
-    [['--public-url', 'https://user:word@fairlead.example.com'], '--public-url must be https://host'],
-    [['--public-url', 'fairlead.example.com'], '--public-url must be https://host'],
-    [['--behind-proxy'], '--behind-proxy needs'],
     [['--web-port', '0'], '--web-port must be a port'],
     [['--web-port', 'http'], '--web-port must be a port'],
     [['--web-port', '70000'], '--web-port must be a port'],
-    [['--web-port', '4401'], 'choose two different ports'],
+    [['--web-port', '4401'], '--web-port and --gateway-port are both 4401: choose two different ports'],
     [['--colour'], "Unknown option '--colour'"],
     [['start'], 'Unexpected argument'],
   ])('%j is refused in one line', (args, message) => {
-    expect(() => parseOptions(args, context)).toThrow(OptionsError);
-    expect(() => parseOptions(args, context)).toThrow(message);
+    expect(() => startSettings(args)).toThrow(OptionsError);
+    expect(() => startSettings(args)).toThrow(message);
+  });
+
+  test('two options may exchange their ports, and a variable moves a port as an option does', () => {
+    expect(startSettings(['--web-port', '4401', '--gateway-port', '4400']).ports).toMatchObject({
+      web: 4401,
+      gateway: 4400,
+    });
+    expect(startSettings(['--web-port', '4401'], { FAIRLEAD_GATEWAY_PORT: '4444' }).ports).toMatchObject({
+      web: 4401,
+      gateway: 4444,
+    });
   });
 });

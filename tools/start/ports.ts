@@ -1,18 +1,25 @@
 // Checks that ports are free before anything starts, and names the option that changes each.
 import { createServer } from 'node:net';
-import type { PortName } from './options.mjs';
-import { PORTS } from './options.mjs';
+import { PORTS, type PortName } from './options.mjs';
+import type { StartSettings } from './start-settings.ts';
 
 export class PortTaken extends Error {}
 
 export async function requireFreePorts(
-  ports: Readonly<Record<PortName, number>>,
+  { ports, values }: Pick<StartSettings, 'ports' | 'values'>,
   names: readonly PortName[],
 ): Promise<void> {
+  const hosts: Partial<Record<PortName, string>> = {
+    web: values.FAIRLEAD_WEB_HOST,
+    gateway: values.FAIRLEAD_GATEWAY_HOST,
+  };
   for (const { name, option, what } of PORTS.filter((port) => names.includes(port.name))) {
-    const code = await tryPort(ports[name]);
+    const host = hosts[name] ?? '127.0.0.1';
+    const code = await tryPort(ports[name], host);
     if (code === undefined) continue;
     const port = ports[name];
+    if (code === 'EADDRNOTAVAIL')
+      throw new PortTaken(`${host} is no address of this machine: choose another --${name}-host`);
     if (code === 'EACCES')
       throw new PortTaken(`port ${port} (${what}) needs root: choose a port above 1023 with --${option}`);
     throw new PortTaken(
@@ -22,10 +29,10 @@ export async function requireFreePorts(
 }
 
 /** Returns the error code when nothing can listen on the port. */
-function tryPort(port: number): Promise<string | undefined> {
+function tryPort(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(undefined)));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

@@ -7,6 +7,8 @@ import {
   deleteApp,
   getApp,
   listApps,
+  purgeApp,
+  restoreApp,
   updateApp,
   updateConfig,
 } from '@fairlead/core/app';
@@ -28,6 +30,7 @@ import { createSecretKeys, listSecrets } from '@fairlead/core/secret';
 import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
+import type { PoolSizes } from '@fairlead/settings';
 import type { z } from 'zod';
 
 /** Verbs inside the organization; their `ctx` is filled in. */
@@ -38,6 +41,8 @@ const VERBS = {
   deleteApp,
   getApp,
   listApps,
+  purgeApp,
+  restoreApp,
   scaleApp,
   updateApp,
   updateConfig,
@@ -77,18 +82,20 @@ export interface Product {
 export interface ProductOptions {
   readonly databaseUrl: string;
   readonly organizationName: string;
+  /** Pools of the processes on the same database. Default: their default sizes. */
+  readonly pools?: PoolSizes;
   readonly log: Log;
 }
 
 const POOL_MAX = 3;
 
 /** Rejects a database role that bypasses row-level security, then opens the first organization. */
-export async function openProduct({ databaseUrl, organizationName, log }: ProductOptions): Promise<Product> {
+export async function openProduct({ databaseUrl, organizationName, pools, log }: ProductOptions): Promise<Product> {
   const database = createDatabase({ url: databaseUrl, poolMax: POOL_MAX, applicationName: 'fairlead-start' });
   const inSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) =>
     database.system('first start', (tx) => work({ tx, clock: systemClock, log }));
   try {
-    await database.assertSafe();
+    await database.assertSafe(pools);
     const { organizationId } = await inSystem((ctx) => createFirstOrganization(ctx, { name: organizationName }));
     return {
       database,

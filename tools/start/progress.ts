@@ -66,7 +66,11 @@ function describe(step: Running): string {
 }
 
 function elapsed({ startedAt }: Running): string {
-  const seconds = (performance.now() - startedAt) / 1000;
+  return formatElapsed(performance.now() - startedAt);
+}
+
+export function formatElapsed(milliseconds: number): string {
+  const seconds = milliseconds / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   return seconds < 60 ? `${Math.round(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }

@@ -4,8 +4,8 @@ import type { AppId, RunId, ServerId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
+import type { HostPolicy } from '@fairlead/core/domain';
 import { waitFor } from '../lib/wait.ts';
-import { CONTROL_HOST } from './control-plane.ts';
 import type { Product } from './product.ts';
 import { isMirror } from './source-mirror.ts';
 
@@ -16,6 +16,7 @@ export interface SampleOptions {
   readonly branch: string;
   /** HTTPS port in the app's URL. */
   readonly httpsPort: number;
+  readonly hosts: HostPolicy;
   readonly signal: AbortSignal;
 }
 
@@ -59,7 +60,7 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
         serverIds: [serverId],
         domain: { host: SAMPLE_HOST },
       },
-      { controlHost: CONTROL_HOST, publicHost: '' },
+      options.hosts,
     );
     deploymentId = created.deploymentId ?? undefined;
   } else {

@@ -12,9 +12,9 @@ export interface SecretFiles {
   readonly masterKey: string;
 }
 
-export function openSecrets(folders: Folders): SecretFiles {
+export function openSecrets(folders: Folders, masterKeyFile: string | undefined): SecretFiles {
   // The operator may store it elsewhere, on a separate disk or as a mounted secret; then none is created here.
-  const masterKey = process.env.FAIRLEAD_MASTER_KEY_FILE ?? makeMasterKey(join(folders.secrets, 'master-key'));
+  const masterKey = masterKeyFile ?? makeMasterKey(join(folders.secrets, 'master-key'));
   return {
     authSecret: ensureSecretFile(join(folders.secrets, 'auth-secret')),
     internalToken: ensureSecretFile(join(folders.secrets, 'internal-token')),

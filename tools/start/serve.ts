@@ -9,25 +9,32 @@ import { requestPinned } from '../lib/pinned-request.ts';
 import { type Undo, undoAll } from '../lib/undo.ts';
 import { waitFor } from '../lib/wait.ts';
 import { openAppRuntime } from './app-runtime.ts';
-import { CONTROL_HOST, ControlPlane } from './control-plane.ts';
+import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
+import type { Programs } from './launch.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
+import { startRotation } from './log-rotation.ts';
 import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
 import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
+import { servedUrl } from './served-url.ts';
 import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
+import type { StartSettings } from './start-settings.ts';
 import { formatSummary, type SampleSummary, type Summary } from './summary.ts';
 import type { Supervisor } from './supervisor.ts';
 
 export interface ServeOptions {
   readonly options: Options;
+  readonly settings: StartSettings;
   readonly folders: ChosenFolders;
   readonly supervisor: Supervisor;
   readonly progress: Progress;
-  readonly agentBinary: string;
-  readonly webServer: string;
+  readonly programs: Programs;
+  /** True to serve the clone as a git repository and deploy the sample app from it. */
+  readonly hasSample: boolean;
+  /** Unix milliseconds. */
   readonly startedAt: number;
   /** Signal that Ctrl-C aborts. */
   readonly signal: AbortSignal;
@@ -42,36 +49,37 @@ const AGENT = 'agent';
 
 /** Runs until the signal; stops everything it started before it resolves or rejects. */
 export async function serve(context: ServeOptions): Promise<void> {
-  const { folders, progress, signal, supervisor } = context;
+  const { folders, programs, progress, signal, supervisor } = context;
   const binary = join(folders.bin, 'fairlead-agent');
   const undo: Undo[] = [];
   try {
-    installAgent(context.agentBinary, binary);
+    const stopRotation = startRotation(folders.logs, progress.note);
+    undo.push(async () => stopRotation());
+    installAgent(programs.agentBinary, binary);
     const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
-      const { options, webServer } = context;
+      const { settings } = context;
       return ControlPlane.open({
         folders,
-        ports: options.ports,
-        databaseUrl: options.databaseUrl,
+        ports: settings.ports,
+        settings: settings.given,
         supervisor,
-        agentBinary: binary,
-        webServer,
-        publicUrl: options.publicUrl,
-        servesPublicUrl: options.publicUrl !== undefined && options.listen !== '127.0.0.1',
+        agentBinary: programs.offeredAgents ?? binary,
+        webServer: programs.webServer,
       });
     });
     undo.push(() => controlPlane.stopDatabase());
     const product = await openProduct({
       databaseUrl: controlPlane.databaseUrl,
       organizationName: 'My organization',
+      pools: controlPlane.pools,
       log: quietLog,
     });
     undo.push(() => product.close());
     signal.throwIfAborted();
 
     undo.push(() => controlPlane.stopServices());
-    const source = await serveClone(context);
-    undo.push(() => source.close());
+    const source = context.hasSample ? await serveClone(context) : undefined;
+    undo.push(async () => source?.close());
     await progress.step('gateway, worker and web', () => controlPlane.start());
     signal.throwIfAborted();
 
@@ -83,12 +91,17 @@ export async function serve(context: ServeOptions): Promise<void> {
     signal.throwIfAborted();
 
     await progress.step('answer under the public URL', () => requirePublicAnswer(context, controlPlane));
-    const app = await showSample(context, product, server, source);
+    const app: SampleSummary =
+      source === undefined ? { kind: 'none' } : await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
     progress.note(
       formatSummary({
         publicUrl: controlPlane.publicUrl,
-        controlUrl: `https://${CONTROL_HOST}:${context.options.ports.https}`,
+        controlUrl:
+          controlPlane.controlHost === ''
+            ? undefined
+            : `https://${controlPlane.controlHost}:${context.settings.ports.https}`,
+        settingsFile: context.settings.file,
         setupToken,
         publicAuthority: readAuthority(controlPlane.publicCaFile),
         app,
@@ -96,7 +109,7 @@ export async function serve(context: ServeOptions): Promise<void> {
         insteadOf: folders.insteadOf,
         copied: runtime.copied,
         isolationOff: server.host.isolationOff,
-        elapsedMs: performance.now() - context.startedAt,
+        elapsedMs: Date.now() - context.startedAt,
       }),
     );
     await aborted(signal);
@@ -108,11 +121,11 @@ export async function serve(context: ServeOptions): Promise<void> {
   }
 }
 
-async function serveClone({ folders, options }: ServeOptions): Promise<SourceServer> {
+async function serveClone({ folders, options, settings }: ServeOptions): Promise<SourceServer> {
   const name = sourceName(folders.source);
   await refreshMirror(options.root, folders.source, name);
   return serveSource({
-    port: options.ports.source,
+    port: settings.ports.source,
     folder: folders.source,
     // Refresh the mirror, so that Deploy builds the latest commit.
     refresh: () => refreshMirror(options.root, folders.source, name),
@@ -126,15 +139,16 @@ async function startLocalAgent(
   binary: string,
   path: string,
 ): Promise<ServerSummary> {
-  const { folders, options, supervisor, signal } = context;
+  const { folders, settings, supervisor, signal } = context;
   const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
   const proof = process.env.FAIRLEAD_AGENT_PROOF_SECONDS;
   const agent: LocalAgentOptions = {
     name: AGENT,
     binary,
     folder: folders.agent,
-    ports: options.ports,
-    address: options.listen,
+    ports: settings.ports,
+    // Every address, of both IP versions.
+    address: servedUrl(settings.given) === undefined ? '127.0.0.1' : '[::]',
     path,
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
@@ -159,17 +173,19 @@ async function startLocalAgent(
 /** Deploys the sample app; its failure is reported and does not stop the rest. */
 async function showSample(
   context: ServeOptions,
+  controlPlane: ControlPlane,
   product: Product,
   server: ServerSummary,
   source: SourceServer,
 ): Promise<SampleSummary> {
-  const { options, progress, signal } = context;
+  const { settings, progress, signal } = context;
   const sample: SampleOptions = {
     product,
     serverId: server.id,
     repositoryUrl: source.url(sourceName(context.folders.source)),
     branch: SOURCE_BRANCH,
-    httpsPort: options.ports.https,
+    httpsPort: settings.ports.https,
+    hosts: { controlHost: controlPlane.controlHost, publicHost: new URL(controlPlane.publicUrl).hostname },
     signal,
   };
   try {
@@ -182,7 +198,7 @@ async function showSample(
     }
     await progress.step('answer through the proxy', () => requireAnswer(context));
     const benchmark = await progress.step('benchmark', (detail) => measureSample(sample, deployment.appId, detail));
-    return { kind: 'live', url: `https://${SAMPLE_HOST}:${options.ports.https}`, deployment, benchmark };
+    return { kind: 'live', url: `https://${SAMPLE_HOST}:${settings.ports.https}`, deployment, benchmark };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };
@@ -190,10 +206,10 @@ async function showSample(
 }
 
 /** The local agent creates the URL's authority and certificate when it gets the route. */
-async function requirePublicAnswer({ options, signal }: ServeOptions, controlPlane: ControlPlane): Promise<void> {
+async function requirePublicAnswer({ settings, signal }: ServeOptions, controlPlane: ControlPlane): Promise<void> {
   const { publicUrl, publicCaFile: caFile } = controlPlane;
   if (caFile === undefined) return;
-  const request = { host: bareHost(publicUrl), port: options.ports.https, path: '/healthz' };
+  const request = { host: bareHost(publicUrl), port: settings.ports.https, path: '/healthz' };
   await waitFor(
     () =>
       existsSync(caFile) &&
@@ -216,8 +232,8 @@ function readAuthority(file: string | undefined): Summary['publicAuthority'] {
 }
 
 async function requireAnswer(context: ServeOptions): Promise<void> {
-  const { options, signal } = context;
-  const request = { host: SAMPLE_HOST, port: options.ports.https, path: '/healthz', caFile: caFile(context) };
+  const { settings, signal } = context;
+  const request = { host: SAMPLE_HOST, port: settings.ports.https, path: '/healthz', caFile: caFile(context) };
   await waitFor(
     () =>
       requestPinned(request).then(

@@ -1,10 +1,14 @@
 // Summary for the user when everything runs.
 import type { BenchmarkDetail, BenchmarkRowView } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { isLocalUrl } from '@fairlead/settings';
+import { formatElapsed } from './progress.ts';
 
 export interface Summary {
   readonly publicUrl: string;
-  readonly controlUrl: string;
+  /** Address at the local agent's proxy; undefined if that does not serve the dashboard. */
+  readonly controlUrl: string | undefined;
+  readonly settingsFile: string | undefined;
   readonly setupToken: string | null;
   /** Authority of the public URL's certificate; undefined if this machine's agent does not serve that URL. */
   readonly publicAuthority: { readonly file: string; readonly fingerprint: string } | undefined;
@@ -24,13 +28,22 @@ export type SampleSummary =
       readonly deployment: DeploymentDetail;
       readonly benchmark: BenchmarkDetail | undefined;
     }
-  | { readonly kind: 'down'; readonly reason: string };
+  | { readonly kind: 'down'; readonly reason: string }
+  | { readonly kind: 'none' };
 
 const LABEL_WIDTH = 12;
 
 export function formatSummary(summary: Summary): string {
   const { publicUrl, controlUrl, setupToken, app, folders } = summary;
-  const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, `${controlUrl} (over HTTP/2)`]];
+  const overHttps = controlUrl === undefined ? [] : [`${controlUrl} (over HTTP/2)`];
+  const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, ...overHttps]];
+  if (isLocalUrl(publicUrl)) {
+    rows.push([
+      'Warning',
+      'Only this machine reaches these addresses: invitations and new servers do not work elsewhere.',
+      'To change that: npm start -- --public-url https://fairlead.example.com (docs/settings.md)',
+    ]);
+  }
   if (setupToken !== null) {
     rows.push([
       'Setup',
@@ -39,13 +52,15 @@ export function formatSummary(summary: Summary): string {
     ]);
   }
   if (app.kind === 'down') rows.push(['App', app.reason]);
-  else rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
+  if (app.kind === 'live')
+    rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
   rows.push(['Certificate', `${folders.caFile} (trust it in your browser for the https addresses)`]);
   if (summary.publicAuthority !== undefined) {
     const { file, fingerprint } = summary.publicAuthority;
     rows.push(['Authority', `${file} (of the public URL; browsers elsewhere need it too)`, `SHA-256 ${fingerprint}`]);
   }
   rows.push(['Data', folders.data], ['Logs', folders.logs]);
+  if (summary.settingsFile !== undefined) rows.push(['Settings', summary.settingsFile]);
   if (summary.insteadOf !== undefined) {
     const copies = summary.copied.length > 0 ? ` Copied there too: ${summary.copied.join(', ')}.` : '';
     rows.push(['Note', `${summary.insteadOf} is closed to other users, so data lies elsewhere.${copies}`]);
@@ -56,7 +71,7 @@ export function formatSummary(summary: Summary): string {
   );
   return [
     '',
-    `  Fairlead is up, after ${(summary.elapsedMs / 1000).toFixed(1)} s.`,
+    `  Fairlead is up, after ${formatElapsed(summary.elapsedMs)}.`,
     '',
     ...lines,
     '',
@@ -67,7 +82,8 @@ export function formatSummary(summary: Summary): string {
 
 function describeDeployment({ durationMs, commitHash, commitSubject, releaseNumber }: DeploymentDetail): string {
   const took = durationMs === null ? '' : `deployed in ${(durationMs / 1000).toFixed(1)} s, `;
-  return `${took}release ${releaseNumber ?? '?'} from ${commitHash?.slice(0, 7) ?? '?'} ${commitSubject ?? ''}`.trim();
+  const subject = commitSubject === null ? '' : ` “${commitSubject}”`;
+  return `${took}release ${releaseNumber ?? '?'} from commit ${commitHash?.slice(0, 7) ?? '?'}${subject}`;
 }
 
 function describeBenchmark(benchmark: BenchmarkDetail | undefined): [string, ...string[]][] {

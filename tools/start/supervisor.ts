@@ -2,7 +2,7 @@
 // backoff, and records pid and start time. Invariant: never ends a process that it did not start or find in that
 // record.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess, identityOf, isAlive, type ProcessIdentity } from '../lib/process-identity.ts';
@@ -42,7 +42,6 @@ const BACKOFF_MIN_MS = 500;
 const BACKOFF_MAX_MS = 15_000;
 /** Uptime that resets the restart backoff. */
 const STABLE_AFTER_MS = 60_000;
-const LOG_BYTES_MAX = 20 * 1024 * 1024;
 const LOG_TAIL_LINES = 12;
 
 export class Supervisor {
@@ -100,7 +99,8 @@ export class Supervisor {
 
   #spawn(supervised: Supervised, onEnd: (code: number | null, signal: NodeJS.Signals | null) => void): void {
     const { service } = supervised;
-    const log = openLog(this.logFile(service.name));
+    // Appends, which the rotation of the log needs.
+    const log = openSync(this.logFile(service.name), 'a', 0o600);
     const child = spawn(service.command, service.args, {
       cwd: service.cwd,
       env: service.env,
@@ -180,11 +180,4 @@ function readRecord(file: string): ProcessRecord | undefined {
 function writeRecord(file: string, record: ProcessRecord): void {
   writeFileSync(`${file}.new`, JSON.stringify(record, null, 2), { mode: 0o600 });
   renameSync(`${file}.new`, file);
-}
-
-/** Appends to the log; rotates a large log of earlier runs once, to `.1`. */
-function openLog(file: string): number {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > LOG_BYTES_MAX) renameSync(file, `${file}.1`);
-  return openSync(file, 'a', 0o600);
 }

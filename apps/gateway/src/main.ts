@@ -5,20 +5,23 @@ import { join } from 'node:path';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
-import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { createDatabase } from '@fairlead/db';
+import { poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
-import { controlHosts, readEnv } from './env.ts';
+import { controlHosts } from './control-hosts.ts';
 import { startGateway } from './gateway.ts';
 
-const env = readEnv(process.env);
+// Nothing else reads process.env.
+const env = readEnvironment('gateway', process.env);
 const log = pino({ level: env.LOG_LEVEL, base: { process: 'gateway' } });
 const database = createDatabase({
   url: env.DATABASE_URL,
-  poolMax: connectionBudgets.gateway,
+  poolMax: env.FAIRLEAD_GATEWAY_POOL,
   applicationName: 'fairlead-gateway',
   onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
 });
-await database.assertSafe();
+await database.assertSafe(poolSizes(env));
+log.info({ pool: env.FAIRLEAD_GATEWAY_POOL }, 'the database is open');
 const gateway = await startGateway({
   database,
   store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),

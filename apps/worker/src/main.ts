@@ -6,27 +6,30 @@ import { join } from 'node:path';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
-import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
+import { buildSlots, poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
-import { readEnv } from './env.ts';
-import { queuePoolMax, startWorker } from './worker.ts';
+import { startWorker } from './worker.ts';
 
-const env = readEnv(process.env);
+// Nothing else reads process.env.
+const env = readEnvironment('worker', process.env);
 const log = pino({ level: env.LOG_LEVEL, base: { process: 'worker' } });
 const database = createDatabase({
   url: env.DATABASE_URL,
-  poolMax: connectionBudgets.worker - queuePoolMax,
+  poolMax: env.FAIRLEAD_WORKER_POOL,
   applicationName: 'fairlead-worker',
   onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
 });
-await database.assertSafe();
+await database.assertSafe(poolSizes(env));
 const worker = await startWorker({
   database,
   databaseUrl: env.DATABASE_URL,
   secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
   mailer: await openMailer(env),
-  publicUrl: env.FAIRLEAD_PUBLIC_URL ?? null,
+  publicUrl: env.FAIRLEAD_PUBLIC_URL,
+  concurrentJobs: env.FAIRLEAD_WORKER_JOBS,
+  buildSlots: buildSlots(env),
   workerId: `${hostname()}:${randomUUID()}`,
   logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
   artifacts: createFolderArtifactStore(
@@ -34,7 +37,7 @@ const worker = await startWorker({
   ),
   log,
 });
-log.info({}, 'ready');
+log.info({ jobs: env.FAIRLEAD_WORKER_JOBS, pool: env.FAIRLEAD_WORKER_POOL }, 'ready');
 
 async function stop(signal: string): Promise<void> {
   log.info({ signal }, 'stopping');

@@ -1,11 +1,13 @@
 // Assembles the worker for main.ts and the tests. Claims jobs from the queue and runs their handlers.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
+import { type BuildSlots, defaultBuildSlots } from '@fairlead/core/deployment';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
+import { defaultOf } from '@fairlead/settings';
 import { Logger, run, type TaskList } from 'graphile-worker';
 import { type Handlers, runJob } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
@@ -22,6 +24,8 @@ export interface WorkerOptions {
   readonly secretKeys: SecretKeys;
   readonly mailer?: Mailer | null;
   readonly publicUrl?: string | null;
+  readonly concurrentJobs?: number;
+  readonly buildSlots?: BuildSlots;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -32,9 +36,6 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-// Handlers mostly wait for the database; more concurrency would only queue for its connections.
-const concurrentJobs = 3;
-export const queuePoolMax = 3;
 // Fallback poll: NOTIFY wakes the worker; polling finds missed notifications and jobs with a start time.
 const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
@@ -42,6 +43,7 @@ const stopTimeoutMs = 5_000;
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { database, workerId, secretKeys, logs, artifacts, log } = options;
   const handlers = options.handlers ?? allHandlers;
+  const concurrentJobs = options.concurrentJobs ?? defaultOf('FAIRLEAD_WORKER_JOBS');
   const parts = {
     database,
     workerId,
@@ -52,6 +54,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     clock: options.clock ?? systemClock,
     mailer: options.mailer ?? null,
     publicUrl: options.publicUrl ?? null,
+    buildSlots: options.buildSlots ?? defaultBuildSlots,
   };
   const tasks: TaskList = Object.fromEntries(
     (Object.keys(jobs) as JobName[]).map((name) => [
@@ -61,7 +64,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   );
   const runner = await run({
     connectionString: options.databaseUrl,
-    maxPoolSize: queuePoolMax,
+    maxPoolSize: concurrentJobs,
     concurrency: concurrentJobs,
     pollInterval: pollIntervalMs,
     gracefulShutdownAbortTimeout: stopTimeoutMs,

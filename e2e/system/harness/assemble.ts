@@ -2,6 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSummary } from '@fairlead/core/server';
+import type { Given } from '@fairlead/settings';
 import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
 import type { Undo } from '../../../tools/lib/undo.ts';
@@ -27,6 +28,8 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** True starts the built dashboard and its API at `controlPlane.publicUrl`. */
   readonly dashboard?: boolean;
+  /** Settings of the control plane that differ from their defaults. */
+  readonly settings?: Given;
   /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;
   /** Options of the agent's `run` command. */
@@ -66,7 +69,7 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
   const controlPlane = await ControlPlane.open({
     folders,
     ports,
-    databaseUrl: undefined,
+    settings: options.settings ?? {},
     supervisor,
     agentBinary: binary,
     webServer: options.dashboard === true ? WEB_SERVER : undefined,

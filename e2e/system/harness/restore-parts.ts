@@ -44,7 +44,6 @@ export async function restoreParts(parts: Parts, backup: KeyedBackup): Promise<P
     folders,
     ports,
     supervisor,
-    databaseUrl: undefined,
     agentBinary: AGENT_BINARY,
     webServer: undefined,
     unsafeButFast: true,

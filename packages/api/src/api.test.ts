@@ -80,7 +80,7 @@ test('an app is made, shown, renamed and deleted', async () => {
   await expect(caller.app.get({ slug: 'shop' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('the logs of a deleted app go with it, once its deletion is certain', async () => {
+test('the logs of an app go with it, once its permanent deletion is certain', async () => {
   const caller = api.caller(owner.cookie);
   const { id, deploymentId } = await caller.app.create(newApp('Chatty'));
   if (deploymentId === null) throw new Error('a deployment was expected');
@@ -102,6 +102,9 @@ test('the logs of a deleted app go with it, once its deletion is certain', async
   await expect(caller.app.delete({ appId: id, confirmName: 'Quiet' })).rejects.toMatchObject({ code: 'BAD_REQUEST' });
   expect(await api.parts.logs.get(objectKey)).not.toBeNull();
   await caller.app.delete({ appId: id, confirmName: 'Chatty' });
+  expect(await api.parts.logs.get(objectKey)).not.toBeNull();
+  await expect(caller.app.purge({ appId: id, confirmName: 'Quiet' })).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+  await caller.app.purge({ appId: id, confirmName: 'Chatty' });
   expect(await api.parts.logs.get(objectKey)).toBeNull();
 });
 

@@ -2,6 +2,7 @@
 // Invariant: it never decides a permission; the procedures do.
 import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
+import type { BuildSlots } from '@fairlead/core/deployment';
 import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
@@ -37,6 +38,7 @@ export interface ApiConfig extends HostPolicy {
   readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
+  readonly buildSlots: BuildSlots;
   /** Addresses and networks of trusted reverse proxies; their X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */

@@ -8,6 +8,7 @@ import { declaredProcedures } from './testing/matrix/declared.ts';
 
 const fresh = [
   'app.move',
+  'app.purge',
   'credential.rotateKey',
   'credential.update',
   'deployment.approve',

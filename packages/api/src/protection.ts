@@ -12,7 +12,7 @@ import type {
   VolumeId,
 } from '@fairlead/contract/ids';
 import { findProtected } from '@fairlead/core/deployment';
-import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
+import { AppError, type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
 import type { SecretOwner } from '@fairlead/core/secret';
 import type { Access } from './access.ts';
 import type { ScopeOf } from './scopes.ts';
@@ -69,6 +69,11 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
 export const approverOfApp = approver<{ readonly appId: AppId }>(
   'in each environment where the app runs',
   placementsOf,
+);
+
+export const approverOfDeletedApp = approver<{ readonly appId: AppId }>(
+  'in each environment where the app ran',
+  (core, input) => withDeletedApps(core, () => placementsOf(core, input)),
 );
 
 interface AppMove {

@@ -15,7 +15,7 @@ import type {
   SecretId,
 } from '@fairlead/contract/ids';
 import type { GrantScope } from '@fairlead/core/grant';
-import type { OrganizationCtx } from '@fairlead/core/kernel';
+import { type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
 import type { PlacementInput } from '@fairlead/core/placement';
 import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
@@ -93,6 +93,11 @@ export const byApp = scopeOf<Pick<PlacementInput, 'appId'>>('project', ['appId']
   tx.app
     .findFirst({ where: { organizationId, id: appId }, ...inProject })
     .then((app) => (app === null ? null : { projectId: app.projectId, environmentId: null })),
+);
+
+/** A deleted app: its project. */
+export const byDeletedApp = scopeOf<Pick<PlacementInput, 'appId'>>('project', ['appId'], (core, { appId }) =>
+  withDeletedApps(core, () => byApp.find(core, { appId })),
 );
 
 /** The app where it runs: the environment that deploys, domains and measurements of it go to. */

@@ -11,6 +11,8 @@ export const auditActions = {
   'app.detach_server': 'Server removed from app',
   'app.move': 'App moved to another project',
   'app.move_server': 'Primary server of app changed',
+  'app.purge': 'App deleted permanently',
+  'app.restore': 'App restored',
   'app.scale': 'App scaled',
   'app.update': 'App changed',
   'benchmark.cancel': 'Benchmark cancelled',

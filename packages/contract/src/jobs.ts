@@ -32,6 +32,15 @@ const pruneAccountsJob = defineJob({
   every: { cron: '23 * * * *' },
 });
 
+/** Deletes apps permanently whose delay has passed. Safe to run twice. */
+const purgeAppsJob = defineJob({
+  name: 'app.purge',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '*/10 * * * *' },
+});
+
 /** Takes the next step of one deployment: decides, changes desired state. Safe to run twice. */
 export const advanceDeploymentJob = defineJob({
   name: 'deployment.advance',
@@ -57,6 +66,24 @@ export const sweepDeploymentsJob = defineJob({
   payload: z.object({}),
   attemptsMax: 1,
   every: { intervalMs: 10_000 },
+});
+
+/** Deletes old deployments with their build logs. Safe to run twice. */
+const pruneDeploymentsJob = defineJob({
+  name: 'deployment.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '7 * * * *' },
+});
+
+/** Deletes old benchmark runs. Safe to run twice. */
+const pruneBenchmarksJob = defineJob({
+  name: 'benchmark.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '11 * * * *' },
 });
 
 /** Fails runs that their server did not finish in time. */
@@ -138,9 +165,12 @@ const remindSecretsJob = defineJob({
 /** All jobs by name. A type requires a handler in the worker for each. */
 export const jobs = {
   'account.prune': pruneAccountsJob,
+  'app.purge': purgeAppsJob,
   'artifact.prune': pruneArtifactsJob,
+  'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,
+  'deployment.prune': pruneDeploymentsJob,
   'deployment.sweep': sweepDeploymentsJob,
   'metric.move': moveMetricsJob,
   'metric.roll_up': rollUpMetricsJob,

@@ -12,7 +12,10 @@ import {
   getApp,
   getAppMove,
   listApps,
+  listDeletedApps,
   moveApp,
+  purgeDeletedApp,
+  restoreApp,
   updateApp,
 } from './app/index.ts';
 import {
@@ -64,6 +67,7 @@ let db: TestDatabase;
 let world: TestWorld;
 let foreign: OrganizationRows;
 let own: { appId: string };
+let foreignDeletedAppId: string;
 let foreignDomainId: string;
 let foreignEnrolmentId: string;
 let foreignSecret: { id: string; groupId: string | null };
@@ -75,10 +79,12 @@ beforeAll(async () => {
   own = await world.createApp('Shop');
   foreign = await insertOrganizationRows(db.database, 'rival');
   const rows = await world.system(async ({ tx }) => ({
+    deletion: await tx.appDeletion.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     domain: await tx.domain.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     secret: await tx.secret.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     enrolment: await tx.serverEnrolment.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
   }));
+  foreignDeletedAppId = rows.deletion.appId;
   foreignDomainId = rows.domain.id;
   foreignSecret = rows.secret;
   foreignEnrolmentId = rows.enrolment.id;
@@ -87,6 +93,7 @@ afterAll(() => db.drop());
 
 const store = createFolderLogStore('/nonexistent');
 const app = () => parseId('app', foreign.appId);
+const deletedApp = () => parseId('app', foreignDeletedAppId);
 const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
@@ -135,6 +142,9 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => addWith(ctx, { firstDeploy: { releaseId: foreign.releaseId } }),
   ],
   updateApp: ['app.not_found', (ctx) => updateApp(ctx, { appId: app(), name: 'Stolen', branch: 'x' })],
+  restoreApp: ['app.not_deleted', (ctx) => restoreApp(ctx, { appId: app() })],
+  'restoreApp of a deleted app': ['app.not_deleted', (ctx) => restoreApp(ctx, { appId: deletedApp() })],
+  purgeDeletedApp: ['app.not_deleted', (ctx) => purgeDeletedApp(ctx, { appId: deletedApp(), confirmName: 'Gone' })],
   deleteApp: ['app.not_found', (ctx) => deleteApp(ctx, { appId: app(), confirmName: 'Hello' })],
   getApp: ['app.not_found', (ctx) => getApp(ctx, { slug: 'hello' }, links)],
   createDeployment: ['app.not_found', (ctx) => createDeployment(ctx, { appId: app() })],
@@ -244,6 +254,7 @@ test('lists hold rows of the own organization only', async () => {
   const page = { limit: 100 };
   await world.tenant(async (ctx) => {
     expect((await listApps(ctx, page, links)).items.map(({ id }) => id)).toEqual([own.appId]);
+    expect((await listDeletedApps(ctx)).items).toEqual([]);
     expect((await listDeployments(ctx, page)).items.every(({ appId }) => appId === own.appId)).toBe(true);
     expect((await listDeployments(ctx, { ...page, appId: app() })).items).toEqual([]);
     expect((await listDomains(ctx, page, links)).items).toEqual([]);

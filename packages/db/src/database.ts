@@ -1,8 +1,10 @@
 // Access to the tables: a transaction in one organization's scope, or in system scope with a stated reason. It owns
 // the pool.
 // Invariant: it never returns an unscoped client (identity.ts is the one exception, for packages/auth).
+
+import type { PoolSizes } from '@fairlead/settings';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { sessionSettings } from './connections.ts';
+import { defaultPools, sessionSettings } from './connections.ts';
 import { type Prisma, PrismaClient } from './generated/client.ts';
 import { createListener, type ListenHandlers } from './listener.ts';
 import { assertSafe } from './safety.ts';
@@ -34,8 +36,11 @@ export interface Database {
   tenant<T>(organizationId: string, work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs `work` in one transaction that sees every organization. `reason` appears in the server's activity view. */
   system<T>(reason: string, work: (tx: SystemTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Throws an UnsafeDatabaseError when row-level security would not bind. Call it before serving. */
-  assertSafe(): Promise<void>;
+  /**
+   * Throws an UnsafeDatabaseError when row-level security would not bind, or the server lets in fewer connections than
+   * these pools need. Call it before serving.
+   */
+  assertSafe(pools?: PoolSizes): Promise<void>;
   /**
    * Calls `onNotice` for each NOTIFY on the channel, once the promise resolved. After a lost connection `onGap`
    * reports that notices may be missing: read the rows again then. Returns a function that ends it.
@@ -106,7 +111,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         transaction?.timeoutMs,
       );
     },
-    assertSafe: () => assertSafe(client),
+    assertSafe: (pools = defaultPools) => assertSafe(client, pools),
     listen: (channel, handlers) => listener.listen(channel, handlers),
     close: async () => {
       await listener.close();

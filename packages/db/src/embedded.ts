@@ -6,7 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { access, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { PoolSizes } from '@fairlead/settings';
 import pg from 'pg';
+import { connectionsNeeded, defaultPools } from './connections.ts';
 import { type ServerAccount, serverAccount } from './embedded/account.ts';
 import { type Binaries, completeBinaries, copyBinaries, findBinaries } from './embedded/binaries.ts';
 import { EmbeddedError, explainFailure } from './embedded/error.ts';
@@ -15,6 +17,7 @@ import { takeOwnership } from './embedded/owner.ts';
 import { type RunningProgram, runProgram, spawnProgram } from './embedded/program.ts';
 
 export { type ServerAccount, serverAccount } from './embedded/account.ts';
+export { completeBinaries } from './embedded/binaries.ts';
 export { EmbeddedError, type EmbeddedErrorCode } from './embedded/error.ts';
 export { findClosedFolder } from './embedded/folders.ts';
 
@@ -25,6 +28,8 @@ export interface EmbeddedOptions {
   readonly log: (line: string) => void;
   /** Folder for a copy of the programs if the server's account cannot read node_modules. */
   readonly binariesDir?: string;
+  /** Pools of the processes that connect to it. */
+  readonly pools?: PoolSizes;
   /** For tests: forgets the last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
@@ -43,6 +48,10 @@ export interface EmbeddedServer {
 const superuser = 'postgres';
 const loginRole = 'fairlead';
 const startTimeoutMs = 60_000;
+/** Leaves room for tools and tests beside the default pools. */
+const connectionsMin = 60;
+/** PostgreSQL's default of superuser_reserved_connections. */
+const superusersOnly = 3;
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const dataDir = resolve(options.dataDir);
@@ -194,7 +203,9 @@ async function start(
     log_min_messages: 'warning',
     // Just-in-time compilation costs more in planning than our short queries take.
     jit: 'off',
-    max_connections: '60',
+    max_connections: String(
+      Math.max(connectionsMin, connectionsNeeded(options.pools ?? defaultPools) + superusersOnly),
+    ),
     shared_buffers: '128MB',
     ...(options.unsafeButFast ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
   };

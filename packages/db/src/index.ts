@@ -1,6 +1,5 @@
 // Public exports of the database: scoped transactions, job enqueueing, and Prisma's types. Restricted exports are in
 // identity.ts, embedded.ts, migrate.ts and testing.ts.
-export { connectionBudgets } from './connections.ts';
 export { createDatabase, type Database, type DatabaseOptions, type TransactionOptions } from './database.ts';
 export type {
   Account,

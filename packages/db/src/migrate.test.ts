@@ -402,6 +402,7 @@ test('the placement migration keeps apps and the order of their servers, and so 
     '20261126040000_placement_server',
     '20261126040100_placement_server_rows',
     '20261126040200_placement_columns',
+    '20261126070000_app_deletion',
   ];
   for (const name of names) await rm(join(dir, name), { recursive: true });
   await migrate({ url, dir, log: quietly });
@@ -456,7 +457,8 @@ test('the placement migration keeps apps and the order of their servers, and so 
   ];
   expect(await placements()).toEqual(migrated);
   await query(url, forced.replaceAll('NO FORCE', 'FORCE'));
-  await query(url, await readFile(join(migrationsDir, '../rollback/20261126040000_placement_server.sql'), 'utf8'));
+  for (const name of ['20261126070000_app_deletion', '20261126040000_placement_server'])
+    await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
   await query(url, 'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY');
   expect(
     await query(
@@ -475,6 +477,37 @@ test('the placement migration keeps apps and the order of their servers, and so 
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
   await query(url, forced);
   expect(await placements()).toEqual(migrated);
+});
+
+test('a rollback of deleted apps brings them back as a new version of their servers', async () => {
+  const [url, name] = [await emptyDatabase(), '20261126070000_app_deletion'];
+  await migrate({ url, dir: migrationsDir, log: quietly });
+  await query(
+    url,
+    `SET ROLE fairlead_system;
+     INSERT INTO organization (id, name, slug) VALUES ('o', 'o', 'o');
+     INSERT INTO project (id, organization_id, name, slug) VALUES ('p', 'o', 'p', 'p');
+     INSERT INTO environment (id, organization_id, project_id, name, slug) VALUES ('e', 'o', 'p', 'e', 'e');
+     INSERT INTO app (id, organization_id, project_id, name, slug, repository_url, updated_at)
+       VALUES ('gone', 'o', 'p', 'Gone', 'gone', '', now()), ('kept', 'o', 'p', 'Kept', 'kept', '', now());
+     INSERT INTO server (id, organization_id, name, public_key) VALUES ('one', 'o', 'one', ''), ('two', 'o', 'two', '2');
+     INSERT INTO placement (id, organization_id, app_id, environment_id, branch)
+       VALUES ('a', 'o', 'gone', 'e', 'main'), ('b', 'o', 'kept', 'e', 'main');
+     INSERT INTO placement_server (placement_id, organization_id, server_id, position)
+       VALUES ('a', 'o', 'one', 0), ('b', 'o', 'two', 0);
+     INSERT INTO app_deletion (app_id, organization_id, placement_ids, deleted_at, purge_at)
+       VALUES ('gone', 'o', '{a}', now(), now())`,
+  );
+  await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
+  await query(url, 'ALTER TABLE server NO FORCE ROW LEVEL SECURITY');
+  expect(await query(url, 'SELECT id, desired_number::int AS number FROM server ORDER BY id')).toEqual([
+    { id: 'one', number: 2 },
+    { id: 'two', number: 1 },
+  ]);
+  expect(await query(url, `SELECT count(*)::int AS left FROM pg_policy WHERE polname = 'deleted_apps'`)).toEqual([
+    { left: 0 },
+  ]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
 });
 
 /** Drops the foreign keys of tables, so that their rows need no rows of other tables. */

@@ -1,4 +1,5 @@
 // Refuses a database that does not enforce row-level security, and one with too few connections for all processes.
+import type { PoolSizes } from '@fairlead/settings';
 import { connectionsNeeded } from './connections.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { systemRole, tenantRole } from './scope.ts';
@@ -23,7 +24,7 @@ interface RoleRow {
   readonly inherited: boolean;
 }
 
-export async function assertSafe(client: PrismaClient): Promise<void> {
+export async function assertSafe(client: PrismaClient, pools: PoolSizes): Promise<void> {
   const roles = await client.$queryRaw<RoleRow[]>`
     SELECT rolname AS "name", rolsuper AS "superuser", rolbypassrls AS "bypassesRowSecurity",
            rolname = session_user AS "isLogin", pg_has_role(session_user, oid, 'SET') AS "mayEnter",
@@ -45,8 +46,9 @@ export async function assertSafe(client: PrismaClient): Promise<void> {
   const open = await unprotectedTables(client);
   if (open.length > 0) findings.push(`Row-level security is not forced on ${open.join(', ')}.`);
   const free = await connectionLimit(client);
-  if (free < connectionsNeeded) {
-    findings.push(`The server lets ${free} connections in, ${connectionsNeeded} are needed; raise max_connections.`);
+  const needed = connectionsNeeded(pools);
+  if (free < needed) {
+    findings.push(`The server lets ${free} connections in, ${needed} are needed; raise max_connections.`);
   }
   if (findings.length > 0) throw new UnsafeDatabaseError(findings);
 }

@@ -162,7 +162,10 @@ test('every table is forced to row-level security with both policies, or is on t
     const policies = await client.$queryRaw<{ name: string; roles: string[]; using: string; check: string }[]>`
       SELECT policyname::text AS name, roles::text[] AS roles, qual AS using, with_check AS check
       FROM pg_policies WHERE schemaname IN ('public', 'metric') AND tablename = ${table} ORDER BY policyname`;
-    expect(policies, table).toEqual([
+    expect(
+      policies.filter(({ name }) => name !== 'deleted_apps'),
+      table,
+    ).toEqual([
       { name: 'system', roles: ['fairlead_system'], using: 'true', check: 'true' },
       {
         name: 'tenant',
@@ -172,6 +175,35 @@ test('every table is forced to row-level security with both policies, or is on t
       },
     ]);
   }
+});
+
+test('every table with the rows of an app hides those of deleted apps', async () => {
+  const client = identityClient(db.database);
+  const ofApps = await client.$queryRaw<{ name: string; hides: boolean }[]>`
+    SELECT class.relname AS name, EXISTS (
+      SELECT 1 FROM pg_policies WHERE policyname = 'deleted_apps' AND tablename = class.relname
+        AND permissive = 'RESTRICTIVE' AND roles = '{fairlead_tenant}' AND cmd = 'ALL') AS hides
+    FROM pg_class AS class JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid
+    WHERE class.relnamespace = 'public'::regnamespace AND class.relkind = 'r' AND attribute.attname IN ('app_id', 'placement_id')`;
+  expect(ofApps.length).toBeGreaterThan(12);
+  // The deletions themselves are what the policies read.
+  expect(ofApps.filter(({ hides }) => !hides).map(({ name }) => name)).toEqual(['app_deletion']);
+});
+
+test('an organization neither sees nor adds rows of a deleted app, unless it asks for them', async () => {
+  const { organizationId, environmentId } = mine;
+  const [gone] = await db.database.system('test', (tx) => tx.appDeletion.findMany({ where: { organizationId } }));
+  const appId = gone?.appId ?? '';
+  const count = (visible: boolean) =>
+    db.database.tenant(organizationId, async (tx) => {
+      if (visible) await tx.$executeRaw`SELECT set_config('fairlead.deleted_apps', 'visible', true)`;
+      return tx.app.count();
+    });
+  expect([await count(false), await count(true), await count(false)]).toEqual([1, 2, 1]);
+  const adding = db.database.tenant(organizationId, (tx) =>
+    tx.placement.create({ data: { id: newId('plc'), organizationId, appId, environmentId, branch: 'main' } }),
+  );
+  await expect(adding).rejects.toThrow(/row-level security policy "deleted_apps"/);
 });
 
 test('a table that was forgotten is found and stops the start', async () => {

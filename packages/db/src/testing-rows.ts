@@ -245,6 +245,19 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.secretSnapshotEntry.create({
       data: { organizationId, snapshotId, versionId, scope: 'shared', name: 'API_KEY', exported: true },
     });
+    const deletedAppId = newId('app');
+    await tx.app.create({
+      data: {
+        id: deletedAppId,
+        organizationId,
+        projectId,
+        name: 'Gone',
+        slug: 'gone',
+        repositoryUrl: '',
+        command: [],
+        deletion: { create: { deletedAt: now, purgeAt: now } },
+      },
+    });
     await tx.auditEvent.create({
       data: {
         id: newId('aud'),

@@ -16,8 +16,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/ui': [],
   'packages/mail': [],
   'packages/outbound': [],
-  'packages/db': ['packages/contract'],
-  'packages/core': ['packages/db', 'packages/contract'],
+  'packages/settings': [],
+  'packages/db': ['packages/contract', 'packages/settings'],
+  'packages/core': ['packages/db', 'packages/contract', 'packages/settings'],
   'packages/auth': ['packages/db', 'packages/contract', 'packages/mail'],
   'packages/api': [
     'packages/core',
@@ -36,10 +37,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'packages/contract',
     'packages/mail',
     'packages/outbound',
+    'packages/settings',
     'packages/ui',
   ],
-  'apps/gateway': ['packages/core', 'packages/db', 'packages/contract'],
-  'apps/worker': ['packages/core', 'packages/db', 'packages/contract', 'packages/mail'],
+  'apps/gateway': ['packages/core', 'packages/db', 'packages/contract', 'packages/settings'],
+  'apps/worker': ['packages/core', 'packages/db', 'packages/contract', 'packages/mail', 'packages/settings'],
 };
 
 /** Third-party packages that only one owner may import. */

@@ -7,6 +7,7 @@ export type Inputs = inferRouterInputs<AppRouter>;
 
 export type Me = Outputs['session']['me'];
 export type AppSummary = Outputs['app']['list']['items'][number];
+export type DeletedApp = Outputs['app']['listDeleted']['items'][number];
 export type AppDetail = Outputs['app']['get'];
 export type DeploymentSummary = Outputs['deployment']['list']['items'][number];
 export type DeploymentDetail = Outputs['deployment']['get'];

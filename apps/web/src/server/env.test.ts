@@ -44,14 +44,16 @@ test('a public URL is https, or loopback', () => {
   ])
     expect(readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: url, FAIRLEAD_AGENT_URL: url }).FAIRLEAD_PUBLIC_URL).toBe(url);
   for (const url of ['http://panel.example.com', 'http://10.0.0.1:4400', 'http://localhost.example.com']) {
-    expect(() => readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: url })).toThrow(/FAIRLEAD_PUBLIC_URL: must be https/);
-    expect(() => readEnv({ ...complete, FAIRLEAD_AGENT_URL: url })).toThrow(/FAIRLEAD_AGENT_URL: must be https/);
+    expect(() => readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: url })).toThrow(
+      /FAIRLEAD_PUBLIC_URL must be an https URL/,
+    );
+    expect(() => readEnv({ ...complete, FAIRLEAD_AGENT_URL: url })).toThrow(/FAIRLEAD_AGENT_URL must be an https URL/);
   }
 });
 
 describe('trusted origins', () => {
   test('loopback is trusted under all its names, with its own port', () => {
-    const env = readEnv({ ...complete, FAIRLEAD_CONTROL_HOST: 'fairlead.localhost' });
+    const env = readEnv(complete);
     expect(trustedOrigins(env)).toEqual([
       'http://localhost:4400',
       'http://127.0.0.1:4400',
@@ -60,8 +62,12 @@ describe('trusted origins', () => {
     ]);
   });
 
-  test('a public URL is the only trusted origin', () => {
-    const env = readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com/' });
+  test('a public URL is the only trusted origin without a host on the local proxy', () => {
+    const env = readEnv({
+      ...complete,
+      FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com/',
+      FAIRLEAD_CONTROL_HOST: '',
+    });
     expect(trustedOrigins(env)).toEqual(['https://fairlead.example.com']);
   });
 });

@@ -1,67 +1,14 @@
-// Settings of the web app, read once from the environment and validated. Nothing else in the app reads process.env.
-import { commonEnv, parseEnv } from '@fairlead/core/kernel';
-import { z } from 'zod';
+// Environment of the web process, and the addresses that follow from it. Nothing else in the app reads process.env.
+import { type Environment, readEnvironment } from '@fairlead/settings';
 
-const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
-
-/** Passwords, cookies and enrolment tokens travel to this URL, so plain http is allowed for loopback only. */
-const publicUrl = httpUrl.refine((url) => isProtected(new URL(url)), 'must be https, unless it is on this machine');
-
-const networks = z
-  .string()
-  .default('')
-  .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
-  .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
-
-const schema = z.object({
-  ...commonEnv,
-  /** URL that people open, and the base of cookies, links and the install command. */
-  FAIRLEAD_PUBLIC_URL: publicUrl.default('http://localhost:4400'),
-  /** Host under which the local agent's proxy serves the dashboard over https; empty for none. */
-  FAIRLEAD_CONTROL_HOST: z
-    .string()
-    .regex(/^[a-z0-9.-]*$/)
-    .default(''),
-  /** URL of the gateway for this process. */
-  FAIRLEAD_GATEWAY_URL: httpUrl.default('http://127.0.0.1:4401'),
-  /** URL of the gateway for agents. Default: the public URL. */
-  FAIRLEAD_AGENT_URL: publicUrl.optional(),
-  /** Certificate authority (PEM) of the public URL's certificate. New servers pin it. Default: they trust it already. */
-  FAIRLEAD_PUBLIC_CA_FILE: z.string().min(1).optional(),
-  FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
-  FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
-  /** Agent for new servers: one program for this machine's architecture, or a folder with linux-x64 and linux-arm64. */
-  FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
-  FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
-  /** Maximum API calls a minute for one token, or for one person over all sessions. */
-  FAIRLEAD_CALLS_PER_MINUTE: z.coerce.number().int().min(60).max(1_000_000).default(1800),
-  /** Addresses and networks of reverse proxies with a trusted X-Forwarded-For, separated by commas. */
-  FAIRLEAD_TRUSTED_PROXIES: networks,
-  /** Unix socket of this process for the local agent's proxy. */
-  FAIRLEAD_CONTROL_SOCKET: z.string().default(''),
-  /** Private addresses and networks that this process may call on a user's behalf, separated by commas. */
-  FAIRLEAD_OUTBOUND_ALLOW: networks,
-  /** Contact in security.txt: a mailto: or https: URL. */
-  FAIRLEAD_SECURITY_CONTACT: z.url({ protocol: /^(mailto|https)$/ }).optional(),
-  /** URL such as smtp://user:password@host:587 or smtps://…. Contains a secret, so prefer the file. */
-  FAIRLEAD_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
-  FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
-  /** Sender of mails, for example "Fairlead <fairlead@example.com>". */
-  FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
-});
-
-export type WebEnv = z.infer<typeof schema>;
+export type WebEnv = Environment<'web'>;
 
 /** Throws one error that names every missing or invalid setting, never its value. */
 export function readEnv(source: Readonly<Record<string, string | undefined>>): WebEnv {
-  return parseEnv(schema, source);
+  return readEnvironment('web', source);
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-
-function isProtected({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
-}
 
 /** No client has this address. */
 const NO_ADDRESS = '0.0.0.0';
@@ -74,7 +21,7 @@ export function trustedProxies(
   env: Pick<WebEnv, 'FAIRLEAD_TRUSTED_PROXIES' | 'FAIRLEAD_CONTROL_SOCKET'>,
 ): readonly string[] {
   const { FAIRLEAD_TRUSTED_PROXIES: proxies, FAIRLEAD_CONTROL_SOCKET: socket } = env;
-  return socket === '' ? proxies : [...proxies, NO_ADDRESS];
+  return socket === undefined ? proxies : [...proxies, NO_ADDRESS];
 }
 
 type Addresses = Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_CONTROL_HOST' | 'FAIRLEAD_HTTPS_PORT'>;

@@ -9,9 +9,10 @@ import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
-import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
 import { createOutbound } from '@fairlead/outbound';
+import { buildSlots, poolSizes } from '@fairlead/settings';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
 import { trustedProxies, type WebEnv } from './env.ts';
@@ -46,12 +47,12 @@ async function createParts(): Promise<WebParts> {
   const secretKeys = createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE));
   const database = createDatabase({
     url: env.DATABASE_URL,
-    poolMax: connectionBudgets.web,
+    poolMax: env.FAIRLEAD_WEB_POOL,
     applicationName: 'fairlead-web',
     onConnectionError: (error) => log.warn({ err: error }, 'a database connection broke'),
   });
   try {
-    await database.assertSafe();
+    await database.assertSafe(poolSizes(env));
   } catch (error) {
     await database.close();
     throw error;
@@ -99,6 +100,7 @@ async function createParts(): Promise<WebParts> {
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,
       agentDownload: () => agentDownload(env, binaries),
+      buildSlots: buildSlots(env),
       agentOffers: agentOffers(binaries),
     },
   };

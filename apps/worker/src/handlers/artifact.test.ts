@@ -9,6 +9,7 @@ import {
   createFolderArtifactStore,
   recordArtifact,
 } from '@fairlead/core/artifact';
+import { defaultBuildSlots } from '@fairlead/core/deployment';
 import { forOrganization } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys } from '@fairlead/core/secret';
@@ -70,6 +71,7 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       secretKeys: createSecretKeys(testWrapper()),
       mailer: null,
       publicUrl: null,
+      buildSlots: defaultBuildSlots,
       clock: world.clock,
       log: silentLog,
     },

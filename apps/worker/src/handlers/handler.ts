@@ -3,6 +3,7 @@
 
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
+import type { BuildSlots } from '@fairlead/core/deployment';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
@@ -20,6 +21,7 @@ export interface HandlerParts {
   readonly mailer: Mailer | null;
   /** Base URL of links in mails, without a trailing slash; null if not configured. */
   readonly publicUrl: string | null;
+  readonly buildSlots: BuildSlots;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -3,8 +3,10 @@ import { pruneAccounts } from '@fairlead/core/account';
 import { failOverdueBenchmarks } from '@fairlead/core/benchmark';
 import { pruneMetrics } from '@fairlead/core/metric';
 import { pruneRequests } from '@fairlead/core/request';
+import { purgeAppsHandler } from './app.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
-import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
+import { pruneBenchmarksHandler } from './benchmark.ts';
+import { advanceDeploymentHandler, pruneDeploymentsHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
 import { moveMetricsHandler, rollUpMetricsHandler } from './metric.ts';
 import { sweepOrganizationsHandler } from './organization.ts';
@@ -14,11 +16,14 @@ export const handlers: Handlers = {
   'account.prune': async ({ database, clock, log }) => {
     await database.system('account.prune', (tx) => pruneAccounts({ tx, clock, log }));
   },
+  'app.purge': purgeAppsHandler,
   'artifact.prune': pruneArtifactsHandler,
+  'benchmark.prune': pruneBenchmarksHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));
   },
   'deployment.advance': advanceDeploymentHandler,
+  'deployment.prune': pruneDeploymentsHandler,
   'deployment.sweep': sweepDeploymentsHandler,
   'metric.move': moveMetricsHandler,
   'metric.prune': async ({ database, clock, log }) => {

@@ -2,6 +2,7 @@
 // sent once.
 import { parseId } from '@fairlead/contract/ids';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
+import { defaultBuildSlots } from '@fairlead/core/deployment';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, updateSecrets } from '@fairlead/core/secret';
 import { silentLog, type TestWorld, testPerson, testWorld, testWrapper } from '@fairlead/core/testing';
@@ -66,6 +67,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     secretKeys: createSecretKeys(testWrapper()),
     mailer,
     publicUrl: 'https://fairlead.example.test',
+    buildSlots: defaultBuildSlots,
     clock: world.clock,
     log: { ...silentLog, error: (fields, message) => void complaints.push(`${message} ${JSON.stringify(fields)}`) },
     ...change,

@@ -8,11 +8,14 @@ import {
   appIdentitySchema,
   appMoveSchema,
   appPageSchema,
+  appRefSchema,
   createApp,
   createAppInputSchema,
   createAppOutputSchema,
   deleteApp,
   deleteAppInputSchema,
+  deleteAppOutputSchema,
+  deletedAppListSchema,
   detachEnvironment,
   detachEnvironmentInputSchema,
   getApp,
@@ -21,12 +24,15 @@ import {
   getAppMoveInputSchema,
   listApps,
   listAppsInputSchema,
+  listDeletedApps,
   moveApp,
   moveAppInputSchema,
+  purgeDeletedApp,
+  restoreApp,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
-import { deleteLogs, listAppLogs } from '@fairlead/core/log';
+import { deleteLogs } from '@fairlead/core/log';
 import {
   attachServer,
   detachServer,
@@ -46,8 +52,15 @@ import {
   partsOfNewApp,
 } from '../new-app.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, approverOfApp, approverOfAppChange, approverOfMove } from '../protection.ts';
-import { byApp, byAppAndProject, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
+import {
+  approverIn,
+  approverOfApp,
+  approverOfAppChange,
+  approverOfDeletedApp,
+  approverOfMove,
+  open,
+} from '../protection.ts';
+import { byApp, byAppAndProject, byDeletedApp, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -142,11 +155,31 @@ export const appRouter = router({
     .mutation(({ ctx, input }) => moveApp(ctx.core, input, ctx.access.rights)),
 
   delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })
+    .output(deleteAppOutputSchema)
+    .mutation(({ ctx, input }) => deleteApp(ctx.core, input)),
+
+  listDeleted: memberProcedure('app.delete', { lists: 'project' })
+    .output(deletedAppListSchema)
+    .query(({ ctx }) => listDeletedApps(ctx.core, ctx.access.reach('app.delete'))),
+
+  restore: memberProcedure('app.delete', {
+    input: appRefSchema,
+    scope: byDeletedApp,
+    protection: approverOfDeletedApp,
+  })
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => restoreApp(ctx.core, input)),
+
+  purge: memberProcedure('app.delete', {
+    input: deleteAppInputSchema,
+    scope: byDeletedApp,
+    fresh: true,
+    protection: open('a deleted app serves nobody'),
+  })
     .output(appIdentitySchema)
     .mutation(async ({ ctx, input }) => {
-      const objectKeys = await listAppLogs(ctx.core, input);
-      const deleted = await deleteApp(ctx.core, input);
+      const { objectKeys, ...purged } = await purgeDeletedApp(ctx.core, input);
       ctx.afterCommit(() => deleteLogs(ctx.logs, objectKeys));
-      return deleted;
+      return purged;
     }),
 });

@@ -38,7 +38,7 @@ export const deploymentRouter = router({
 
   get: memberProcedure('deployment.read', { input: deploymentRefSchema, scope: byDeployment })
     .output(deploymentDetailSchema)
-    .query(({ ctx, input }) => getDeployment(ctx.core, input)),
+    .query(({ ctx, input }) => getDeployment(ctx.core, input, ctx.config.buildSlots)),
 
   create: memberProcedure('deployment.write', {
     input: createDeploymentInputSchema,

@@ -8,6 +8,7 @@ import { type AuthOptions, createAuth, createSignedCookies } from '@fairlead/aut
 import type { InspectQuery } from '@fairlead/contract/inspection';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
+import { defaultBuildSlots } from '@fairlead/core/deployment';
 import { createFolderLogStore } from '@fairlead/core/log';
 import type { AgentOffer } from '@fairlead/core/server';
 import { rotateSetupToken } from '@fairlead/core/setup';
@@ -112,6 +113,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     config: {
       publicUrl: origin,
       localHttpsPort: 4443,
+      buildSlots: defaultBuildSlots,
       trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,

@@ -10,7 +10,12 @@ export const appErrors = {
   'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
-  'app.name_taken': conflict('There is already an app with this name. Choose another.'),
+  'app.not_deleted': missing(
+    'This app is not among the recently deleted ones. It was restored or deleted permanently.',
+  ),
+  'app.name_taken': conflict(
+    'There is already an app with this name. Choose another. An app under “Recently deleted” keeps its name.',
+  ),
   'app.confirm_mismatch': invalid('The name typed is not the name of this app.'),
   'app.not_live': conflict('This app has no live release yet. Deploy it first.'),
   'app.releases_differ': conflict(
@@ -90,7 +95,7 @@ export const appErrors = {
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
   'environment.confirm_mismatch': invalid('The name typed is not the name of this environment.'),
   'environment.in_use': conflict(
-    'Apps still run in this environment. Take each of them out of it in its Settings first.',
+    'Apps still run in this environment. Take each of them out of it in its Settings first. An app under “Recently deleted” counts until it is deleted permanently.',
   ),
   'environment.protected': forbidden(
     'This environment is protected. Ask a member who may approve its deployments to make this change.',
@@ -102,7 +107,7 @@ export const appErrors = {
   'project.name_taken': conflict('There is already a project with this name. Choose another.'),
   'project.confirm_mismatch': invalid('The name typed is not the name of this project.'),
   'project.not_empty': conflict(
-    'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first.',
+    'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first. An app under “Recently deleted” counts until it is deleted permanently.',
   ),
   'project.only': conflict('An organization keeps at least one project. Create another one first, or rename this one.'),
   'project.too_many': conflict('The organization has the maximum number of projects. Delete one you no longer need.'),
@@ -126,6 +131,9 @@ export const appErrors = {
   'placement.primary': conflict('This is the primary environment of the app. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
   'placement.exists': conflict('The app runs in this environment already. Add a server there instead.'),
+  'placement.not_there': missing(
+    'The app does not run in this environment yet. Add it to the environment in the settings of the app first.',
+  ),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
   'placement.not_live': conflict('The app has no live release on this server yet. Deploy it there first.'),
@@ -164,7 +172,7 @@ export const appErrors = {
   'domain.capability_missing': conflict(
     'The agent of a server of this domain lacks what this policy needs. Upgrade it first.',
   ),
-  'domain.taken': conflict('This host name is already in use.'),
+  'domain.taken': conflict('This host name is already in use. An app under “Recently deleted” keeps its host names.'),
   'domain.elsewhere': conflict(
     'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
   ),
@@ -176,7 +184,9 @@ export const appErrors = {
   'secret.version_not_found': missing('This secret has no such version.'),
   'secret.group_not_found': missing('There is no such group of secrets.'),
   'secret.group_name_taken': conflict('There is already a group of secrets with this name. Choose another.'),
-  'secret.group_in_use': conflict('Apps still use this group of secrets. Detach it from them first.'),
+  'secret.group_in_use': conflict(
+    'Apps still use this group of secrets. Detach it from them first. An app under “Recently deleted” counts until it is deleted permanently.',
+  ),
   'secret.sealed': forbidden('This value is sealed: it can be used and replaced, but never shown.'),
   'secret.too_many': conflict('There are more secrets here than an app may have. Delete some first.'),
   'secret.undecryptable': failed(

@@ -33,7 +33,7 @@ export const peopleErrors = {
     'This passkey opens no account here. Sign in another way, then add it to your account.',
   ),
   'session.not_found': missing('This session has already ended.'),
-  'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),
+  'permission.denied': forbidden('Your role or API token does not allow this. Ask an owner of the organization.'),
 
   'setup.already_claimed': conflict('This control plane is already set up. Sign in instead.'),
   'setup.token_invalid': entry(

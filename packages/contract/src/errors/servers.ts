@@ -5,7 +5,9 @@ export const serverErrors = {
   'server.not_found': missing('There is no such server.'),
   'server.name_taken': conflict('There is already a server with this name. Choose another.'),
   'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
-  'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
+  'server.in_use': conflict(
+    'Apps still live on this server. Delete or move them first. An app under “Recently deleted” counts until it is deleted permanently.',
+  ),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
   'server.proxy_is_control': conflict(
     'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',

@@ -6,7 +6,7 @@ import type { UpdateConfigInput } from '../config/index.ts';
 import { rotateKey, updateCredential } from '../credential/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { createRoute, domainLabel, type HostPolicy, isReservedHost } from '../domain/index.ts';
-import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
+import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug, withDeletedApps } from '../kernel/index.ts';
 import { bumpServersOf, createPlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { type SecretKeys, updateSecrets } from '../secret/index.ts';
@@ -107,10 +107,13 @@ async function storeCredential(
 
 async function freeSlug(ctx: Ctx, name: string): Promise<string> {
   const wanted = toSlug(name) || 'app';
-  const rows = await ctx.tx.app.findMany({
-    where: { organizationId: ctx.organizationId, OR: [{ slug: { startsWith: wanted } }, { name }] },
-    select: { slug: true, name: true },
-  });
+  // A deleted app keeps its name, so that it can be restored.
+  const rows = await withDeletedApps(ctx, () =>
+    ctx.tx.app.findMany({
+      where: { organizationId: ctx.organizationId, OR: [{ slug: { startsWith: wanted } }, { name }] },
+      select: { slug: true, name: true },
+    }),
+  );
   if (rows.some((row) => row.name === name)) throw new AppError('app.name_taken', { name });
   return pickSlug(wanted, new Set(rows.map(({ slug }) => slug)));
 }

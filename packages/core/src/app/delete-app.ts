@@ -1,14 +1,16 @@
-// Deletes an app and all of its rows. Logs are outside of the database; the log feature deletes them.
-
+// Deletes an app, until it is restored or purged. Its servers stop it; all of its rows stay, hidden by row-level security.
+// Invariant: it frees nothing, neither name, hosts nor volumes, so that the app can always be restored.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { endBenchmarks } from '../benchmark/index.ts';
+import { stopDeployments } from '../deployment/index.ts';
+import { AppError, actorUserId, type Ctx, notifyChange, retention } from '../kernel/index.ts';
 import { lockApps } from '../placement/index.ts';
 import { bumpServer } from '../server/index.ts';
-import type { AppIdentity, DeleteAppInput } from './schema.ts';
+import type { DeleteAppInput, DeleteAppOutput } from './schema.ts';
 
-/** Deletes an app with all that belongs to it; its server stops it as soon as it gets the new state. */
-export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIdentity> {
+/** Its servers stop it as soon as they get the new state. Throws app.not_found and app.confirm_mismatch. */
+export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<DeleteAppOutput> {
   const { tx, organizationId } = ctx;
   const { appId } = input;
   await lockApps(ctx, [appId]);
@@ -18,24 +20,47 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIde
       name: true,
       slug: true,
       repositoryUrl: true,
-      placements: { select: { servers: { select: { serverId: true } } } },
+      placements: { select: { id: true, environmentId: true, servers: { select: { serverId: true } } } },
     },
   });
   if (app === null) throw new AppError('app.not_found', { appId });
   if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
-  // Deletes referencing rows first: placement servers reference releases, and deployments reference both, without a cascade.
-  await tx.placementServer.deleteMany({ where: { placement: { appId }, organizationId } });
-  await tx.deployment.deleteMany({ where: { appId, organizationId } });
-  await tx.app.delete({ where: { id: appId } });
-  const serverIds = app.placements.flatMap(({ servers }) => servers.map(({ serverId }) => serverId));
-  // Sorts server ids, because every transaction locks servers in this order.
-  for (const serverId of [...new Set(serverIds)].sort()) await bumpServer(ctx, serverId);
-  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  const { name, slug, repositoryUrl, placements } = app;
+  const working = await stopDeployments(ctx, { appId });
+  for (const { environmentId } of placements) await endBenchmarks(ctx, { appId, environmentId });
+  await tx.instance.deleteMany({ where: { appId, organizationId } });
+  const serverIds = [...working, ...placements.flatMap(({ servers }) => servers.map(({ serverId }) => serverId))];
+  await bumpAll(ctx, serverIds);
+  const now = ctx.clock.now();
+  const purgeAt = new Date(now.getTime() + retention.deletedAppMs);
   await recordAudit(ctx, {
     action: 'app.delete',
-    target: { kind: 'app', id: appId, label: app.name },
-    before: { name: app.name, slug: app.slug, repositoryUrl: app.repositoryUrl },
+    target: { kind: 'app', id: appId, label: name },
+    before: { name, slug, repositoryUrl },
+    after: { purgeAt: purgeAt.toISOString() },
   });
+  // The last write: it hides the rows that the others change.
+  await tx.appDeletion.create({
+    data: {
+      appId,
+      organizationId,
+      placementIds: placements.map(({ id }) => id),
+      deletedAt: now,
+      purgeAt,
+      deletedByUserId: actorUserId(ctx.actor),
+    },
+  });
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
   ctx.log.info({ appId, actor: ctx.actor }, 'deleted an app');
-  return { id: parseId('app', appId), slug: app.slug };
+  return { id: parseId('app', appId), slug, purgeAt };
+}
+
+/** Bumps servers in the order in which every transaction locks them. One may be gone since it built for the app. */
+export async function bumpAll(ctx: Ctx, serverIds: readonly string[]): Promise<void> {
+  const known = await ctx.tx.server.findMany({
+    where: { id: { in: [...new Set(serverIds)] }, organizationId: ctx.organizationId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id } of known) await bumpServer(ctx, id);
 }

@@ -1,7 +1,7 @@
 // Returns the data of an app's page, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
-import { explainApp } from '../deployment/index.ts';
+import { type BuildSlots, explainApp } from '../deployment/index.ts';
 import { type AppLinks, domainUrl, hasPolicy } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
@@ -16,7 +16,7 @@ import { loadApps } from './store.ts';
 export async function getApp(
   ctx: Ctx,
   input: GetAppInput,
-  links: AppLinks,
+  links: AppLinks & { readonly buildSlots?: BuildSlots },
   reach: Reach = wholeReach,
 ): Promise<AppDetail> {
   const { organizationId } = ctx;
@@ -67,7 +67,7 @@ export async function getApp(
     })),
     serverConnected: app.serverConnected,
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
-    waiting: await explainApp(ctx, placement),
+    waiting: await explainApp(ctx, placement, links.buildSlots),
     deploysPaused: row.deploysPausedAt !== null,
     image: settings.builder === 'image' ? settings.image : null,
     placements: await loadPlacements(ctx, summary, reach),

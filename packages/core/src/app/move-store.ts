@@ -1,7 +1,7 @@
 // Reads and rewrites the rows of an app that moves to another project.
 import { type EnvironmentId, parseId } from '@fairlead/contract/ids';
 import { deploymentStateSchema, isFinished } from '../deployment/index.ts';
-import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+import { AppError, type OrganizationCtx, withDeletedApps } from '../kernel/index.ts';
 import { listVolumeNames } from '../volume/index.ts';
 import type { AppMove } from './schema.ts';
 
@@ -28,7 +28,7 @@ export async function loadMove(ctx: OrganizationCtx, appId: string): Promise<Loa
     environments: await loadEnvironments(ctx, appId),
     secretGroups: app.secretGroups.map(({ group }) => group.name),
     volumes: await listVolumeNames(ctx, { appId }),
-    sharedHosts: await loadSharedHosts(ctx, appId),
+    sharedHosts: await withDeletedApps(ctx, () => loadSharedHosts(ctx, appId)),
     underWay: (await tx.deployment.count({ where: { appId, organizationId, state: { in: unfinished } } })) > 0,
   };
 }

@@ -262,6 +262,28 @@ export type AppIdentity = z.infer<typeof appIdentitySchema>;
 
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
+export const deleteAppOutputSchema = appIdentitySchema.extend({ purgeAt: z.date() });
+export type DeleteAppOutput = z.infer<typeof deleteAppOutputSchema>;
+
+export const appRefSchema = z.object({ appId: appIdSchema });
+export type AppRef = z.infer<typeof appRefSchema>;
+
+/** A deleted app that waits for its purge. */
+export const deletedAppSchema = z.object({
+  id: appIdSchema,
+  name: z.string(),
+  slug: slugSchema,
+  projectId: projectIdSchema,
+  projectName: z.string(),
+  deletedAt: z.date(),
+  /** When it is deleted permanently. */
+  purgeAt: z.date(),
+  /** Name of the member who deleted it; null for a service account or a former member. */
+  deletedBy: z.string().nullable(),
+});
+export type DeletedApp = z.infer<typeof deletedAppSchema>;
+export const deletedAppListSchema = z.object({ items: z.array(deletedAppSchema) });
+export type DeletedAppList = z.infer<typeof deletedAppListSchema>;
 
 /** Adds an app to an environment, with the settings of its primary one, completely or not at all. */
 export const addEnvironmentInputSchema = z.object({

@@ -3,7 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
-import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { AppError, type Ctx, notifyChange, withDeletedApps } from '../kernel/index.ts';
 import type { AppIdentity, UpdateAppInput } from './schema.ts';
 
 /** Changes settings. What runs is untouched: releases are immutable, so the next deployment brings them in. */
@@ -28,10 +28,8 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
   const placement = app?.placements[0];
   if (app === null || placement === undefined) throw new AppError('app.not_found', { appId });
   if (changes.name !== undefined) {
-    const other = await tx.app.findFirst({
-      where: { organizationId, name: changes.name, NOT: { id: appId } },
-      select: { id: true },
-    });
+    const named = { organizationId, name: changes.name, NOT: { id: appId } };
+    const other = await withDeletedApps(ctx, () => tx.app.findFirst({ where: named, select: { id: true } }));
     if (other !== null) throw new AppError('app.name_taken', { name: changes.name });
   }
   if (changesWhatRuns(app, changes)) await requireNothingInReview(ctx, { appId });

@@ -6,7 +6,7 @@ import { lockApps, requirePlacement } from '../placement/index.ts';
 import { findBuildSnapshot } from '../secret/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
-import { findTakenSlots, lockSlots } from './build-slots.ts';
+import { type BuildSlots, defaultBuildSlots, findTakenSlots, lockSlots } from './build-slots.ts';
 import { checkNetwork } from './check-network.ts';
 import { createCheckedSnapshot } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
@@ -25,7 +25,7 @@ export interface AdvanceInput {
  * Starts a waiting deployment, or notifies the servers again about one that lost its lease. Safe to run twice and at
  * the same time: the app is locked, and every decision is made in this transaction.
  */
-export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<void> {
+export async function advanceDeployment(ctx: Ctx, input: AdvanceInput, slots = defaultBuildSlots): Promise<void> {
   const seen = await findDeployment(ctx, input.deploymentId);
   // The deployment was deleted with its app since it was enqueued.
   if (seen === null || isFinished(seen.state)) return;
@@ -39,7 +39,8 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<
     await applyStep(ctx, row, again, { leaseOwner: input.workerId });
     return;
   }
-  const begin = row.releaseId === null ? await prepareBuild(ctx, row) : await prepareRollout(ctx, row, row.releaseId);
+  const begin =
+    row.releaseId === null ? await prepareBuild(ctx, row, slots) : await prepareRollout(ctx, row, row.releaseId);
   const { event, ...facts } = begin;
   const result = step(machine, { kind: 'advance', ...event }, now);
   if (result.machine.state === 'queued') return;
@@ -48,14 +49,14 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<
 
 const waits = { event: { blocked: true, refusal: null, targets: [] } } as const;
 
-async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
+async function prepareBuild(ctx: Ctx, row: DeploymentRow, slots: BuildSlots) {
   if (await isHeldUp(ctx, row)) return waits;
   const placement = await placementOf(ctx, row);
   const { id: configId, settings } = await findNewestConfig(ctx, row);
   const buildServerId = settings.buildServerId ?? placement.servers[0]?.serverId;
   if (buildServerId === undefined) return waits;
   await lockSlots(ctx);
-  if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id })) !== null) return waits;
+  if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id }, slots)) !== null) return waits;
   const { snapshotId, failure } = await createCheckedSnapshot(ctx, row, placement.servers);
   // Pulling an image runs nothing that could be given any.
   const buildSnapshotId = settings.builder === 'image' ? null : await findBuildSnapshot(ctx, snapshotId);

@@ -1,11 +1,16 @@
 // Build slots, which limit concurrent builds, and the deadlines of a deployment's phases. A build takes memory and
 // cores that apps on the same server need.
+import { type BuildSlots, defaultOf } from '@fairlead/settings';
 import type { Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Limits, slackMs } from './machine.ts';
 
-const buildsPerServerMax = 2;
-const buildsPerOrganizationMax = 8;
+export type { BuildSlots };
+
+export const defaultBuildSlots: BuildSlots = {
+  perServer: defaultOf('FAIRLEAD_BUILDS_PER_SERVER'),
+  perOrganization: defaultOf('FAIRLEAD_BUILDS_PER_ORGANIZATION'),
+};
 
 export interface TakenSlots {
   readonly builds: number;
@@ -16,12 +21,13 @@ export interface TakenSlots {
 export async function findTakenSlots(
   ctx: OrganizationCtx,
   { serverId, except }: { readonly serverId: string; readonly except: string },
+  slots: BuildSlots,
 ): Promise<TakenSlots | null> {
   const where = { organizationId: ctx.organizationId, state: 'building', NOT: { id: except } };
   const onServer = await ctx.tx.deployment.count({ where: { ...where, buildServerId: serverId } });
-  if (onServer >= buildsPerServerMax) return { builds: onServer, of: 'server' };
+  if (onServer >= slots.perServer) return { builds: onServer, of: 'server' };
   const all = await ctx.tx.deployment.count({ where });
-  return all >= buildsPerOrganizationMax ? { builds: all, of: 'organization' } : null;
+  return all >= slots.perOrganization ? { builds: all, of: 'organization' } : null;
 }
 
 /** Locks the organization's build slots until the transaction ends, so that two builds never take the last one. */

@@ -5,7 +5,7 @@ import { missingCapability } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import { awaitsApproval } from './approval.ts';
-import { findTakenSlots } from './build-slots.ts';
+import { defaultBuildSlots, findTakenSlots } from './build-slots.ts';
 import { explain } from './explain.ts';
 import { isFinished } from './machine.ts';
 import type { Wait } from './schema.ts';
@@ -13,7 +13,11 @@ import { activeDeploymentStates } from './schema.ts';
 import { type DeploymentRow, findDeployment, findUnfinished } from './store.ts';
 
 /** Null when it is over. */
-export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow): Promise<Wait | null> {
+export async function explainDeployment(
+  ctx: OrganizationCtx,
+  row: DeploymentRow,
+  slots = defaultBuildSlots,
+): Promise<Wait | null> {
   if (isFinished(row.state)) return null;
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = row;
@@ -52,7 +56,7 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
     behindNumber: ahead?.number ?? null,
     slot:
       queued && needsBuild && builderId !== null
-        ? await findTakenSlots(ctx, { serverId: builderId, except: row.id })
+        ? await findTakenSlots(ctx, { serverId: builderId, except: row.id }, slots)
         : null,
     offline: needed.flatMap((id) => {
       const server = id === null ? undefined : servers.get(id);
@@ -81,6 +85,7 @@ export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow
 export async function explainApp(
   ctx: OrganizationCtx,
   placement: { readonly appId: string; readonly environmentId: string },
+  slots = defaultBuildSlots,
 ): Promise<Wait | null> {
   const { appId, environmentId } = placement;
   const newest = await ctx.tx.deployment.findFirst({
@@ -89,7 +94,7 @@ export async function explainApp(
     orderBy: { number: 'desc' },
   });
   const row = newest === null ? null : await findDeployment(ctx, newest.id);
-  return row === null ? null : explainDeployment(ctx, row);
+  return row === null ? null : explainDeployment(ctx, row, slots);
 }
 
 async function countHealthy(ctx: OrganizationCtx, releaseId: string, serverIds: readonly string[]): Promise<number> {

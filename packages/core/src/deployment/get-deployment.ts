@@ -4,6 +4,7 @@ import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { listMissingNames } from '../secret/index.ts';
+import { defaultBuildSlots } from './build-slots.ts';
 import { explainDeployment } from './explain-deployment.ts';
 import { durationMs, loadDeployments } from './load-deployments.ts';
 import { isFinished } from './machine.ts';
@@ -17,7 +18,11 @@ import {
 } from './schema.ts';
 import { findDeployment } from './store.ts';
 
-export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
+export async function getDeployment(
+  ctx: Ctx,
+  input: DeploymentRef,
+  slots = defaultBuildSlots,
+): Promise<DeploymentDetail> {
   const { deploymentId } = input;
   const [summary] = await loadDeployments(ctx, { reach: wholeReach, id: deploymentId, limit: 1 });
   if (summary === undefined) throw new AppError('deployment.not_found', { deploymentId });
@@ -69,7 +74,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     canCancel: !finished,
     canRedeploy: finished,
     canRetry: summary.state === 'failed' || summary.state === 'cancelled',
-    waiting: machine === null ? null : await explainDeployment(ctx, machine),
+    waiting: machine === null ? null : await explainDeployment(ctx, machine, slots),
     servers: await loadServers(ctx, deploymentId),
     configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
     withoutCache: row.withoutCache,

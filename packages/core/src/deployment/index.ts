@@ -6,6 +6,7 @@ export {
   requestApprovals,
   requireNothingInReview,
 } from './approval.ts';
+export { type BuildSlots, defaultBuildSlots } from './build-slots.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { cancelWaiting } from './cancel-waiting.ts';
 export { createDeployment } from './create-deployment.ts';
@@ -17,9 +18,11 @@ export { listDeployments } from './list-deployments.ts';
 export { loadDeployments } from './load-deployments.ts';
 export { isFinished } from './machine.ts';
 export { promoteRelease } from './promote-release.ts';
+export { type PrunedDeployments, pruneDeployments } from './prune-deployments.ts';
 export { recordWork } from './record-work.ts';
 export { redeploy } from './redeploy.ts';
 export { restartApp } from './restart-app.ts';
 export { retryDeployment } from './retry-deployment.ts';
 export { rollbackApp } from './rollback-app.ts';
 export * from './schema.ts';
+export { stopDeployments } from './stop-deployments.ts';

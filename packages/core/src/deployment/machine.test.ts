@@ -76,6 +76,26 @@ const statesOf = (of: Machine): string[] => of.rolls.map(({ serverId, state }) =
 const begun = (targets: Target[], changes: Partial<Machine> = {}): Machine =>
   run(machine('queued', { needsBuild: false, ...changes }), { ...advance, targets }).machine;
 
+test.each([
+  ['queued', [], []],
+  ['building', [], []],
+  [
+    'rolling_out',
+    [roll('srv_a', 'live'), roll('srv_b', 'rolling_out'), roll('srv_c', 'waiting')],
+    ['reverted', 'cancelled', 'cancelled'],
+  ],
+  ['rolling_out', [roll('srv_a', 'failed'), roll('srv_b', 'reverting')], ['failed', 'reverted']],
+] as const)('an app that leaves its servers cancels a deployment that is %s at once', (state, rolls, ends) => {
+  const stopped = step(machine(state, { rolls }), { kind: 'stop' }, now).machine;
+  expect(stopped).toMatchObject({ state: 'cancelled', deadlineAt: null, ending: null });
+  expect(stopped.rolls.map((each) => each.state)).toEqual(ends);
+});
+
+test('a deployment that was failing has failed when its app leaves its servers', () => {
+  const failing = machine('rolling_out', { ending: 'failed', rolls: [roll('srv_a', 'reverting')] });
+  expect(step(failing, { kind: 'stop' }, now).machine.state).toBe('failed');
+});
+
 describe('one server', () => {
   test('a queued deployment builds as soon as it is not blocked, and its server has two minutes to start', () => {
     const result = step(machine('queued'), advance, now);

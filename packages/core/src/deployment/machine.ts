@@ -87,6 +87,8 @@ export type DeploymentEvent =
   /** A server reports its rollback. */
   | { readonly kind: 'revert'; readonly serverId: string; readonly outcome: WorkOutcome }
   | { readonly kind: 'cancel' }
+  /** The app leaves its servers, so that none has to roll back. */
+  | { readonly kind: 'stop' }
   | { readonly kind: 'supersede' }
   /** `offline`: servers of this deployment that are not connected. */
   | { readonly kind: 'overdue'; readonly offline: readonly string[]; readonly buildServerId: string | null };
@@ -126,6 +128,8 @@ export function step(machine: Machine, event: DeploymentEvent, now: Date): Step 
     case 'cancel':
       if (machine.ending !== null) return stay(machine);
       return startRollback(machine, 'cancelled', null, now);
+    case 'stop':
+      return stop(machine);
     case 'supersede':
       return machine.state === 'queued' ? end(machine, 'superseded', null) : stay(machine);
     case 'overdue':
@@ -242,6 +246,17 @@ function startRollback(machine: Machine, ending: 'failed' | 'cancelled', failure
   const reverting: Machine = { ...machine, rolls };
   if (!isGoingBack(reverting)) return end(reverting, ending, failure);
   return { machine: timed({ ...reverting, state: 'rolling_out', ending }), failure, actions: ['bump_servers'] };
+}
+
+/** Cancels at once. The former release stays the one to serve, wherever the rollout was. */
+function stop(machine: Machine): Step {
+  const rolls = machine.rolls.map((roll): ServerRoll => {
+    if (roll.state === 'waiting' || roll.state === 'rolling_out')
+      return { ...roll, state: 'cancelled', deadlineAt: null };
+    if (roll.state === 'live' || roll.state === 'reverting') return { ...roll, state: 'reverted', deadlineAt: null };
+    return roll;
+  });
+  return end({ ...machine, rolls }, machine.ending ?? 'cancelled', null);
 }
 
 function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'revert' }>, now: Date): Step {

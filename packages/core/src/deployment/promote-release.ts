@@ -3,13 +3,13 @@
 import { newId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { lockApps, requirePlacement } from '../placement/index.ts';
+import { findPlacement, lockApps } from '../placement/index.ts';
 import { createSnapshot } from '../secret/index.ts';
 import { copyRelease } from './copy-release.ts';
 import type { DeploymentRef, PromoteReleaseInput } from './schema.ts';
 import { startDeployment } from './start-deployment.ts';
 
-/** Nothing is built. Throws release.same_environment, and app.not_found when the app has no server there yet. */
+/** Nothing is built. Throws release.same_environment, and placement.not_there when the app has no server there yet. */
 export async function promoteRelease(ctx: Ctx, input: PromoteReleaseInput): Promise<DeploymentRef> {
   const { organizationId } = ctx;
   const { releaseId } = input;
@@ -27,7 +27,9 @@ export async function promoteRelease(ctx: Ctx, input: PromoteReleaseInput): Prom
   const { appId } = source;
   if (source.environmentId === input.environmentId) throw new AppError('release.same_environment', { releaseId });
   await lockApps(ctx, [appId]);
-  const { environmentId, serverId } = await requirePlacement(ctx, { appId, environmentId: input.environmentId });
+  const target = await findPlacement(ctx, { appId, environmentId: input.environmentId });
+  if (target === null) throw new AppError('placement.not_there', { appId });
+  const { environmentId, serverId } = target;
   const { snapshotId, problem } = await createSnapshot(ctx, { appId, environmentId });
   if (problem !== null) throw new AppError('secret.unresolved', { appId, problem });
   const config = await findNewestConfig(ctx, { appId, environmentId });

@@ -251,6 +251,8 @@ test('a release keeps its settings: a newer version reaches the next one, and th
 test('a promoted release runs the same artifact with the settings of its environment; a failed one is retried without a build', async () => {
   await goLive('f');
   const releaseId = parseId('rel', (await specOf(world.serverId))?.live?.releaseId ?? '');
+  const nowhere = world.tenant((ctx) => promoteRelease(ctx, { environmentId: newId('env'), releaseId }));
+  await expect(nowhere).rejects.toMatchObject({ code: 'placement.not_there' });
   const environmentId = await world.addEnvironment(appId, { name: `Stage ${count}` });
   await world.tenant((ctx) =>
     updateConfig(ctx, { appId, environmentId, settings: { variables: { STAGE: { value: '1', scope: 'both' } } } }),

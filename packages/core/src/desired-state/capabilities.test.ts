@@ -38,6 +38,7 @@ const empty: DesiredRows = {
   controlRoutes: [],
   capabilities: all,
   keptArtifacts: [],
+  deletedPlacements: [],
   deletedVolumes: [],
   proxy: proxySettingsSchema.parse({}),
   agent: null,

@@ -51,6 +51,7 @@ const rows: DesiredRows = {
   controlRoutes: [],
   capabilities: [],
   keptArtifacts: [],
+  deletedPlacements: [],
   deletedVolumes: [],
   proxy: proxySettingsSchema.parse({}),
   agent: null,

@@ -10,6 +10,8 @@ export interface LoadedPlacement {
   readonly appId: string;
   readonly environmentId: string;
   readonly appName: string;
+  /** A deleted app stops, and its servers keep what it needs to return. */
+  readonly isDeleted: boolean;
   readonly instances: number;
   readonly secretsProblem: string | null;
   readonly liveRelease: StoredRelease | null;
@@ -24,7 +26,14 @@ export async function loadPlacements(ctx: OrganizationCtx, serverId: string): Pr
     select: {
       secretsProblem: true,
       liveRelease: { select: releaseColumns },
-      placement: { select: { appId: true, environmentId: true, instances: true, app: { select: { name: true } } } },
+      placement: {
+        select: {
+          appId: true,
+          environmentId: true,
+          instances: true,
+          app: { select: { name: true, deletion: { select: { appId: true } } } },
+        },
+      },
     },
     orderBy: [{ placement: { appId: 'asc' } }, { placement: { environmentId: 'asc' } }],
   });
@@ -40,6 +49,7 @@ export async function loadPlacements(ctx: OrganizationCtx, serverId: string): Pr
   return rows.map(({ app, ...row }) => ({
     ...row,
     appName: app.name,
+    isDeleted: app.deletion !== null,
     settings: newest.get(placementKey(row)) ?? defaultSettings,
     domains: (domainsOf.get(placementKey(row)) ?? []).map(({ host, pathPrefix, policy }) => ({
       host,

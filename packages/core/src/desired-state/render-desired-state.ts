@@ -49,10 +49,11 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const server = await loadServer(ctx, serverId);
   const { capabilities } = server;
   const scoped = forOrganization(ctx, server.organizationId);
-  const placements = await loadPlacements(scoped, serverId);
+  const all = await loadPlacements(scoped, serverId);
+  const placements = all.filter(({ isDeleted }) => !isDeleted);
   const rollouts = await loadRollouts(scoped, serverId);
   const builds = await loadBuilds(scoped, serverId);
-  const kept = await findKeptReleases(scoped, placements);
+  const kept = await findKeptReleases(scoped, all);
 
   const target = { serverId, recipient: server.recipient };
   const releases = [
@@ -83,6 +84,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     return problem === secretsProblem ? [] : [{ appId, environmentId, problem }];
   });
   const state = toDesiredState({
+    deletedPlacements: all.filter(({ isDeleted, liveRelease }) => isDeleted && liveRelease !== null),
     serverId,
     epoch: server.epoch,
     number: server.number,

@@ -64,6 +64,12 @@ export interface DomainRow {
   readonly policy: StoredPolicy;
 }
 
+export interface RoutedPlacement {
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly domains: readonly DomainRow[];
+}
+
 export interface CandidateRow {
   readonly deploymentId: string;
   readonly release: ReleaseRow;
@@ -125,6 +131,8 @@ export interface DesiredRows {
   readonly epoch: number;
   readonly number: bigint;
   readonly placements: readonly PlacementRow[];
+  /** Placements of deleted apps: their hosts stay, and the proxy answers that the app is not running. */
+  readonly deletedPlacements: readonly RoutedPlacement[];
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];
   readonly controlRoutes: readonly ControlRoute[];
@@ -148,7 +156,9 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   // A host routes to one target only, and no app may take a host of the control plane.
   const reserved = rows.controlRoutes.map(({ host }) => host);
   const routes = [
-    ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isHostAtOrBelow(host, above))),
+    ...[...apps.flatMap(appRoutes), ...rows.deletedPlacements.flatMap(deletedRoutes)].filter(
+      ({ host }) => !reserved.some((above) => isHostAtOrBelow(host, above)),
+    ),
     ...rows.controlRoutes.map(controlRoute),
   ];
   const proxy = proxySettings(rows.proxy);
@@ -278,6 +288,13 @@ function appRoutes(row: PlacementRow): RouteSpec[] {
       ...(policy === null ? {} : { policy }),
     });
   });
+}
+
+/** Leaves the policy out, because there is no app to guard. A redirect of a deleted app ends too. */
+function deletedRoutes({ appId, environmentId, domains }: RoutedPlacement): RouteSpec[] {
+  return domains.map(({ host, pathPrefix }) =>
+    create(RouteSpecSchema, { host, pathPrefix, target: { case: 'app', value: { appId, environmentId } } }),
+  );
 }
 
 function controlRoute({ host, pathPrefix, socket }: ControlRoute): RouteSpec {

@@ -2,7 +2,14 @@
 // Invariant: never reveals the owner of a host that is taken.
 import { newId } from '@fairlead/contract/ids';
 import { findProtected } from '../deployment/index.ts';
-import { AppError, type Ctx, isExcluded, isUniqueViolation, type OrganizationCtx } from '../kernel/index.ts';
+import {
+  AppError,
+  type Ctx,
+  isExcluded,
+  isUniqueViolation,
+  type OrganizationCtx,
+  withDeletedApps,
+} from '../kernel/index.ts';
 import { type Reach, whereReached } from '../role/index.ts';
 import { domainLabel, type Route } from './rules.ts';
 
@@ -22,9 +29,12 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
   const { appId, environmentId, host, pathPrefix } = route;
   // Without the lock, two concurrent calls could both find an unused host.
   await lockHosts(ctx, [host]);
-  await requireReached(ctx, route, reach);
-  await requireSameProtection(ctx, route);
-  await requireSameServers(ctx, route);
+  // A deleted app keeps its host names, so that it can be restored.
+  await withDeletedApps(ctx, async () => {
+    await requireReached(ctx, route, reach);
+    await requireSameProtection(ctx, route);
+    await requireSameServers(ctx, route);
+  });
   const id = newId('dom');
   const createdAt = ctx.clock.now();
   try {

@@ -1,11 +1,16 @@
 // Deletes an environment without apps, with everything in it except volumes, which need a deletion of their own. Logs
 // are outside of the database; the log feature deletes them.
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import { AppError, type Ctx, withDeletedApps } from '../kernel/index.ts';
 import type { DeleteEnvironmentInput, EnvironmentRef } from './schema.ts';
 
+export function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
+  // An app that is restored returns to its environments, and its history in left ones goes with them.
+  return withDeletedApps(ctx, () => deleteWithRows(ctx, input));
+}
+
 /** Throws environment.in_use while an app is there, and environment.first for a project's first environment. */
-export async function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
+async function deleteWithRows(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
   const { tx, organizationId } = ctx;
   const { environmentId } = input;
   // A caller that adds an app to this environment waits for this lock, and then finds it deleted.

@@ -1,7 +1,7 @@
 // Updates an environment's protection by approvals.
 import { recordAudit } from '../audit/index.ts';
 import { findProtected, requestApprovals } from '../deployment/index.ts';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import { AppError, type Ctx, withDeletedApps } from '../kernel/index.ts';
 import type { EnvironmentRef, UpdateEnvironmentInput } from './schema.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
     WHERE id = ${environmentId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
   if (row === undefined) throw new AppError('environment.not_found', { environmentId });
   if (row.protected === input.protected) return { environmentId };
-  await requireHostsAlone(ctx, input);
+  await withDeletedApps(ctx, () => requireHostsAlone(ctx, input));
   await ctx.tx.environment.updateMany({
     where: { id: environmentId, organizationId },
     data: { protected: input.protected },

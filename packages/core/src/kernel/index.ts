@@ -12,8 +12,9 @@ export {
   systemClock,
 } from './context.ts';
 export { isExcluded, isUniqueViolation } from './database-errors.ts';
+export { withDeletedApps } from './deleted-apps.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
-export { commonEnv, parseEnv } from './parse-env.ts';
+export { retention } from './retention.ts';
 export { clipText, firstFreeSlug, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

@@ -1,6 +1,6 @@
 // Deletes an app's logs. Objects are outside of every transaction: they are listed while the index exists, and deleted
 // once its deletion is committed. A crash in between leaves unreferenced objects, never the reverse.
-import type { Ctx } from '../kernel/index.ts';
+import { type Ctx, type SystemCtx, withDeletedApps } from '../kernel/index.ts';
 import type { LogStore } from './store.ts';
 
 const atOnce = 16;
@@ -14,13 +14,20 @@ export async function listAppLogs(ctx: Ctx, input: { readonly appId: string }): 
   return rows.map(({ objectKey }) => objectKey);
 }
 
-/** The same of an environment. */
+/** The same of an environment, also of deleted apps. */
 export async function listEnvironmentLogs(
   ctx: Ctx,
   { environmentId }: { readonly environmentId: string },
 ): Promise<string[]> {
-  const rows = await ctx.tx.logChunk.findMany({
-    where: { organizationId: ctx.organizationId, deployment: { environmentId } },
+  const where = { organizationId: ctx.organizationId, deployment: { environmentId } };
+  const rows = await withDeletedApps(ctx, () => ctx.tx.logChunk.findMany({ where, select: { objectKey: true } }));
+  return rows.map(({ objectKey }) => objectKey);
+}
+
+/** The same of single deployments. System scope. */
+export async function listDeploymentLogs({ tx }: SystemCtx, deploymentIds: readonly string[]): Promise<string[]> {
+  const rows = await tx.logChunk.findMany({
+    where: { deploymentId: { in: [...deploymentIds] } },
     select: { objectKey: true },
   });
   return rows.map(({ objectKey }) => objectKey);

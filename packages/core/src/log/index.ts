@@ -1,5 +1,5 @@
 export { decodeLogLines, encodeLogLines } from './codec.ts';
-export { deleteLogs, listAppLogs, listEnvironmentLogs } from './delete-logs.ts';
+export { deleteLogs, listAppLogs, listDeploymentLogs, listEnvironmentLogs } from './delete-logs.ts';
 export { listLogServers } from './list-log-servers.ts';
 export { readLog } from './read-log.ts';
 export { findLogSlot, recordLogChunk } from './record-log-chunk.ts';

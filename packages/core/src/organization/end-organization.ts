@@ -1,10 +1,9 @@
 // Deletes organizations after their delay, in steps that may each run twice. It deletes the apps first, so that the
 // servers learn to run nothing. Then it deletes the servers and the organization. Logs are outside of the database.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { deleteApp } from '../app/index.ts';
+import { purgeApp } from '../app/index.ts';
 import { recordAudit } from '../audit/index.ts';
-import { type Ctx, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { listAppLogs } from '../log/index.ts';
+import { type Ctx, notifyChange, type SystemCtx, withDeletedApps } from '../kernel/index.ts';
 import { emptyingMs } from './rules.ts';
 
 /**
@@ -34,16 +33,18 @@ export async function claimEndingOrganizations(ctx: SystemCtx): Promise<Organiza
 }
 
 /** Deletes one app; null if none was left. Returns the objects of its logs, to be deleted after the commit. */
-export async function emptyOrganization(ctx: Ctx): Promise<readonly string[] | null> {
+export function emptyOrganization(ctx: Ctx): Promise<readonly string[] | null> {
+  return withDeletedApps(ctx, () => purgeNextApp(ctx));
+}
+
+async function purgeNextApp(ctx: Ctx): Promise<readonly string[] | null> {
   const app = await ctx.tx.app.findFirst({
     where: { organizationId: ctx.organizationId },
-    select: { id: true, name: true },
+    select: { id: true },
     orderBy: { id: 'asc' },
   });
   if (app === null) return null;
-  const objectKeys = await listAppLogs(ctx, { appId: app.id });
-  await deleteApp(ctx, { appId: parseId('app', app.id), confirmName: app.name });
-  return objectKeys;
+  return (await purgeApp(ctx, { appId: parseId('app', app.id) })).objectKeys;
 }
 
 /**

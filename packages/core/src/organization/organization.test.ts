@@ -1,6 +1,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { deleteApp } from '../app/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { findActiveMember } from '../member/index.ts';
 import { auditOf, type TestPerson, type TestWorld, testAccount, testPerson, testWorld } from '../testing/index.ts';
@@ -116,7 +117,9 @@ test('deletion empties the servers first, waits for them, and leaves other organ
   const other = await make((await testAccount(world, 'Bob')).userId, 'Other');
   await makeServerOrdinary();
   const { deploymentId } = await world.createApp('Shop');
-  await world.createApp('Stall');
+  // A deleted app is purged with the others.
+  const stall = await world.createApp('Stall');
+  await world.tenant((ctx) => deleteApp(ctx, { appId: stall.appId, confirmName: 'Stall' }));
   const objectKey = `${world.organizationId}/${deploymentId}/0.json.zst`;
   await world.system(({ tx }) =>
     tx.logChunk.create({

@@ -49,7 +49,7 @@ export interface SecretReminder {
 export async function recordSecretReminders(ctx: SystemCtx): Promise<SecretReminder[]> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.secret.findMany({
-    where: { ...dueAt(now), remindedAt: null },
+    where: { AND: [dueAt(now), { OR: [{ appId: null }, { app: { deletion: null } }] }], remindedAt: null },
     select: { ...columns, id: true, organizationId: true },
     orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
     take: 500,

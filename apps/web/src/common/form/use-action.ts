@@ -1,6 +1,6 @@
 'use client';
 // Runs a user's action: its button is pending meanwhile, and a failure shows the API's message as a toast.
-import { useToast } from '@fairlead/ui/toast';
+import { type ToastInput, useToast } from '@fairlead/ui/toast';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
 import { wasCancelled } from '../identity/confirm-identity.tsx';
@@ -22,11 +22,14 @@ export function useAction<Output, Input>(
       mutation.mutate(input, {
         onSuccess: onDone,
         onError: (error) => {
-          if (wasCancelled(error)) return;
-          const failure = readFailure(error);
-          const id = failure.errorId === null ? '' : ` (error ${failure.errorId})`;
-          toast({ tone: 'bad', title: failedTitle, detail: `${failure.message}${id}` });
+          if (!wasCancelled(error)) toast(failureToast(failedTitle, error));
         },
       }),
   };
+}
+
+export function failureToast(title: string, error: unknown): ToastInput {
+  const failure = readFailure(error);
+  const id = failure.errorId === null ? '' : ` (error ${failure.errorId})`;
+  return { tone: 'bad', title, detail: `${failure.message}${id}` };
 }

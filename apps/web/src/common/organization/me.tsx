@@ -1,6 +1,6 @@
 'use client';
 // Current user, organization and permissions. Hiding a button is a courtesy; the API decides.
-import { may, rightsOf, wholeOrganization } from '@fairlead/core/role/rights';
+import { may, mayAnywhere, rightsOf, wholeOrganization } from '@fairlead/core/role/rights';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import type { Me } from '../../api/types.ts';
 import { type Paths, pathsOf } from './paths.ts';
@@ -15,6 +15,8 @@ export interface MeView {
   readonly paths: Paths;
   /** True if the permission is granted in the scope; without a scope, in the whole organization. */
   readonly can: (permission: Permission, scope?: PermissionScope) => boolean;
+  /** True if the permission is granted in any scope, as lists need it. */
+  readonly canAnywhere: (permission: Permission) => boolean;
 }
 
 /** Scope of a permission check. An environment alone is enough when nothing is granted on its project. */
@@ -42,6 +44,7 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
       paths: pathsOf(organization.slug),
       can: (permission, { projectId = null, environmentId = null } = {}) =>
         may(rights, permission, { projectId, environmentId }),
+      canAnywhere: (permission) => mayAnywhere(rights, permission),
     };
   }, [me, organization]);
   return <MeContext value={view}>{children}</MeContext>;

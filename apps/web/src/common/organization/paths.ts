@@ -14,6 +14,7 @@ export function pathsOf(organization: string) {
     projects: `${root}/projects`,
     projectApps: (projectId: string) => `${root}/apps?project=${projectId}`,
     apps: `${root}/apps`,
+    deletedApps: `${root}/apps?view=deleted`,
     newApp: `${root}/apps/new`,
     app: ofApp(''),
     appDeployments: ofApp('/deployments'),

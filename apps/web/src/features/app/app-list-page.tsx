@@ -21,7 +21,7 @@ import { useProjectFilter } from '../../common/project/project-filter.ts';
 import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 
 export function AppListPage() {
-  const { paths, can } = useMe();
+  const { paths, can, canAnywhere } = useMe();
   const trpc = useTRPC();
   const search = useUrlSearch();
   const project = useProjectFilter();
@@ -40,12 +40,19 @@ export function AppListPage() {
           title="Apps"
           pill={<ProjectSwitcher />}
           actions={
-            can('app.write') ? (
-              <HoverLink href={paths.newApp} className={buttonClass('accent')}>
-                <Plus size={16} aria-hidden="true" />
-                New app
-              </HoverLink>
-            ) : null
+            <>
+              {canAnywhere('app.delete') ? (
+                <HoverLink href={paths.deletedApps} className={buttonClass()}>
+                  Recently deleted
+                </HoverLink>
+              ) : null}
+              {can('app.write') ? (
+                <HoverLink href={paths.newApp} className={buttonClass('accent')}>
+                  <Plus size={16} aria-hidden="true" />
+                  New app
+                </HoverLink>
+              ) : null}
+            </>
           }
         />
         <SearchInput

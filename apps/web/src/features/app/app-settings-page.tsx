@@ -1,6 +1,5 @@
 'use client';
-// Settings of an app: its source and its run configuration, with a note on when changes take effect. Deleting asks for
-// the name.
+// Settings of an app: its source and its run configuration, with a note on when changes take effect.
 import { commandLine, commandOf } from '@fairlead/core/kernel/command';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
@@ -9,13 +8,13 @@ import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useAppInEnvironment } from '../../common/app/app-placement.ts';
-import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
+import { DeleteAppCard } from './delete-app-card.tsx';
 import { RemoveFromEnvironmentCard } from './remove-from-environment-card.tsx';
 
 export interface AppSettingsPageProps {
@@ -40,7 +39,7 @@ export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProp
       {!app.isPrimary && can('app.delete', app) ? (
         <RemoveFromEnvironmentCard key={app.environmentId} app={app} />
       ) : null}
-      {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
+      {can('app.delete', { projectId: app.projectId }) ? <DeleteAppCard app={app} /> : null}
     </div>
   );
 }
@@ -148,46 +147,6 @@ function SettingsForm({ app, linkEnvironmentId, readOnly }: SettingsFormProps) {
           </footer>
         )}
       </form>
-    </Card>
-  );
-}
-
-function DeleteCard({ app }: { readonly app: AppDetail }) {
-  const { paths } = useMe();
-  const trpc = useTRPC();
-  const router = useRouter();
-  const toast = useToast();
-  const [open, setOpen] = useState(false);
-  const remove = useMutation(trpc.app.delete.mutationOptions());
-  return (
-    <Card className="p-4">
-      <h2 className="font-semibold">Delete app</h2>
-      <p className="mt-1 mb-4 text-pretty text-ink-soft">
-        It stops immediately. Its deployments, logs, releases, domains and benchmarks are deleted too.
-      </p>
-      <Button variant="danger-outline" onClick={() => setOpen(true)}>
-        Delete {app.name}
-      </Button>
-      <ConfirmDelete
-        open={open}
-        onClose={() => setOpen(false)}
-        what="app"
-        name={app.name}
-        consequences="The app stops immediately, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
-        pending={remove.isPending}
-        error={remove.error}
-        onConfirm={(confirmName) =>
-          remove.mutate(
-            { appId: app.id, confirmName },
-            {
-              onSuccess: () => {
-                toast({ title: `${app.name} is deleted` });
-                router.push(paths.apps);
-              },
-            },
-          )
-        }
-      />
     </Card>
   );
 }

@@ -84,7 +84,9 @@ function ForwardAuth({ draft: { set, problem }, auth }: ForwardAuthProps) {
       <ChoiceField<string>
         label="App"
         hint="Needs a domain of its own on the same servers."
-        error={problem('forwardAuth.app')}
+        error={
+          auth.app === '' && problem('forwardAuth.app') !== undefined ? 'Choose an app.' : problem('forwardAuth.app')
+        }
         value={auth.app}
         options={[{ value: '', label: 'Choose an app' }, ...apps.map(({ id, name }) => ({ value: id, label: name }))]}
         onValue={(app) => change({ app: app as AppId })}

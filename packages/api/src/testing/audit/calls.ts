@@ -21,6 +21,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
   const {
     caller,
     newApp,
+    newDeletedApp,
     liveApp,
     newEnvironmentOf,
     newPlace,
@@ -54,6 +55,8 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { appId, confirmName: `App ${stage.made}` };
       },
     },
+    'app.restore': { action: 'app.restore', input: async () => ({ appId: (await newDeletedApp()).appId }) },
+    'app.purge': { action: 'app.purge', input: () => newDeletedApp() },
     'app.addEnvironment': {
       action: 'app.add_environment',
       input: async () => newEnvironmentOf((await newApp()).appId),

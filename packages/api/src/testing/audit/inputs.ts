@@ -28,6 +28,13 @@ export function auditInputs(stage: AuditStage) {
     return { ...made, deploymentId };
   }
 
+  async function newDeletedApp() {
+    const { appId } = await newApp();
+    const confirmName = `App ${stage.made}`;
+    await caller().app.delete({ appId, confirmName });
+    return { appId, confirmName };
+  }
+
   /** Input that adds the app to a new environment. */
   const newEnvironmentOf = (appId: AppId) => ({
     appId,
@@ -125,6 +132,7 @@ export function auditInputs(stage: AuditStage) {
   return {
     caller,
     newApp,
+    newDeletedApp,
     liveApp,
     newEnvironmentOf,
     newPlace,

@@ -12,11 +12,12 @@ import { apiRouter } from '../../router.ts';
 import { emptyRepository, type TestApi } from '../test-api.ts';
 import { type Answer, callProcedure } from './call.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { samplesFor } from './examples.ts';
 import { checkFactors } from './factors.ts';
 import { checkProtected } from './protected.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes, type RouteHandlers } from './routes.ts';
-import { byReferences, type IdPlace, type Sample, samplesOf, unknownOf, withValueAt } from './sample.ts';
+import { byReferences, type IdPlace, type Sample, unknownOf, withValueAt } from './sample.ts';
 import { type Person, setStage } from './stage.ts';
 import { checkStreams } from './streams.ts';
 import { undoing } from './undo.ts';
@@ -34,77 +35,7 @@ export interface MatrixReport {
   readonly withheld: readonly string[];
 }
 
-/** Inputs with parts that must match in a way that a schema does not express. */
-type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sample[]>>;
-
 const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
-
-const examples: Examples = {
-  // Has few parts, because a call that needs several permissions is refused for each. Other tests check each part.
-  'app.create': (own) => {
-    const plain = { name: 'Matrix', source: gitSource, serverIds: [own.get('srv')], firstDeploy: 'none' };
-    const server = { path: ['serverIds', 0], kind: 'srv' };
-    return [
-      { value: plain, ids: [server] },
-      {
-        value: { ...plain, environmentId: own.get('env') },
-        ids: [server, { path: ['environmentId'], kind: 'env' }],
-      },
-      {
-        value: { ...plain, settings: { buildServerId: own.get('srv') } },
-        ids: [server, { path: ['settings', 'buildServerId'], kind: 'srv' }],
-      },
-      { value: { ...plain, domain: { host: 'new.example.test' } }, ids: [server] },
-      { value: { ...plain, settings: { privateNetwork: true } }, ids: [server] },
-    ];
-  },
-  'app.addEnvironment': (own) => {
-    const environment = { kind: 'existing', environmentId: own.get('env') };
-    const plain = { appId: own.get('app'), environment, serverIds: [own.get('srv')], firstDeploy: 'none' };
-    const ids = [
-      { path: ['appId'], kind: 'app' },
-      { path: ['environment', 'environmentId'], kind: 'env' },
-      { path: ['serverIds', 0], kind: 'srv' },
-    ];
-    const release = { path: ['firstDeploy', 'releaseId'], kind: 'rel' };
-    return [
-      { value: plain, ids },
-      { value: { ...plain, firstDeploy: { releaseId: own.get('rel') } }, ids: [...ids, release] },
-    ];
-  },
-  // A slug of its own: a slug that is taken is reported, as a host name is.
-  'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
-  // The PROXY protocol needs a proxy that speaks it.
-  'server.updateProxy': (own) => [
-    { value: { serverId: own.get('srv'), proxy: { http3: false } }, ids: [{ path: ['serverId'], kind: 'srv' }] },
-  ],
-  'secret.update': (own) =>
-    (['app', 'scg'] as const).map((kind) => {
-      const key = kind === 'app' ? 'appId' : 'groupId';
-      return {
-        value: { owner: { [key]: own.get(kind) }, items: secretItems },
-        ids: [{ path: ['owner', key], kind }],
-      };
-    }),
-  'grant.create': (own) =>
-    (['environment', 'project'] as const).map((kind) => {
-      const key = `${kind}Id`;
-      const prefix = kind === 'environment' ? 'env' : 'prj';
-      return {
-        value: { memberId: own.get('mem'), role: own.get('rol'), scope: { kind, [key]: own.get(prefix) } },
-        ids: [
-          { path: ['memberId'], kind: 'mem' },
-          { path: ['role'], kind: 'rol' },
-          { path: ['scope', key], kind: prefix },
-        ],
-      };
-    }),
-};
-
-const gitSource = { kind: 'git', repositoryUrl: 'https://git.example.test/matrix.git' };
-
-// A new secret needs a value, which the schema cannot express for an optional field.
-const secretItems = [{ name: 'MATRIX_NAME', value: 'matrix' }];
 
 export interface MatrixOptions {
   /** Another one in the tests of this check only. */
@@ -146,10 +77,12 @@ export async function checkMatrix(
     report.leaks.push(`${procedure.path} as ${person.name} answered ${answer.outcome} where ${expected} is declared`);
   };
 
+  const inputsOf = (procedure: DeclaredProcedure) => samplesFor(procedure, stage.own);
+
   let before = await stage.foreignFingerprint();
   for (const procedure of declaredProcedures(router)) {
     report.procedures += 1;
-    const samples = samplesFor(procedure);
+    const samples = inputsOf(procedure);
     if (isOfMembers(procedure.access)) {
       await checkOutsiders(procedure, byReferences(samples));
       await checkRoles(procedure, procedure.access, samples);
@@ -167,7 +100,7 @@ export async function checkMatrix(
     complete: routes !== undefined,
   });
   // Runs after the routes, which count calls and need sessions that are still fresh.
-  const part = { api, stage, router, parts: kept, samplesFor };
+  const part = { api, stage, router, parts: kept, samplesFor: inputsOf };
   const references = await checkReferences(part);
   const protection = await checkProtected(part);
   // Runs only if the web app's own routes are checked too: the API's tests make these calls themselves.
@@ -182,13 +115,6 @@ export async function checkMatrix(
     crossing: references.crossing,
     withheld: [...withheld].sort(),
   };
-
-  function samplesFor(procedure: DeclaredProcedure): Sample[] {
-    return (
-      examples[procedure.path]?.(stage.own) ??
-      (procedure.input === null ? [{ value: undefined, ids: [] }] : samplesOf(procedure.input, stage.own))
-    );
-  }
 
   /** Checks that people outside the organization learn nothing, with any input. */
   async function checkOutsiders(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {

@@ -157,5 +157,5 @@ export function withValueAt(value: unknown, [key, ...rest]: IdPlace['path'], rep
 /** Returns an id of the kind that no row has. */
 export function unknownOf(kind: string): string {
   if (kind === 'slug') return 'no-such-slug';
-  return newId((kind === 'cursor' ? 'app' : kind) as IdPrefix);
+  return newId((kind === 'cursor' || kind === 'deletedApp' ? 'app' : kind) as IdPrefix);
 }

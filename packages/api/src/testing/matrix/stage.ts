@@ -7,7 +7,7 @@ import type { Capability } from '@fairlead/contract/capabilities';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type Permission, roleSchema } from '@fairlead/core/role';
 import { rotateDataKey, updateSecrets } from '@fairlead/core/secret';
-import { insertOrganizationRows } from '@fairlead/db/testing/rows';
+import { insertOrganizationRows, type OrganizationRows } from '@fairlead/db/testing/rows';
 import type { TestApi } from '../test-api.ts';
 
 export interface Person {
@@ -162,10 +162,23 @@ export async function setStage(api: TestApi): Promise<Stage> {
       data: { id: elsewhere, organizationId: ownRows.organizationId, name: 'Elsewhere', slug: 'elsewhere' },
     }),
   );
+  /** Places the deleted app in the environment of the others, whose protection holds for its restore too. */
+  const placeDeletedApp = ({ organizationId, environmentId, serverId }: OrganizationRows): Promise<string> =>
+    world.system(async ({ tx }) => {
+      const { appId } = await tx.appDeletion.findFirstOrThrow({ where: { organizationId } });
+      const [id, servers] = [newId('plc'), { create: { serverId, position: 0 } }];
+      const data = { id, organizationId, appId, environmentId, branch: 'main', isPrimary: true, servers };
+      await tx.placement.create({ data });
+      await tx.appDeletion.update({ where: { appId }, data: { placementIds: [id] } });
+      return appId;
+    });
+  const deletedApps = { own: await placeDeletedApp(ownRows), foreign: await placeDeletedApp(foreignRows) };
   const foreignIds = await idsOf(foreignRows.organizationId);
   const own = poolOf(await idsOf(ownRows.organizationId), ownRows);
+  own.set('deletedApp', deletedApps.own);
   own.set('slug', 'hello').set('cursor', ownRows.appId).set('sec', ownSecretId);
   const foreign = poolOf(foreignIds, foreignRows);
+  foreign.set('deletedApp', deletedApps.foreign);
   foreign.set('slug', `${marker}-app`).set('cursor', foreignRows.appId).set('sec', foreignSecretId);
   const places = {
     project: { projectId: ownRows.projectId, environmentId: null },
@@ -179,7 +192,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
-    placed: ['app', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
+    placed: ['app', 'deletedApp', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },

@@ -2,12 +2,13 @@
 //! client with fewer requests, gets the place of another one, whichever core that one waits on.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fairlead_model::Priority;
 
 use super::permit_pool::next_core;
 use super::wait_queue::WaitQueue;
-use super::{App, InstanceRequest, Refusal};
+use super::{App, InstanceRequest, PermitPool, Refusal};
 
 /// Maximum number of requests of one core that wait for other cores to make room. Their answers come at once.
 const ASKED_MAX: u32 = 16;
@@ -33,12 +34,18 @@ pub(super) struct RoomRequest {
     pub(super) own: u32,
 }
 
-/// Answer to a `RoomRequest`. With `has_room`, it passes on a place in the queue.
-#[derive(Debug, Clone, Copy)]
+/// Answer to a `RoomRequest`. With `room`, it passes on a place in that queue, put back if the core it is for has ended.
+#[derive(Debug)]
 pub(super) struct RoomAnswer {
     place: u32,
     number: u64,
-    has_room: bool,
+    room: Option<Arc<PermitPool>>,
+}
+
+impl Drop for RoomAnswer {
+    fn drop(&mut self) {
+        self.room.take().iter().for_each(|queue| queue.put_back(1));
+    }
 }
 
 impl App {
@@ -67,7 +74,7 @@ impl App {
     pub(super) fn ask_for_room(&self, request: RoomRequest) {
         match self.next_queue(request.core) {
             Some(core) => self.send_room_request(core, request),
-            None => self.send_room_answer(request.core, RoomAnswer::to(request, false)),
+            None => self.send_room_answer(request.core, RoomAnswer::to(request, None)),
         }
     }
 
@@ -84,15 +91,18 @@ impl App {
         drop(wait_queue);
         match self.next_queue(request.core).filter(|_| !has_room) {
             Some(core) => self.send_room_request(core, RoomRequest { own, ..request }),
-            None => self.send_room_answer(request.core, RoomAnswer::to(request, has_room)),
+            None => self.send_room_answer(
+                request.core,
+                RoomAnswer::to(request, has_room.then(|| Arc::clone(&self.limits.queue))),
+            ),
         }
     }
 
     /// Gives a request the place that another core has made, or refuses it.
-    pub(super) fn take_room(&self, answer: RoomAnswer) {
+    pub(super) fn take_room(&self, mut answer: RoomAnswer) {
         let mut wait_queue = self.wait_queue.borrow_mut();
         // A place may have come free in the meantime.
-        let has_place = answer.has_room || self.limits.queue.try_take();
+        let has_place = answer.room.take().is_some() || self.limits.queue.try_take();
         let waits = wait_queue.found_place(answer.place, answer.number);
         match (waits, has_place) {
             (true, true) => {
@@ -142,7 +152,21 @@ impl App {
 }
 
 impl RoomAnswer {
-    fn to(request: RoomRequest, has_room: bool) -> Self {
-        Self { place: request.place, number: request.number, has_room }
+    fn to(request: RoomRequest, room: Option<Arc<PermitPool>>) -> Self {
+        Self { place: request.place, number: request.number, room }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_no_core_takes_puts_its_place_back() {
+        let queue = Arc::new(PermitPool::default());
+        assert!(queue.try_take());
+        let request = RoomRequest { core: 0, place: 0, number: 1, client: 0, priority: Priority::Normal, own: 0 };
+        drop(RoomAnswer::to(request, Some(Arc::clone(&queue))));
+        assert_eq!(queue.taken(), 0);
     }
 }

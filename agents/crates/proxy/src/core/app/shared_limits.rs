@@ -25,7 +25,7 @@ pub(crate) struct SharedLimits {
     /// Requests in flight.
     pub(super) in_flight: Arc<PermitPool>,
     /// Places in the queue. Its `waiting` are all cores with queued requests.
-    pub(super) queue: PermitPool,
+    pub(super) queue: Arc<PermitPool>,
     /// Core that got the last permit that another one handed over.
     pub(super) turn: AtomicUsize,
     pub(super) clients: SharedClients,
@@ -61,7 +61,7 @@ impl Default for SharedLimits {
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             in_flight: Arc::default(),
-            queue: PermitPool::default(),
+            queue: Arc::default(),
             turn: AtomicUsize::new(0),
             clients: SharedClients {
                 hasher: RandomState::new(),

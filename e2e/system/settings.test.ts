@@ -1,0 +1,416 @@
+// Tests that each documented setting has its effect: two starts of the real product, one behind a public https address
+// with every source of settings, one on a PostgreSQL of its own.
+import { randomBytes, X509Certificate } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase } from '@fairlead/db';
+import { type EmbeddedServer, findRunning, startEmbedded } from '@fairlead/db/embedded';
+import { settingNames } from '@fairlead/settings';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT, run } from '../../tools/lib/command.ts';
+import { ADA, claimSetup, type Dashboard, type Entrance, signIn } from '../../tools/lib/dashboard-client.ts';
+import { freePort, freePorts } from '../../tools/lib/free-ports.ts';
+import { nodeOf } from '../../tools/lib/install.mjs';
+import { pidsListeningOn } from '../../tools/lib/listeners.ts';
+import { requestPinned } from '../../tools/lib/pinned-request.ts';
+import { type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { type MailSink, startMailSink } from '../ui/mail-sink.ts';
+import { AGENT_BINARY } from './harness/assemble.ts';
+import {
+  commandLines,
+  covered,
+  effect,
+  environmentOf,
+  firstRefusal,
+  mailWith,
+  ORGANIZATION,
+  waitReasonOfSecondBuild,
+  writeSettings,
+} from './harness/settings.ts';
+
+const PUBLIC_URL = 'https://fairlead.example.com';
+const AGENT_URL = 'https://agents.example.com';
+const CLIENT = '203.0.113.7';
+
+let folder: string;
+let mail: MailSink;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-settings-'));
+  chmodSync(folder, 0o711);
+  mail = await startMailSink();
+});
+afterAll(async () => {
+  await mail?.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('behind a public https address', () => {
+  let product: RunningProduct;
+  let entrance: Entrance;
+  let dashboard: Dashboard;
+  let offered: string;
+
+  beforeAll(async () => {
+    offered = join(folder, 'offered-agent');
+    copyFileSync(AGENT_BINARY, offered);
+    // Another digest than that of the local agent.
+    appendFileSync(offered, '\n');
+    const key = join(folder, 'key');
+    writeFileSync(key, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+    const ports = await freePorts();
+    const file = writeSettings(folder, mail.url, ports);
+    product = await startProduct({
+      args: [
+        '--settings',
+        file,
+        '--public-url',
+        PUBLIC_URL,
+        '--behind-proxy',
+        '--trusted-proxies',
+        '10.0.0.0/8',
+        '--web-host',
+        '127.0.0.3',
+      ],
+      agent: AGENT_BINARY,
+      data: join(folder, 'data'),
+      ports,
+      env: {
+        FAIRLEAD_AGENT_URL: AGENT_URL,
+        FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
+        FAIRLEAD_AGENT_PROOF_SECONDS: '3',
+      },
+    });
+    const url = `http://127.0.0.3:${ports.web}`;
+    entrance = { url, origin: PUBLIC_URL, headers: { 'x-forwarded-for': `192.0.2.1, ${CLIENT}, 10.0.0.5` } };
+    if (product.setupToken === undefined) throw new Error('the summary names no token');
+    await claimSetup(entrance, product.setupToken, ADA);
+    dashboard = await signIn(entrance, ADA);
+  }, 600_000);
+  afterAll(() => product?.stop());
+
+  const logOf = (service: string) => readFileSync(join(folder, 'data/logs', `${service}.log`), 'utf8');
+  const fetchFrom = (path: string, init: RequestInit = {}) =>
+    fetch(`${entrance.url}${path}`, { ...init, headers: { ...entrance.headers, ...init.headers } });
+
+  effect(['FAIRLEAD_PUBLIC_URL'], 'cookies are __Host- cookies, and browsers use https only', async () => {
+    const response = await fetchFrom('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: PUBLIC_URL },
+      body: JSON.stringify({ email: ADA.email, password: ADA.password }),
+    });
+    const cookies = response.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) expect(cookie).toMatch(/^__Host-fairlead.*; Secure/);
+    const page = await fetchFrom('/sign-in');
+    expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000');
+    expect(product.summary).toContain(`${PUBLIC_URL}/setup#token=`);
+    expect(product.summary).not.toContain('Warning');
+    const foreign = await fetchFrom('/api/trpc/setup.claim', { method: 'POST', headers: { origin: entrance.url } });
+    expect(foreign.status).toBe(403);
+  });
+
+  effect(['FAIRLEAD_SMTP_URL', 'FAIRLEAD_MAIL_FROM'], 'mails have links to the public URL', async () => {
+    await dashboard.call('invitation.create', { role: 'admin', email: 'eve@example.test' }, ORGANIZATION);
+    const text = await mailWith(mail.folder, 'eve@example.test');
+    expect(text).toContain('From: Fairlead <fairlead@example.test>');
+    expect(text.replaceAll('=\r\n', '').replaceAll('=3D', '=')).toContain(`${PUBLIC_URL}/invitation#token=`);
+    const { web, worker, gateway } = product.processes();
+    expect([web, worker, gateway].map((pid) => environmentOf(pid).includes(`FAIRLEAD_SMTP_URL=${mail.url}`))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(commandLines()).not.toContain(mail.url);
+  });
+
+  effect(
+    ['FAIRLEAD_AGENT_URL', 'FAIRLEAD_AGENT_BINARY'],
+    'the install command leads to the public addresses',
+    async () => {
+      const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'edge' }, ORGANIZATION);
+      expect(command).toContain(`${PUBLIC_URL}/install/agent.sh`);
+      const script = await (await fetchFrom('/install/agent.sh')).text();
+      expect(script).toContain(AGENT_URL);
+      expect(script).not.toContain('file.example.com');
+      const target = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64';
+      const binary = await fetchFrom(`/install/agent/${target}`);
+      expect(Buffer.from(await binary.arrayBuffer()).equals(readFileSync(offered))).toBe(true);
+    },
+  );
+
+  effect(
+    ['FAIRLEAD_BEHIND_PROXY', 'FAIRLEAD_PUBLIC_CA_FILE'],
+    "the local agent's proxy stays on loopback, and new servers pin the authority of the reverse proxy",
+    async () => {
+      const authority = new X509Certificate(readFileSync(product.caFile)).toString();
+      expect(await (await fetchFrom('/install/ca.pem')).text()).toBe(authority);
+      expect(await (await fetchFrom('/install/agent.sh')).text()).toContain(authority.trim());
+      const open = (address: string) => fetch(`http://${address}:${product.ports.http}/`, { redirect: 'manual' });
+      expect((await open('127.0.0.1')).status).toBeLessThan(500);
+      await expect(open('127.0.0.2')).rejects.toThrow('fetch failed');
+      expect(product.summary).not.toContain('Authority');
+    },
+  );
+
+  effect(['FAIRLEAD_TRUSTED_PROXIES'], 'the client behind the proxies is known everywhere', async () => {
+    const { items: events } = await dashboard.query<{ items: { ip: string | null; actor: { kind: string } }[] }>(
+      'audit.list',
+      ORGANIZATION,
+      {},
+    );
+    const byMembers = events.filter(({ actor }) => actor.kind === 'member');
+    expect(new Set(byMembers.map(({ ip }) => ip))).toEqual(new Set([CLIENT]));
+    const { items: sessions } = await dashboard.query<{ items: { ip: string | null }[] }>('account.listSessions');
+    expect(new Set(sessions.map(({ ip }) => ip))).toEqual(new Set([CLIENT]));
+    const { token } = await createToken('office', [`${CLIENT}/32`]);
+    expect(await statusWith(token, CLIENT)).toBe(200);
+    expect(await statusWith(token, '203.0.113.8')).toBe(403);
+    const stranger = (ip: string) =>
+      fetch(`${entrance.url}/api/trpc/setup.status`, { headers: { 'x-forwarded-for': ip } }).then(
+        ({ status }) => status,
+      );
+    expect(await firstRefusal(() => stranger('198.51.100.1'), 1300)).toBe(429);
+    expect(await stranger('198.51.100.2')).toBe(200);
+  });
+
+  effect(['FAIRLEAD_CALLS_PER_MINUTE'], 'a token has its calls a minute', async () => {
+    const { token } = await createToken('hasty', []);
+    expect(await firstRefusal(() => statusWith(token, CLIENT), 900)).toBe(429);
+  });
+
+  effect(['FAIRLEAD_ARTIFACT_STORE_DIR'], 'dashboard and gateway share the folder of artifacts', async () => {
+    const server = async () => {
+      const { items } = await dashboard.query<{ items: { id: string; upgrade: { state: string } | null }[] }>(
+        'server.list',
+        ORGANIZATION,
+      );
+      const [local] = items;
+      if (local === undefined) throw new Error('no server');
+      return local;
+    };
+    await dashboard.call('server.upgrade', { serverId: (await server()).id }, ORGANIZATION);
+    const upgrade = await waitFor(
+      async () => {
+        const { upgrade: seen } = await server();
+        return seen === null || seen.state === 'running' ? undefined : seen;
+      },
+      { what: 'the end of the upgrade', timeoutMs: 120_000, everyMs: 1000 },
+    );
+    expect(upgrade).toMatchObject({ state: 'succeeded' });
+    const files = readdirSync(join(folder, 'artifacts'), { recursive: true, withFileTypes: true }).filter((each) =>
+      each.isFile(),
+    );
+    expect(files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size)).toContain(
+      statSync(offered).size,
+    );
+    expect(existsSync(join(folder, 'data/log-store/artifacts'))).toBe(false);
+  });
+
+  effect(['FAIRLEAD_CONTROL_HOST', 'FAIRLEAD_HTTPS_PORT'], "the local agent's proxy serves the dashboard", async () => {
+    const { ports, caFile } = product;
+    const answer = await requestPinned({ host: 'panel.localhost', port: ports.https, path: '/sign-in', caFile });
+    expect(answer.status).toBe(200);
+    expect(product.summary).toContain(`https://panel.localhost:${ports.https} `);
+  });
+
+  effect(['FAIRLEAD_MASTER_KEY_FILE', 'FAIRLEAD_DATA_DIR'], 'data and the key are where the file says', async () => {
+    expect(existsSync(join(folder, 'data/secrets/auth-secret'))).toBe(true);
+    expect(existsSync(join(folder, 'data/secrets/master-key'))).toBe(false);
+    const { web, worker, gateway } = product.processes();
+    for (const pid of [web, worker, gateway])
+      expect(environmentOf(pid)).toContain(`FAIRLEAD_MASTER_KEY_FILE=${join(folder, 'key')}`);
+  });
+
+  effect(['FAIRLEAD_OUTBOUND_ALLOW'], 'the dashboard calls the allowed network', async () => {
+    const branches = (host: string) =>
+      dashboard.query('source.branches', ORGANIZATION, { repositoryUrl: `https://${host}:9/private.git` });
+    await expect(branches('127.0.0.1')).rejects.toThrow('source.unreachable');
+    await expect(branches('127.0.0.2')).rejects.toThrow('source.address_refused');
+  });
+
+  effect(['FAIRLEAD_SECURITY_CONTACT'], 'security.txt names the contact', async () => {
+    const text = await (await fetchFrom('/.well-known/security.txt')).text();
+    expect(text).toContain('Contact: mailto:security@example.com');
+    expect(text).toContain(`${PUBLIC_URL}/.well-known/security.txt`);
+  });
+
+  effect(['LOG_LEVEL'], 'debug lines are in the log', async () => {
+    expect(logOf('worker')).toContain('"level":20');
+  });
+
+  effect(
+    [
+      'FAIRLEAD_WEB_HOST',
+      'FAIRLEAD_GATEWAY_HOST',
+      'FAIRLEAD_WEB_PORT',
+      'FAIRLEAD_GATEWAY_PORT',
+      'FAIRLEAD_SOURCE_PORT',
+      'FAIRLEAD_HTTP_PORT',
+    ],
+    'each process listens on its address and port',
+    async () => {
+      const { ports, caFile } = product;
+      const statusOf = (host: string, port: number, path: string) =>
+        fetch(`http://${host}:${port}${path}`, { redirect: 'manual' }).then(
+          ({ status }) => status,
+          () => 'refused',
+        );
+      expect(await statusOf('127.0.0.3', ports.web, '/healthz')).toBe(200);
+      expect(await statusOf('127.0.0.1', ports.web, '/healthz')).toBe('refused');
+      expect(await statusOf('127.0.0.2', ports.gateway, '/healthz')).toBe(200);
+      expect(await statusOf('127.0.0.1', ports.gateway, '/healthz')).toBe('refused');
+      expect(pidsListeningOn(ports.http).length).toBeGreaterThan(0);
+      const { repositoryUrl } = await dashboard.query<{ repositoryUrl: string }>('app.get', ORGANIZATION, {
+        slug: 'hello',
+      });
+      expect(repositoryUrl).toContain(`:${ports.source}/`);
+      expect(existsSync(caFile)).toBe(true);
+    },
+  );
+
+  effect(
+    [
+      'FAIRLEAD_DATABASE_PORT',
+      'FAIRLEAD_WEB_POOL',
+      'FAIRLEAD_GATEWAY_POOL',
+      'FAIRLEAD_WORKER_POOL',
+      'FAIRLEAD_WORKER_JOBS',
+    ],
+    'no process opens more database connections than its pool has',
+    async () => {
+      const url = await findRunning(join(folder, 'data/postgres'));
+      expect(url).toContain(`:${product.ports.database}/`);
+      await Promise.all(Array.from({ length: 20 }, () => dashboard.query('app.list', ORGANIZATION, {})));
+      const database = createDatabase({ url: url ?? '', poolMax: 1, applicationName: 'test' });
+      const rows = await database.system(
+        'count connections',
+        (tx) =>
+          tx.$queryRaw<{ name: string; connections: number }[]>`
+          SELECT application_name AS "name", count(*)::int AS "connections" FROM pg_stat_activity GROUP BY 1`,
+      );
+      await database.close();
+      const count = Object.fromEntries(rows.map(({ name, connections }) => [name, connections]));
+      expect(count['fairlead-web']).toBe(2);
+      expect(count['fairlead-gateway']).toBeLessThanOrEqual(4);
+      expect(count['fairlead-worker']).toBeLessThanOrEqual(5);
+      expect(logOf('gateway')).toContain('"pool":4');
+      expect(logOf('worker')).toContain('"jobs":2,"pool":5,"msg":"ready"');
+    },
+  );
+
+  effect(['FAIRLEAD_BUILDS_PER_SERVER'], 'a server has one build slot', async () => {
+    expect(await waitReasonOfSecondBuild(dashboard)).toBe(
+      'All build slots are in use: 1 build is running on its server.',
+    );
+  });
+
+  async function createToken(name: string, ipRanges: readonly string[]): Promise<{ token: string }> {
+    return dashboard.call<{ token: string }>(
+      'token.create',
+      { name, permissions: ['app.read'], ipRanges },
+      ORGANIZATION,
+    );
+  }
+
+  function statusWith(token: string, ip: string): Promise<number> {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': ip };
+    return fetch(`${entrance.url}/api/v1/app/list`, { headers }).then(({ status }) => status);
+  }
+});
+
+describe('on this machine, with a PostgreSQL of its own', () => {
+  let product: RunningProduct;
+  let postgres: EmbeddedServer;
+
+  beforeAll(async () => {
+    const own = join(folder, 'own');
+    postgres = await startEmbedded({ dataDir: join(own, 'postgres'), port: await freePort(), log: () => undefined });
+    const smtpUrlFile = join(folder, 'smtp-url');
+    writeFileSync(smtpUrlFile, `${mail.url}\n`, { mode: 0o600 });
+    product = await startProduct({
+      agent: AGENT_BINARY,
+      data: join(folder, 'second'),
+      env: {
+        DATABASE_URL: postgres.url,
+        FAIRLEAD_SMTP_URL_FILE: smtpUrlFile,
+        FAIRLEAD_MAIL_FROM: 'Second <second@example.test>',
+        FAIRLEAD_BUILDS_PER_SERVER: '3',
+        FAIRLEAD_BUILDS_PER_ORGANIZATION: '1',
+      },
+    });
+    if (product.setupToken === undefined) throw new Error('the summary names no token');
+    await claimSetup(product.url, product.setupToken, ADA);
+  }, 600_000);
+  afterAll(async () => {
+    await product?.stop();
+    await postgres?.stop();
+  });
+
+  test('the summary warns that only this machine reaches the dashboard', () => {
+    expect(product.summary).toMatch(/Warning +Only this machine reaches these addresses/);
+    expect(product.summary).toContain('--public-url');
+  });
+
+  effect(['DATABASE_URL'], 'the tables are in that PostgreSQL, and none is embedded', async () => {
+    expect(existsSync(join(product.data, 'postgres/cluster'))).toBe(false);
+    const database = createDatabase({ url: postgres.url, poolMax: 1, applicationName: 'test' });
+    const organizations = await database.system('count organizations', (tx) => tx.organization.count());
+    await database.close();
+    expect(organizations).toBe(1);
+  });
+
+  effect(['FAIRLEAD_SMTP_URL_FILE'], 'mails leave by the server that the file names', async () => {
+    const dashboard = await signIn(product.url, ADA);
+    await dashboard.call('invitation.create', { role: 'admin', email: 'mallory@example.test' }, ORGANIZATION);
+    expect(await mailWith(mail.folder, 'mallory@example.test')).toContain('From: Second <second@example.test>');
+  });
+
+  effect(['FAIRLEAD_BUILDS_PER_ORGANIZATION'], 'an organization has one build slot', async () => {
+    const dashboard = await signIn(product.url, ADA);
+    expect(await waitReasonOfSecondBuild(dashboard)).toBe(
+      'All build slots are in use: 1 build is running in this organization.',
+    );
+  });
+});
+
+test('a wrong setting ends the start in one line that names the file and the key, never the value', async () => {
+  const file = join(folder, 'wrong.toml');
+  const start = async (text: string, mode: number) => {
+    writeFileSync(file, text);
+    chmodSync(file, mode);
+    const args = [join(ROOT, 'tools/start.mjs'), '--settings', file, '--agent', AGENT_BINARY];
+    const { code, output } = await run(nodeOf(ROOT), args);
+    expect(output).not.toContain('hunter2');
+    return [code, output];
+  };
+  expect(await start('publik_url = "hunter2"\n', 0o600)).toEqual([
+    1,
+    `fairlead: ${file}: publik_url is no setting: docs/settings.md lists all of them\n`,
+  ]);
+  expect(await start('[ports]\nweb = "hunter2"\n', 0o600)).toEqual([
+    1,
+    `fairlead: ${file}: ports.web must be a whole number from 1 to 65535, as a TOML integer\n`,
+  ]);
+  expect(await start('[mail]\nsmtp_url = "smtp://ada:hunter2@mail.example.com"\n', 0o644)).toEqual([
+    1,
+    `fairlead: ${file}: mail.smtp_url is a secret, and every user of this machine may open the file: chmod o= ${file}\n`,
+  ]);
+});
+
+test('every documented setting has a test of its effect', () => {
+  expect([...covered].sort()).toEqual([...settingNames].sort());
+});

@@ -1,0 +1,106 @@
+// Forms of settings: the schema of the text in an environment variable, the expected form in words, and its type in
+// the settings file.
+import { z } from 'zod';
+
+export interface Form<T extends z.ZodType = z.ZodType> {
+  readonly type: T;
+  /** Completes the sentence "must be …" of an error. */
+  readonly expects: string;
+  /** Type in TOML. A path is relative to the folder of the file. */
+  readonly toml: 'string' | 'path' | 'integer' | 'list' | 'boolean';
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/** True for a URL that only this machine reaches. */
+export function isLocalUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  return LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
+}
+
+const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
+
+export const gatewayUrl = { type: httpUrl, expects: 'an http or https URL', toml: 'string' } as const;
+
+/**
+ * Passwords, cookies and enrolment tokens travel to this URL, so plain http is allowed for loopback only. The dashboard and
+ * the link of agents have fixed paths.
+ */
+export const publicUrl = {
+  type: httpUrl
+    .refine((url) => new URL(url).href === `${new URL(url).origin}/`)
+    .refine((url) => url.startsWith('https:') || isLocalUrl(url))
+    .transform((url) => new URL(url).origin),
+  expects: 'an https URL, or an http URL of this machine, without a path',
+  toml: 'string',
+} as const;
+
+export const databaseUrl = {
+  type: z.url({ protocol: /^postgres(ql)?$/ }),
+  expects: 'a postgresql:// URL',
+  toml: 'string',
+} as const;
+
+export const smtpUrl = {
+  type: z.url({ protocol: /^smtps?$/ }),
+  expects: 'an smtp:// or smtps:// URL',
+  toml: 'string',
+} as const;
+
+export const contactUrl = {
+  type: z.url({ protocol: /^(mailto|https)$/ }),
+  expects: 'a mailto: or https: URL',
+  toml: 'string',
+} as const;
+
+export const hostName = {
+  type: z.string().regex(/^[a-z0-9.-]*$/),
+  expects: 'a host name in lower case, or empty',
+  toml: 'string',
+} as const;
+
+export const listenAddress = {
+  type: z.union([z.ipv4(), z.ipv6()]),
+  expects: 'an IPv4 or IPv6 address',
+  toml: 'string',
+} as const;
+
+export const path = { type: z.string().min(1), expects: 'a path', toml: 'path' } as const;
+
+export const sender = {
+  type: z.string().min(3).max(320),
+  expects: 'a sender such as "Fairlead <fairlead@example.com>"',
+  toml: 'string',
+} as const;
+
+export const logLevel = {
+  type: z.enum(['debug', 'info', 'warn', 'error']),
+  expects: 'debug, info, warn or error',
+  toml: 'string',
+} as const;
+
+export const networks = {
+  type: z
+    .string()
+    .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
+    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))),
+  expects: 'a list of IP addresses and networks such as 10.0.0.0/8',
+  toml: 'list',
+} as const;
+
+export function integer(min: number, max: number) {
+  return {
+    type: z.string().regex(/^\d+$/).pipe(z.coerce.number<string>().int().min(min).max(max)),
+    expects: `a whole number from ${min} to ${max}`,
+    toml: 'integer',
+  } as const;
+}
+
+/** A flag that is absent is off. */
+export const flag = {
+  type: z.enum(['true', 'false']).transform((text) => text === 'true'),
+  expects: 'true or false',
+  toml: 'boolean',
+} as const;
+
+export const port = integer(1, 65_535);

@@ -1,0 +1,15 @@
+// Public exports of the table of settings. load-settings.ts is apart, because it reads files.
+export {
+  type BuildSlots,
+  buildSlots,
+  defaultOf,
+  type Environment,
+  type Given,
+  type PoolSizes,
+  poolSizes,
+  readEnvironment,
+  variablesFor,
+} from './environment.ts';
+export { PORTS, type PortName, type PortOption, SETTING_OPTIONS } from './flags.mjs';
+export { isLocalUrl } from './forms.ts';
+export { type SettingName, settingNames, type VariableName } from './table.ts';

@@ -1,0 +1,315 @@
+// Table of all settings of a control plane: name, type, default, documentation, and the processes that get them.
+// docs/settings.md is generated from it.
+import { PORTS, type PortName } from './flags.mjs';
+import {
+  contactUrl,
+  databaseUrl,
+  flag,
+  gatewayUrl,
+  hostName,
+  integer,
+  listenAddress,
+  logLevel,
+  networks,
+  path,
+  port,
+  publicUrl,
+  sender,
+  smtpUrl,
+} from './forms.ts';
+import { optional, type ProcessName, required, withDefault } from './setting.ts';
+
+const SERVICES = ['web', 'gateway', 'worker'] as const;
+const ALL = [...SERVICES, 'start'] as const;
+
+function portRow<P extends ProcessName>(name: PortName, processes: readonly P[], servedDefault?: string) {
+  const option = PORTS.find((each) => each.name === name);
+  if (option === undefined) throw new TypeError(`no port ${name}`);
+  const row = {
+    key: `ports.${name}`,
+    form: port,
+    about: `Port: ${option.what}.`,
+    ...(servedDefault === undefined
+      ? {}
+      : { defaultWords: `\`${option.default}\`, or ${servedDefault} if the local agent serves a public URL` }),
+    processes,
+  };
+  return withDefault(row, option.default);
+}
+
+const pool = integer(1, 500);
+
+/** Settings that an operator may choose, by environment variable. */
+export const settings = {
+  FAIRLEAD_PUBLIC_URL: withDefault(
+    {
+      key: 'public_url',
+      form: publicUrl,
+      about:
+        "Address at which people open the dashboard. Cookies, links in mails and install commands use it. If other machines reach it, the local agent's proxy serves it on all addresses of this one.",
+      defaultWords: "`http://localhost:4400`, with the dashboard's port",
+      processes: ALL,
+    },
+    'http://localhost:4400',
+  ),
+  FAIRLEAD_BEHIND_PROXY: withDefault(
+    {
+      key: 'behind_proxy',
+      form: flag,
+      about:
+        "True if a reverse proxy of yours serves the public URL. The local agent's proxy then listens on loopback only.",
+      processes: ['start'],
+      needs: 'FAIRLEAD_PUBLIC_URL',
+    },
+    false,
+  ),
+  FAIRLEAD_PUBLIC_CA_FILE: optional({
+    key: 'public_ca_file',
+    form: path,
+    about:
+      "Certificate authority (PEM) of your reverse proxy's certificate. New servers pin it, and people can download it.",
+    defaultWords: "the one that the local agent creates, or behind a reverse proxy those of each machine's system",
+    processes: ['web'],
+    needs: 'FAIRLEAD_BEHIND_PROXY',
+  }),
+  FAIRLEAD_AGENT_URL: optional({
+    key: 'agent_url',
+    form: publicUrl,
+    about: 'Address at which agents reach the gateway.',
+    defaultWords: 'the public URL if it is https, otherwise the gateway on this machine',
+    processes: ['web'],
+  }),
+  FAIRLEAD_TRUSTED_PROXIES: withDefault(
+    {
+      key: 'trusted_proxies',
+      form: networks,
+      about:
+        'Reverse proxies before the dashboard. Client addresses are read from their `X-Forwarded-For`, so nobody else may reach the dashboard directly.',
+      processes: ['web'],
+    },
+    [],
+  ),
+  FAIRLEAD_CONTROL_HOST: withDefault(
+    {
+      key: 'control_host',
+      form: hostName,
+      about: "Host under which the local agent's proxy serves the dashboard over https; empty for none.",
+      processes: ['web', 'gateway', 'start'],
+    },
+    'fairlead.localhost',
+  ),
+  FAIRLEAD_DATA_DIR: optional({
+    key: 'data_dir',
+    form: path,
+    about: 'Folder for all data and logs.',
+    defaultWords: '`.fairlead` in the clone',
+    processes: ['start'],
+  }),
+  FAIRLEAD_ARTIFACT_STORE_DIR: optional({
+    key: 'artifact_store_dir',
+    form: path,
+    about: 'Folder for built releases and uploads.',
+    defaultWords: '`log-store/artifacts` in the data folder',
+    processes: SERVICES,
+  }),
+  FAIRLEAD_AGENT_BINARY: optional({
+    key: 'agent_binary',
+    form: path,
+    about:
+      "Agent for new servers and upgrades: one program for this machine's architecture, or a folder with `linux-x64` and `linux-arm64`.",
+    defaultWords: 'the agent of this start',
+    processes: ['web'],
+  }),
+  FAIRLEAD_MASTER_KEY_FILE: required({
+    key: 'master_key_file',
+    form: path,
+    about: 'File with the key that encrypts the keys of stored secrets. Only its owner may read it.',
+    defaultWords: '`secrets/master-key` in the data folder, created by the first start',
+    processes: SERVICES,
+  }),
+  FAIRLEAD_OUTBOUND_ALLOW: withDefault(
+    {
+      key: 'outbound_allow',
+      form: networks,
+      about: 'Private addresses and networks that the dashboard may call for a user, such as that of your git server.',
+      processes: ['web'],
+    },
+    [],
+  ),
+  FAIRLEAD_SECURITY_CONTACT: optional({
+    key: 'security_contact',
+    form: contactUrl,
+    about: 'Contact in `/.well-known/security.txt`.',
+    processes: ['web'],
+  }),
+  LOG_LEVEL: withDefault(
+    { key: 'log_level', form: logLevel, about: 'Lowest level of log lines.', processes: SERVICES },
+    'info',
+  ),
+
+  FAIRLEAD_SMTP_URL: optional({
+    key: 'mail.smtp_url',
+    form: smtpUrl,
+    about: 'Mail server, such as `smtp://user:password@host:587` or `smtps://…`. Prefer `smtp_url_file`.',
+    isSecret: true,
+    processes: ['web', 'worker'],
+    insteadOf: 'FAIRLEAD_SMTP_URL_FILE',
+    needs: 'FAIRLEAD_MAIL_FROM',
+  }),
+  FAIRLEAD_SMTP_URL_FILE: optional({
+    key: 'mail.smtp_url_file',
+    form: path,
+    about: 'File that holds the URL of the mail server.',
+    processes: ['web', 'worker'],
+    insteadOf: 'FAIRLEAD_SMTP_URL',
+    needs: 'FAIRLEAD_MAIL_FROM',
+  }),
+  FAIRLEAD_MAIL_FROM: optional({
+    key: 'mail.from',
+    form: sender,
+    about: 'Sender of mails, such as `Fairlead <fairlead@example.com>`. Needed with a mail server.',
+    processes: ['web', 'worker'],
+  }),
+
+  FAIRLEAD_WEB_HOST: withDefault(
+    {
+      key: 'listen.web',
+      form: listenAddress,
+      about: 'Address on which the dashboard listens with plain http, for a reverse proxy.',
+      processes: ['start'],
+    },
+    '127.0.0.1',
+  ),
+  FAIRLEAD_GATEWAY_HOST: withDefault(
+    {
+      key: 'listen.gateway',
+      form: listenAddress,
+      about: 'Address on which the gateway listens with plain http, for a reverse proxy.',
+      processes: ['gateway', 'start'],
+    },
+    '127.0.0.1',
+  ),
+
+  FAIRLEAD_WEB_PORT: portRow('web', ['start']),
+  FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['gateway', 'start']),
+  FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
+  FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start'], "the URL's port (443)"),
+  FAIRLEAD_HTTP_PORT: portRow('http', ['start'], '`80`'),
+  FAIRLEAD_DATABASE_PORT: portRow('database', ['start']),
+
+  FAIRLEAD_CALLS_PER_MINUTE: withDefault(
+    {
+      key: 'limits.calls_per_minute',
+      form: integer(60, 1_000_000),
+      about: 'API calls a minute for one token, or for one person over all sessions.',
+      processes: ['web'],
+    },
+    1800,
+  ),
+  FAIRLEAD_BUILDS_PER_SERVER: withDefault(
+    {
+      key: 'limits.builds_per_server',
+      form: integer(1, 100),
+      about: 'Builds that run on one server at the same time.',
+      processes: ['web', 'worker'],
+    },
+    2,
+  ),
+  FAIRLEAD_BUILDS_PER_ORGANIZATION: withDefault(
+    {
+      key: 'limits.builds_per_organization',
+      form: integer(1, 1000),
+      about: 'Builds of one organization that run at the same time.',
+      processes: ['web', 'worker'],
+    },
+    8,
+  ),
+  FAIRLEAD_WORKER_JOBS: withDefault(
+    {
+      key: 'limits.worker_jobs',
+      form: integer(1, 100),
+      about: 'Jobs that the worker runs at the same time. Each opens a database connection of its own.',
+      processes: ALL,
+    },
+    3,
+  ),
+
+  DATABASE_URL: required({
+    key: 'database.url',
+    form: databaseUrl,
+    about:
+      'PostgreSQL 16 or newer, with its contrib modules. Its role owns the database and may create roles; it is neither superuser nor `BYPASSRLS`.',
+    defaultWords: 'an embedded PostgreSQL in the data folder',
+    isSecret: true,
+    processes: SERVICES,
+  }),
+  FAIRLEAD_WEB_POOL: withDefault(
+    { key: 'database.web_pool', form: pool, about: 'Database connections of the dashboard.', processes: ALL },
+    10,
+  ),
+  FAIRLEAD_GATEWAY_POOL: withDefault(
+    { key: 'database.gateway_pool', form: pool, about: 'Database connections of the gateway.', processes: ALL },
+    6,
+  ),
+  FAIRLEAD_WORKER_POOL: withDefault(
+    {
+      key: 'database.worker_pool',
+      form: pool,
+      about: 'Database connections of the worker, beside those of its jobs.',
+      processes: ALL,
+    },
+    3,
+  ),
+} as const;
+
+/** Variables that `npm start` derives from its folders and gives to the processes. Users don't set them. */
+export const derived = {
+  FAIRLEAD_GATEWAY_URL: withDefault(
+    {
+      key: '',
+      form: gatewayUrl,
+      about: 'URL of the gateway for the web process.',
+      processes: ['web'],
+    },
+    'http://127.0.0.1:4401',
+  ),
+  FAIRLEAD_INTERNAL_TOKEN_FILE: required({
+    key: '',
+    form: path,
+    about: 'Token with which the web process calls the gateway.',
+    defaultWords: '',
+    processes: ['web', 'gateway'],
+  }),
+  FAIRLEAD_AUTH_SECRET_FILE: required({
+    key: '',
+    form: path,
+    about: 'Secret that signs cookies.',
+    defaultWords: '',
+    processes: ['web'],
+  }),
+  FAIRLEAD_SIGNING_KEY_DIR: required({
+    key: '',
+    form: path,
+    about: 'Folder of the keys that sign desired states.',
+    defaultWords: '',
+    processes: ['gateway'],
+  }),
+  FAIRLEAD_CONTROL_SOCKET: optional({
+    key: '',
+    form: path,
+    about: "Unix socket of this process for the local agent's proxy.",
+    processes: ['web'],
+  }),
+  FAIRLEAD_LOG_STORE_DIR: required({
+    key: '',
+    form: path,
+    about: 'Folder of deployment logs.',
+    defaultWords: '',
+    processes: SERVICES,
+  }),
+} as const;
+
+export type SettingName = keyof typeof settings;
+export type VariableName = SettingName | keyof typeof derived;
+
+export const settingNames = Object.keys(settings) as SettingName[];

@@ -1,0 +1,26 @@
+// Describes the release that a folder holds. A clone of the repository holds none.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Release {
+  readonly version: string;
+  /** Commit that it was built from. */
+  readonly commit: string;
+  /** Operating system and processor, such as `linux-x64`. */
+  readonly target: string;
+  /** True if no release key signed it. */
+  readonly isDevelopment: boolean;
+}
+
+export const RELEASE_FILE = 'release.json';
+
+export function findRelease(root: string): Release | undefined {
+  const file = join(root, RELEASE_FILE);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Release) : undefined;
+}
+
+/** Turns the npm commands of a help text into those of a release: `npm run backup -- --to DIR` into `fairlead backup --to DIR`. */
+export function nameCommands(text: string, isRelease: boolean): string {
+  if (!isRelease) return text;
+  return text.replace(/\bnpm (?:run )?(start|backup|restore|recover|master-key)\b( --)?/g, 'fairlead $1');
+}

@@ -1,0 +1,67 @@
+// Signs the files of a release with minisign (https://jedisct1.github.io/minisign/). Invariant: never prints the secret
+// key, and never writes it but as the key of a development release.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileNames, ReleaseFailed, TARGETS } from './targets.ts';
+
+export interface Signer {
+  readonly secretKeyFile: string;
+  readonly publicKeyFile: string;
+  /** True without a release key: the key pair was made for this folder. */
+  readonly isDevelopment: boolean;
+}
+
+const PUBLIC_KEY = 'minisign.pub';
+const CHECKSUMS = 'SHA256SUMS';
+
+export function openSigner(to: string): Signer {
+  const given = process.env.FAIRLEAD_RELEASE_KEY_FILE || undefined;
+  const publicKeyFile = join(to, PUBLIC_KEY);
+  const secretKeyFile = given ?? join(to, 'development.key');
+  if (given === undefined && existsSync(secretKeyFile) && existsSync(publicKeyFile)) {
+    return { secretKeyFile, publicKeyFile, isDevelopment: true };
+  }
+  // -R writes the public key of a secret one; -W makes a pair without a password.
+  const verb = given === undefined ? ['-G', '-W', '-f'] : ['-R', '-f'];
+  minisign([...verb, '-p', publicKeyFile, '-s', secretKeyFile]);
+  return { secretKeyFile, publicKeyFile, isDevelopment: given === undefined };
+}
+
+/** Writes `<file>.minisig`. The signature covers the comment, so a file can't stand in for another one. */
+export function signFile(signer: Signer, file: string, comment: string): void {
+  minisign(['-S', '-s', signer.secretKeyFile, '-m', file, '-t', comment]);
+  minisign(['-V', '-q', '-p', signer.publicKeyFile, '-m', file]);
+}
+
+/** Writes the checksums of all files of this version in the folder and signs them. Returns the names of all files. */
+export function signRelease(to: string, version: string, signer: Signer): string[] {
+  const files = TARGETS.flatMap((target) => [
+    fileNames.agent(version, target),
+    `${fileNames.agent(version, target)}.minisig`,
+    fileNames.controlPlane(version, target),
+  ]);
+  files.push(fileNames.sbom(version), fileNames.licences(version));
+  const present = files.filter((name) => existsSync(join(to, name)));
+  const digests = present.map((name) => [name, sha256(join(to, name))] as const);
+  writeFileSync(join(to, CHECKSUMS), formatChecksums(digests));
+  signFile(signer, join(to, CHECKSUMS), `fairlead ${version} ${CHECKSUMS}`);
+  return [...present, CHECKSUMS, `${CHECKSUMS}.minisig`, PUBLIC_KEY];
+}
+
+/** Formats digests as `sha256sum --check` reads them. */
+export function formatChecksums(digests: readonly (readonly [name: string, digest: string])[]): string {
+  return digests.map(([name, digest]) => `${digest}  ${name}\n`).join('');
+}
+
+function sha256(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
+/** Uses the terminal, because minisign asks there for the password of a key. */
+function minisign(args: readonly string[]): void {
+  const { error, status, stderr } = spawnSync('minisign', args, { stdio: ['inherit', 'ignore', 'pipe'] });
+  if (error !== undefined) throw new ReleaseFailed('minisign is missing: install it with apt-get install minisign');
+  if (status !== 0) throw new ReleaseFailed(`minisign failed: ${stderr.toString('utf8').trim()}`);
+}
