@@ -90,7 +90,11 @@ export async function serve(context: ServeOptions): Promise<void> {
     );
     signal.throwIfAborted();
 
-    await progress.step('answer under the public URL', () => requirePublicAnswer(context, controlPlane));
+    const { publicCaFile } = controlPlane;
+    if (publicCaFile !== undefined)
+      await progress.step('answer under the public URL', () =>
+        requirePublicAnswer(context, controlPlane.publicUrl, publicCaFile),
+      );
     const app: SampleSummary =
       source === undefined ? { kind: 'none' } : await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
@@ -103,7 +107,7 @@ export async function serve(context: ServeOptions): Promise<void> {
             : `https://${controlPlane.controlHost}:${context.settings.ports.https}`,
         settingsFile: context.settings.file,
         setupToken,
-        publicAuthority: readAuthority(controlPlane.publicCaFile),
+        publicAuthority: publicCaFile === undefined ? undefined : readAuthority(publicCaFile),
         app,
         folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
         insteadOf: folders.insteadOf,
@@ -206,9 +210,11 @@ async function showSample(
 }
 
 /** The local agent creates the URL's authority and certificate when it gets the route. */
-async function requirePublicAnswer({ settings, signal }: ServeOptions, controlPlane: ControlPlane): Promise<void> {
-  const { publicUrl, publicCaFile: caFile } = controlPlane;
-  if (caFile === undefined) return;
+async function requirePublicAnswer(
+  { settings, signal }: ServeOptions,
+  publicUrl: string,
+  caFile: string,
+): Promise<void> {
   const request = { host: bareHost(publicUrl), port: settings.ports.https, path: '/healthz' };
   await waitFor(
     () =>
@@ -226,8 +232,7 @@ function bareHost(url: string): string {
   return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-function readAuthority(file: string | undefined): Summary['publicAuthority'] {
-  if (file === undefined) return undefined;
+function readAuthority(file: string): Summary['publicAuthority'] {
   return { file, fingerprint: new X509Certificate(readFileSync(file)).fingerprint256 };
 }
 
