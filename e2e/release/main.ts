@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../../tools/lib/command.ts';
+import { ROOT, run } from '../../tools/lib/command.ts';
 import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
 import { freePorts } from '../../tools/lib/free-ports.ts';
 import { requestPinned } from '../../tools/lib/pinned-request.ts';
@@ -19,6 +19,7 @@ import { copyRoot, type InRoot, makeRoot, must, runInRoot, startInRoot } from '.
 const START_TIMEOUT_MS = 5 * 60_000;
 /** Emulated programs are slow. */
 const ENROL_TIMEOUT_MS = 2 * 60_000;
+const QEMU = 'qemu-aarch64-static';
 const DATA = 'var/lib/fairlead-control-plane';
 
 const { values } = parseArgs({ options: { from: { type: 'string' }, folder: { type: 'string' } } });
@@ -69,6 +70,10 @@ try {
     if (product === undefined) throw new Error('no control plane runs to enrol it with');
     return enrolForeign(product, foreign);
   });
+  await artefact('operator commands', async () => {
+    if (product === undefined) throw new Error('no control plane runs');
+    return runOperatorCommands(root);
+  });
   await artefact('stop', async () => {
     if (product === undefined) throw new Error('no control plane runs');
     const code = await product.process.stop();
@@ -116,7 +121,8 @@ interface Product {
   readonly gatewayUrl: string;
   readonly httpsPort: number;
   readonly caFile: string;
-  readonly setupToken: string;
+  /** Organization of the first account. */
+  readonly slug: string;
   readonly process: InRoot;
   readonly readyMs: number;
 }
@@ -143,28 +149,50 @@ async function startRelease(root: string): Promise<Product> {
     },
     { what: 'the start', timeoutMs: START_TIMEOUT_MS },
   );
+  const url = `http://localhost:${ports.web}`;
+  const readyMs = performance.now() - startedAt;
+  const setupToken = /\/setup#token=(\S+)/.exec(process.output())?.[1] ?? '';
   return {
-    url: `http://localhost:${ports.web}`,
+    url,
     gatewayUrl: `http://127.0.0.1:${ports.gateway}`,
     httpsPort: ports.https,
     caFile: join(root, DATA, 'agent/ca/ca.pem'),
-    setupToken: /\/setup#token=(\S+)/.exec(process.output())?.[1] ?? '',
+    // Before, the sign-in page leads to the setup.
+    slug: await claimSetup(url, setupToken, ADA),
     process,
-    readyMs: performance.now() - startedAt,
+    readyMs,
   };
 }
 
 async function signInPage({ url, httpsPort, caFile }: Product): Promise<string> {
   const page = await must('curl', ['--fail', '--silent', '--show-error', '--location', `${url}/sign-in`]);
-  if (!page.includes('Sign in')) throw new Error('the sign-in page does not say "Sign in"');
-  const { status } = await requestPinned({ host: 'fairlead.localhost', port: httpsPort, path: '/sign-in', caFile });
-  if (status !== 200) throw new Error(`over HTTPS the sign-in page answers ${status}`);
+  if (!page.includes('Welcome back.')) throw new Error('the sign-in page does not say "Welcome back."');
+  const { status, body } = await requestPinned({
+    host: 'fairlead.localhost',
+    port: httpsPort,
+    path: '/sign-in',
+    caFile,
+  });
+  if (status !== 200 || !body.includes('Welcome back.'))
+    throw new Error(`over HTTPS the sign-in page answers ${status}`);
   return `sign-in page of ${page.length} bytes, over HTTPS too`;
 }
 
-/** Enrols and connects the arm64 agent under emulation, as a server of a control plane of the other processor. */
+/** Runs the commands beside the control plane that an update and an operator need. */
+async function runOperatorCommands(root: string): Promise<string> {
+  const fairlead = (...args: readonly string[]) => runInRoot(root, ['/opt/fairlead/current/bin/fairlead', ...args]);
+  await fairlead('backup', '--to', '/root', '--recovery-key', '/root/recovery.key');
+  const files = readdirSync(join(root, 'root')).filter((name) => name.endsWith('.age'));
+  if (files.length !== 2) throw new Error(`a backup has two files, not ${files.join(', ')}`);
+  const link = /http\S+/.exec(await fairlead('recover', '--email', ADA.email))?.[0];
+  if (link === undefined) throw new Error('recover prints no link');
+  await fairlead('master-key', 'rotate');
+  return 'backup, recover, master-key rotate';
+}
+
+/** Enrols the arm64 agent under emulation, as a server of a control plane of the other processor. */
 async function enrolForeign(product: Product, foreign: string): Promise<string> {
-  const slug = await claimSetup(product.url, product.setupToken, ADA);
+  const { slug } = product;
   const dashboard = await signIn(product.url, ADA);
   const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'foreign' }, slug);
   const token = /FAIRLEAD_ENROL_TOKEN='?([^' ]+)/.exec(command)?.[1] ?? '';
@@ -179,7 +207,26 @@ async function enrolForeign(product: Product, foreign: string): Promise<string> 
     what: 'the emulated server in the list',
     timeoutMs: ENROL_TIMEOUT_MS,
   });
-  return `${said} under qemu-user, enrolled: ${listed}`;
+  return `${said} under qemu-user, enrolled: ${listed}; check: ${await diagnose(foreign, agent, data)}`;
+}
+
+/** Runs the agent's own diagnosis, which fails on a machine that lacks anything, as an emulated one does. */
+async function diagnose(foreign: string, agent: string, data: string): Promise<string> {
+  const { stdout, output } = await run(QEMU, ['-L', foreign, agent, 'check', '--json', '--data', data]);
+  const findings = readFindings(stdout) ?? [];
+  const system = findings.find(({ what }) => what === 'system');
+  if (system?.verdict !== 'good') throw new Error(`check says of the system: ${system?.detail ?? output}`);
+  return `${system.detail}, ${findings.filter(({ verdict }) => verdict === 'good').length} of ${findings.length} good`;
+}
+
+interface Finding {
+  readonly what: string;
+  readonly verdict: string;
+  readonly detail: string;
+}
+
+function readFindings(stdout: string): readonly Finding[] | undefined {
+  return stdout.startsWith('[') ? (JSON.parse(stdout) as Finding[]) : undefined;
 }
 
 async function findServer(dashboard: Dashboard, slug: string): Promise<string | undefined> {
@@ -199,7 +246,7 @@ async function runForeignControlPlane(foreign: string): Promise<string> {
 }
 
 function emulate(foreign: string, command: readonly string[]): Promise<string> {
-  return must('qemu-aarch64-static', ['-L', foreign, ...command]);
+  return must(QEMU, ['-L', foreign, ...command]);
 }
 
 async function unpack(name: string, into: string): Promise<void> {

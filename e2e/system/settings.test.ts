@@ -78,7 +78,7 @@ describe('behind a public https address', () => {
         '--settings',
         file,
         '--public-url',
-        PUBLIC_URL,
+        `${PUBLIC_URL}/`,
         '--behind-proxy',
         '--trusted-proxies',
         '10.0.0.0/8',

@@ -20,7 +20,7 @@ test.afterAll(() => page.context().close());
 
 const appRow = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
 const deletedRow = (name: string) => page.getByRole('listitem').filter({ hasText: `${name} in Default` });
-const toast = (text: string) => page.getByRole('region', { name: 'Notifications' }).getByText(text);
+const toast = (text: string) => page.getByRole('region', { name: 'Notifications' }).getByText(text, { exact: true });
 
 async function remove(name: string): Promise<void> {
   await page.goto(`${ORGANIZATION}/apps/${name}/settings`);
@@ -30,7 +30,7 @@ async function remove(name: string): Promise<void> {
   await checkAppearance(page);
   await dialog.getByRole('textbox').fill(name);
   await dialog.getByRole('button', { name: `Delete ${name}` }).click();
-  await expect(toast(`${name} is deleted in seven days`)).toBeVisible();
+  await expect(toast(`${name} is deleted`)).toBeVisible();
   await expect(page).toHaveURL(/\/apps$/);
   await expect(appRow(name)).toHaveCount(0);
 }

@@ -59,9 +59,9 @@ function sha256(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-/** Uses the terminal, because minisign asks there for the password of a key. */
+/** Uses the terminal: minisign asks there for the password of a key, and says there what is wrong. */
 function minisign(args: readonly string[]): void {
-  const { error, status, stderr } = spawnSync('minisign', args, { stdio: ['inherit', 'ignore', 'pipe'] });
+  const { error, status } = spawnSync('minisign', args, { stdio: ['inherit', 'ignore', 'inherit'] });
   if (error !== undefined) throw new ReleaseFailed('minisign is missing: install it with apt-get install minisign');
-  if (status !== 0) throw new ReleaseFailed(`minisign failed: ${stderr.toString('utf8').trim()}`);
+  if (status !== 0) throw new ReleaseFailed(`minisign ${args[0]} failed; the line above says why`);
 }

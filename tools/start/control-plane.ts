@@ -70,8 +70,8 @@ export class ControlPlane {
     this.databaseUrl = databaseUrl;
     const { folders, ports, settings = {} } = options;
     const given: Given = {
+      FAIRLEAD_PUBLIC_URL: `http://localhost:${ports.web}`,
       ...settings,
-      FAIRLEAD_PUBLIC_URL: settings.FAIRLEAD_PUBLIC_URL ?? `http://localhost:${ports.web}`,
       ...Object.fromEntries(PORTS.map(({ name, variable }) => [variable, String(ports[name])])),
     };
     this.#values = readEnvironment('start', given);
@@ -88,7 +88,6 @@ export class ControlPlane {
       ...given,
       ...(this.publicCaFile === undefined ? {} : { FAIRLEAD_PUBLIC_CA_FILE: this.publicCaFile }),
       DATABASE_URL: databaseUrl,
-      FAIRLEAD_PUBLIC_URL: this.publicUrl,
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,

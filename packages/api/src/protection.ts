@@ -149,6 +149,13 @@ export const approverOfServer = approver<{ readonly serverId: ServerId }>(
     tx.placement.findMany({ where: { organizationId, servers: { some: { serverId } } } }).then(environmentsOf),
 );
 
+/** Programs of agents serve every app of their servers. */
+export const approverOfServers = approver<unknown>(
+  'in each environment that has an app on a server',
+  ({ tx, organizationId }) =>
+    tx.placement.findMany({ where: { organizationId, servers: { some: {} } } }).then(environmentsOf),
+);
+
 export const approverOfVolume = approver<{ readonly volumeId: VolumeId }>(
   'in that environment',
   ({ tx, organizationId }, { volumeId }) =>

@@ -58,7 +58,9 @@ test('every row of every table comes back, of every organization, and the tables
   await restoreTables(target.url, manifest, open);
   const [before, after] = [await rowsOf(source), await rowsOf(target)];
   expect(after).toEqual(before);
-  expect(before['public.app']).toHaveLength(2);
+  // Each organization has an app and a deleted one.
+  expect(before['public.app']).toHaveLength(4);
+  expect(before['public.app_deletion']).toHaveLength(2);
   expect(before['metric.app_1h']).toHaveLength(2);
   expect(before['public.user']).toHaveLength(2);
   expect(await unprotectedTables(identityClient(target.database))).toEqual([]);

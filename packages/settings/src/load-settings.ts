@@ -69,6 +69,12 @@ export function loadSettings(sources: SettingsSources): LoadedSettings {
     const missing = settingNames.find((other) => other === table[name].needs && !chosen.has(other));
     if (missing !== undefined) problems.push(`${at} needs ${missing}, or ${table[missing].key} in the settings file`);
   }
+  for (const { name, text, at } of chosen.values()) {
+    if (table[name].isSecretFile !== true) continue;
+    if (!existsSync(text)) problems.push(`${at} names a file that does not exist`);
+    else if (isOpenToOthers(text))
+      problems.push(`${at} names a file with a secret that every user of this machine may open: chmod o= ${text}`);
+  }
   refuse(problems);
   return { given: Object.fromEntries([...chosen].map(([name, { text }]) => [name, text])), file };
 }
@@ -86,6 +92,11 @@ function findFile({ file, env, cwd, defaultFile = DEFAULT_FILE }: SettingsSource
   const named = file ?? (env[FILE_VARIABLE] || undefined);
   if (named !== undefined) return resolve(cwd, named);
   return existsSync(defaultFile) ? defaultFile : undefined;
+}
+
+/** A group may read the file, such as that of a service which does not own it. */
+function isOpenToOthers(file: string): boolean {
+  return (statSync(file).mode & 0o007) !== 0;
 }
 
 function toPath(name: SettingName, text: string, folder: string): string {
@@ -126,7 +137,7 @@ function fromFile(file: string): Found[] {
     return [{ name, text: toPath(name, text, dirname(file)), at }];
   });
   const secret = all.find(({ name }) => table[name].isSecret === true);
-  if (secret !== undefined && (statSync(file).mode & 0o007) !== 0)
+  if (secret !== undefined && isOpenToOthers(file))
     problems.push(`${secret.at} is a secret, and every user of this machine may open the file: chmod o= ${file}`);
   refuse(problems);
   return all;

@@ -15,6 +15,8 @@ interface Row<T extends z.ZodType, P extends ProcessName> {
   readonly defaultWords?: string;
   /** True for values that must not be shown. Only these processes get them. */
   readonly isSecret?: boolean;
+  /** True for a path of a file that holds a secret and must exist. */
+  readonly isSecretFile?: boolean;
   readonly processes: readonly P[];
   /** Variable of an alternative: a source that sets this row hides the alternative's value from sources below it. */
   readonly insteadOf?: string;

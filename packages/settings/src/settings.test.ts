@@ -81,6 +81,7 @@ describe('precedence', () => {
   });
 
   test('a mail server from a higher source hides the file with another from a lower one', () => {
+    writeFileSync(join(folder, 'smtp-url'), 'smtp://other.example.com', { mode: 0o600 });
     write('[mail]\nsmtp_url_file = "smtp-url"\nfrom = "Fairlead <a@example.com>"\n');
     const url = 'smtp://mail.example.com';
     expect(load({ env: { FAIRLEAD_SMTP_URL: url } }).given).toEqual({
@@ -162,8 +163,8 @@ describe('errors name source, key and expected form, never the value', () => {
     ],
     [
       'a mail server without a sender',
-      '[mail]\nsmtp_url_file = "url"',
-      'mail.smtp_url_file needs FAIRLEAD_MAIL_FROM, or mail.from',
+      '[mail]\nsmtp_url = "smtp://mail"',
+      'mail.smtp_url needs FAIRLEAD_MAIL_FROM, or mail.from',
     ],
     [
       'a public URL with a path',
@@ -212,5 +213,17 @@ describe('errors name source, key and expected form, never the value', () => {
     expect(load().given.FAIRLEAD_SMTP_URL).toContain(secret);
     write('log_level = "warn"\n', 0o644);
     expect(load().given).toEqual({ LOG_LEVEL: 'warn' });
+  });
+
+  test('a file with a secret that a setting names must exist and be closed to other users', () => {
+    write('');
+    const secretFile = join(folder, 'smtp-url');
+    const env = { FAIRLEAD_SMTP_URL_FILE: secretFile, FAIRLEAD_MAIL_FROM: 'a@example.com' };
+    expect(() => load({ env })).toThrow('FAIRLEAD_SMTP_URL_FILE names a file that does not exist');
+    writeFileSync(secretFile, `smtp://ada:${secret}@mail.example.com`);
+    chmodSync(secretFile, 0o644);
+    expect(() => load({ env })).toThrow(`that every user of this machine may open: chmod o= ${secretFile}`);
+    chmodSync(secretFile, 0o600);
+    expect(load({ env }).given).toEqual(env);
   });
 });

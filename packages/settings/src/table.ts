@@ -159,8 +159,9 @@ export const settings = {
   FAIRLEAD_SMTP_URL_FILE: optional({
     key: 'mail.smtp_url_file',
     form: path,
-    about: 'File that holds the URL of the mail server.',
+    about: 'File that holds the URL of the mail server. Other users of the machine may not open it.',
     processes: ['web', 'worker'],
+    isSecretFile: true,
     insteadOf: 'FAIRLEAD_SMTP_URL',
     needs: 'FAIRLEAD_MAIL_FROM',
   }),

@@ -90,6 +90,19 @@ fn receive_once(stream: &UnixStream, bytes: &mut [u8], ancillary: &mut Ancillary
     Ok(received.bytes)
 }
 
+/// Closes all descriptors from `first` on, or marks them close-on-exec with `CLOSE_RANGE_CLOEXEC`. A kernel that can't
+/// (before 5.9, with the flag before 5.11) leaves them as they are. Calls the kernel itself, because glibc has no
+/// `close_range` before 2.34. Allocates nothing, so a child may call it between fork and exec.
+///
+/// # Safety
+///
+/// Nothing may use a descriptor that this closes.
+#[allow(unsafe_code)]
+pub unsafe fn close_range(first: libc::c_uint, flags: libc::c_uint) {
+    // SAFETY: the caller gives up the descriptors; close_range(2) touches no memory.
+    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags) };
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use fairlead_base::descriptor::close_range;
 use fairlead_base::root_view::RootView;
 use fairlead_base::sandbox::Sandbox;
 use rustix::process::Signal;
@@ -156,7 +157,7 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
         // Programs of a repository must not inherit open descriptors. They are marked, not closed: the standard library
         // still needs its own. A kernel before 5.11 can't mark them, and they stay open.
         // SAFETY: only sets close-on-exec; no descriptor is closed here.
-        unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
+        unsafe { close_range(3, libc::CLOSE_RANGE_CLOEXEC) };
         // The sandbox comes last: the steps before need calls that it refuses.
         sandbox.as_ref().map_or(Ok(()), Sandbox::enter)
     };
@@ -198,7 +199,7 @@ unsafe fn wait_for(child: libc::pid_t) -> ! {
     // SAFETY: system calls only, in a process that has one thread; it never returns.
     unsafe {
         // Otherwise readers of pipes shared with the child would never see them closed.
-        libc::close_range(0, libc::c_uint::MAX, 0);
+        close_range(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let mut status = 0;
         while libc::waitpid(child, &raw mut status, 0) == -1 {

@@ -74,6 +74,5 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 #[allow(unsafe_code)]
 fn close_inherited() {
     // SAFETY: this process has just begun and owns no descriptor above the standard three.
-    // A kernel without close_range (before 5.9) leaves them open, as they were.
-    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    unsafe { fairlead_base::descriptor::close_range(3, 0) };
 }

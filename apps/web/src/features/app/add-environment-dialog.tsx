@@ -12,7 +12,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { ServerOptions } from '../../common/server/server-options.tsx';
+import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
 import { fieldOfAddedEnvironment, formErrors } from './form-errors.ts';
 
 const NEW = 'new';
@@ -25,7 +25,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
   const router = useRouter();
   const pathname = usePathname();
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items;
-  const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
+  const servers = openServers(useQuery(trpc.server.list.queryOptions()).data?.items ?? []);
   const open = (environments ?? []).filter(
     ({ id, projectId }) =>
       projectId === app.projectId && !app.placements.some(({ environmentId }) => environmentId === id),

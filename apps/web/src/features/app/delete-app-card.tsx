@@ -44,11 +44,12 @@ export function DeleteAppCard({ app }: { readonly app: AppDetail }) {
             { appId, confirmName },
             {
               onSuccess: () => {
+                setOpen(false);
                 void queryClient.invalidateQueries(trpc.app.pathFilter());
                 toast({
                   tone: 'warn',
-                  title: `${name} is deleted in seven days`,
-                  detail: 'Until then you find it under “Recently deleted”.',
+                  title: `${name} is deleted`,
+                  detail: 'You can restore it for seven days under “Recently deleted”.',
                   action: { label: 'Undo', onSelect: () => restore.run({ appId }) },
                 });
                 router.push(paths.apps);

@@ -15,7 +15,7 @@ import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { ServerOptions } from '../../common/server/server-options.tsx';
+import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
 
 export function ServersCard({ app, placement }: { readonly app: AppDetail; readonly placement: AppPlacement }) {
   const { paths, can } = useMe();
@@ -51,9 +51,8 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
   );
   const where = { projectId: app.projectId, environmentId };
   const mayWrite = can('app.write', where);
-  const others = (useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? []).filter(
-    (server) => !servers.some((each) => each.serverId === server.id),
-  );
+  const known = useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? [];
+  const others = openServers(known).filter((server) => !servers.some((each) => each.serverId === server.id));
   return (
     <Card>
       <CardHeader title="Servers" detail="Built once, run on each server" />
