@@ -34,8 +34,8 @@ export interface GatewayOptions {
   readonly host: string;
   /** Listen port; 0 picks a free one. */
   readonly port: number;
-  /** Host under which the local server's proxy serves the control plane; empty if it does not. */
-  readonly controlHost: string;
+  /** Hosts under which the local server's proxy serves the control plane. */
+  readonly controlHosts: readonly string[];
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
   readonly log: Log;
@@ -122,11 +122,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     inspectEndpoint,
     artifacts,
     hasRoom: () => registry.makeRoom(unauthenticatedMax),
-    onAgent: (socket, connection) =>
+    onAgent: (socket, connection, ip) =>
       registry.add(
         startAgentSession({
           socket,
           connection,
+          ip,
           control,
           hub,
           clock,
@@ -165,10 +166,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
-function routesOf({ controlHost: host }: GatewayOptions): ControlRoute[] {
-  if (host === '') return [];
-  return [
+function routesOf({ controlHosts }: GatewayOptions): ControlRoute[] {
+  return controlHosts.flatMap((host) => [
     { host, pathPrefix: '/', socket: 'web' },
     { host, pathPrefix: '/agent', socket: 'gateway' },
-  ];
+  ]);
 }

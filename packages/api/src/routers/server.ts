@@ -51,7 +51,9 @@ export const serverRouter = router({
     .mutation(async ({ ctx, input }) => {
       const script = await ctx.config.agentDownload();
       const { enrolmentId, token, expiresAt } = await createEnrolment(ctx.core, { name: input.name, isLocal: false });
-      return { enrolmentId, expiresAt, command: enrolmentCommand({ script, token }) };
+      const { caFingerprint } = script;
+      const command = enrolmentCommand({ script: { ...script, isTrusted: caFingerprint === null }, token });
+      return { enrolmentId, expiresAt, command, caFingerprint };
     }),
 
   enrolment: memberProcedure('server.enrol', { input: getEnrolmentInputSchema })

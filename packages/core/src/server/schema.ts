@@ -169,6 +169,8 @@ export const enrolmentCommandSchema = z.object({
   enrolmentId: enrolmentIdSchema,
   /** One line to paste on the new server; holds the single-use token. */
   command: z.string(),
+  /** SHA-256 of the certificate authority that the command pins, as browsers show it; null if it pins none. */
+  caFingerprint: z.string().nullable(),
   expiresAt: z.date(),
 });
 

@@ -99,6 +99,12 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
           </code>
           <CopyButton value={enrolment.command} label="Copy command" />
         </div>
+        {enrolment.caFingerprint === null ? null : (
+          <p className="mt-2 text-ink-soft text-xs">
+            The command pins this control plane's own certificate authority. Its SHA-256 fingerprint:{' '}
+            <code className="break-all font-mono">{enrolment.caFingerprint}</code>
+          </p>
+        )}
       </div>
       <Steps
         label="Progress"
