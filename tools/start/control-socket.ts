@@ -11,7 +11,7 @@ const SOCKET_MODE = 0o666;
 
 const path = process.env.FAIRLEAD_CONTROL_SOCKET ?? '';
 /** Proxies of the operator forward to the TCP port, and the service checks their addresses. */
-const believesTcp = (process.env.FAIRLEAD_TRUSTED_PROXIES ?? '') !== '';
+const believesTcp = /[^\s,]/.test(process.env.FAIRLEAD_TRUSTED_PROXIES ?? '');
 let isOpen = false;
 
 // https://nodejs.org/api/diagnostics_channel.html, tracing:net.server.listen

@@ -8,6 +8,7 @@ import type { SecretKeys } from '@fairlead/core/secret';
 import { bumpLocalServers, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
 import { createArtifactEndpoint } from './artifact/artifact-endpoint.ts';
+import type { ControlHost } from './control-hosts.ts';
 import { watchDesired } from './desired/watch.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLiveHub } from './live/hub.ts';
@@ -35,7 +36,7 @@ export interface GatewayOptions {
   /** Listen port; 0 picks a free one. */
   readonly port: number;
   /** Hosts under which the local server's proxy serves the control plane. */
-  readonly controlHosts: readonly string[];
+  readonly controlHosts: readonly ControlHost[];
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
   readonly log: Log;
@@ -167,8 +168,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 /** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
 function routesOf({ controlHosts }: GatewayOptions): ControlRoute[] {
-  return controlHosts.flatMap((host) => [
-    { host, pathPrefix: '/', socket: 'web' },
-    { host, pathPrefix: '/agent', socket: 'gateway' },
+  return controlHosts.flatMap((each) => [
+    { ...each, pathPrefix: '/', socket: 'web' },
+    { ...each, pathPrefix: '/agent', socket: 'gateway' },
   ]);
 }

@@ -18,6 +18,9 @@ export function isLocalUrl(url: string): boolean {
   return LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
 }
 
+/** Labels as an agent accepts them in a route; empty: no host. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/;
+
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
 export const gatewayUrl = { type: httpUrl, expects: 'an http or https URL', toml: 'string' } as const;
@@ -30,6 +33,7 @@ export const publicUrl = {
   type: httpUrl
     .refine((url) => new URL(url).href === `${new URL(url).origin}/`)
     .refine((url) => url.startsWith('https:') || isLocalUrl(url))
+    .refine((url) => HOST.test(new URL(url).hostname) || new URL(url).hostname.startsWith('['))
     .transform((url) => new URL(url).origin),
   expects: 'an https URL, or an http URL of this machine, without a path',
   toml: 'string',
@@ -54,7 +58,7 @@ export const contactUrl = {
 } as const;
 
 export const hostName = {
-  type: z.string().regex(/^[a-z0-9.-]*$/),
+  type: z.string().regex(HOST),
   expects: 'a host name in lower case, or empty',
   toml: 'string',
 } as const;

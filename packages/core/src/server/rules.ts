@@ -30,6 +30,8 @@ export interface EnrolmentCommandParts {
   readonly token: string;
 }
 
+const SCRIPT_BYTES_MAX = 1_000_000;
+
 /**
  * One line for a person to paste on the new server. It checks the script before it runs and quotes every part. The
  * token goes through the environment, because every user of the machine can read arguments. The script has its own
@@ -39,7 +41,7 @@ export function enrolmentCommand({ script, token }: EnrolmentCommandParts): stri
   return [
     'd=$(mktemp -d)',
     // The digest authenticates the script, so an unknown certificate does no harm.
-    `curl -fsSL${script.isTrusted ? '' : 'k'}o "$d/agent.sh" ${quote(script.url)}`,
+    `curl -fsSL${script.isTrusted ? '' : 'k'}o "$d/agent.sh" --max-filesize ${SCRIPT_BYTES_MAX} ${quote(script.url)}`,
     `echo ${quote(script.sha256)}" $d/agent.sh" | sha256sum -c -`,
     `FAIRLEAD_ENROL_TOKEN=${quote(token)} sh "$d/agent.sh"`,
   ].join(' && ');
