@@ -167,6 +167,13 @@ describe('errors name source, key and expected form, never the value', () => {
       'mail.smtp_url needs FAIRLEAD_MAIL_FROM, or mail.from',
     ],
     [
+      'a public host that agents refuse',
+      `public_url = "https://${secret}_.example"`,
+      'public_url must be an https URL',
+    ],
+    ['a public host with a final dot', `public_url = "https://${secret}.example."`, 'public_url must be an https URL'],
+    ['a control host with an empty label', `control_host = "${secret}..example"`, 'control_host must be a host name'],
+    [
       'a public URL with a path',
       `public_url = "https://fairlead.example.com/${secret}"`,
       'public_url must be an https URL, or an http URL of this machine, without a path',
