@@ -40,6 +40,9 @@ const idKinds = {
   art: 'artifact in the store',
   vol: 'volume',
   crd: 'credential of a source',
+  crt: 'certificate',
+  cky: 'key of a certificate or of an account at a certificate authority',
+  aca: 'account at a certificate authority',
 } as const;
 
 export type IdPrefix = keyof typeof idKinds;
