@@ -4,6 +4,7 @@ CREATE TABLE "certificate_key" (
     "organization_id" TEXT NOT NULL,
     "data_key_id" TEXT NOT NULL,
     "envelope" BYTEA NOT NULL,
+    "public_key" BYTEA NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "certificate_key_pkey" PRIMARY KEY ("id")
@@ -35,6 +36,7 @@ CREATE TABLE "certificate" (
     "order_server_id" TEXT,
     "order_key_id" TEXT,
     "ordered_at" TIMESTAMPTZ(3),
+    "unready_servers" JSONB NOT NULL DEFAULT '{}',
     "step" TEXT,
     "failure_code" TEXT,
     "failure_message" TEXT,

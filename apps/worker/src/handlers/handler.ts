@@ -21,6 +21,8 @@ export interface HandlerParts {
   readonly mailer: Mailer | null;
   /** Base URL of links in mails, without a trailing slash; null if not configured. */
   readonly publicUrl: string | null;
+  /** Directory of the certificate authority. */
+  readonly acmeDirectoryUrl: string;
   readonly buildSlots: BuildSlots;
   readonly clock: Clock;
   readonly log: Log;

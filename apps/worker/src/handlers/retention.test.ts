@@ -35,6 +35,7 @@ beforeEach(async () => {
     secretKeys: createSecretKeys(testWrapper()),
     mailer: null,
     publicUrl: null,
+    acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
     clock: world.clock,
     log: { ...silentLog, error: (fields) => void failures.push(fields) },

@@ -67,6 +67,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     secretKeys: createSecretKeys(testWrapper()),
     mailer,
     publicUrl: 'https://fairlead.example.test',
+    acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
     clock: world.clock,
     log: { ...silentLog, error: (fields, message) => void complaints.push(`${message} ${JSON.stringify(fields)}`) },

@@ -1,0 +1,21 @@
+// Procedures of certificates.
+import {
+  certificatePageSchema,
+  certificateRefSchema,
+  certificateSchema,
+  listCertificates,
+  listCertificatesInputSchema,
+  retryCertificate,
+} from '@fairlead/core/certificate';
+import { memberProcedure, router } from '../procedures.ts';
+import { byDomain } from '../scopes.ts';
+
+export const certificateRouter = router({
+  list: memberProcedure('domain.read', { input: listCertificatesInputSchema, lists: 'environment' })
+    .output(certificatePageSchema)
+    .query(({ ctx, input }) => listCertificates(ctx.core, input, ctx.access.reach('domain.read'))),
+
+  retry: memberProcedure('domain.write', { input: certificateRefSchema, scope: byDomain })
+    .output(certificateSchema)
+    .mutation(({ ctx, input }) => retryCertificate(ctx.core, input)),
+});
