@@ -78,7 +78,7 @@ test('a name that does not resolve fails with the reason, and plain HTTP says wh
     },
     { what: 'a failed order', timeoutMs: 60_000 },
   );
-  expect(failed).toMatchObject({ state: 'failed', failure: { code: 'certificate.dns' } });
+  expect(failed).toMatchObject({ state: 'failed', failure: { code: 'certificate.unreachable' } });
   expect(failed?.nextAttemptAt).toBeInstanceOf(Date);
   const answer = await visitPlain('lost.example.test');
   expect(answer.status).toBe(503);
