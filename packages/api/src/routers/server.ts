@@ -81,7 +81,7 @@ export const serverRouter = router({
     protection: approverOfServer,
   })
     .output(serverDrainSchema)
-    .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
+    .mutation(({ ctx, input }) => drainServer(ctx.core, input, ctx.verifyRights)),
 
   // Fresh, as each app that opens its network to another server needs it.
   moveApps: memberProcedure('server.write', {
@@ -91,7 +91,7 @@ export const serverRouter = router({
     fresh: true,
   })
     .output(movedAppsSchema)
-    .mutation(({ ctx, input }) => moveApps(ctx.core, input)),
+    .mutation(({ ctx, input }) => moveApps(ctx.core, input, ctx.verifyRights)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

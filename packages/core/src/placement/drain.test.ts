@@ -33,9 +33,10 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
+const isAllowed = () => Promise.resolve();
 const attach = (serverId = edge) => world.tenant((ctx) => attachServer(ctx, { appId, serverId }));
 const drain = (serverId = world.serverId, drained = true) =>
-  world.tenant((ctx) => drainServer(ctx, { serverId, drained }));
+  world.tenant((ctx) => drainServer(ctx, { serverId, drained }, isAllowed));
 const stays = async (serverId = world.serverId) =>
   (await world.tenant((ctx) => getDrain(ctx, { serverId }))).apps.map((each) => each.stays);
 const servers = async () =>
@@ -140,7 +141,7 @@ test('an app with volumes or a running deployment stays, and leaves later', asyn
   expect(await servers()).toEqual([world.serverId, edge]);
 });
 
-const move = () => world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: edge }));
+const move = () => world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: edge }, isAllowed));
 const store = (digest: string) =>
   world.system((ctx) =>
     recordArtifact(forOrganization(ctx, world.organizationId), { digest, kind: 'build', sizeBytes: 4096 }),
@@ -184,7 +185,7 @@ test('an app that was never live moves without a deployment, and one that waits 
   const other = await world.createApp('Waits');
   await drain();
   await expect(
-    world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: world.serverId })),
+    world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: world.serverId }, isAllowed)),
   ).rejects.toMatchObject({ code: 'server.drained' });
   expect((await move()).items).toMatchObject([{ appId, deploymentId: null }]);
   const placed = await world.tenant((ctx) => requirePlacement(ctx, { appId: other.appId }));
