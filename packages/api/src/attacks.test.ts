@@ -222,3 +222,29 @@ test('a host stays protected by each of its environments while the app of one is
   await owner.app.purge({ appId: gone.appId, confirmName: 'Gone' });
   await change();
 });
+
+test('a shared group stays protected by an environment while its app there is deleted', async () => {
+  const { appId } = await api.world.createApp('Sharing', { deployNow: false });
+  const { environmentId } = await owner.environment.create({ name: 'Vault', protected: true });
+  const environment = { kind: 'existing' as const, environmentId };
+  await owner.app.addEnvironment({ appId, environment, serverIds: [api.world.serverId], firstDeploy: 'none' });
+  const { groupId } = await owner.secret.createGroup({ name: 'shared' });
+  await owner.secret.attachGroup({ groupId, appId });
+  const set = (by: typeof owner) =>
+    by.secret.update({ owner: { groupId }, items: [{ name: 'TOKEN', value: 'wide open' }] });
+  await set(owner);
+  const group = (await owner.secret.listGroups()).find(({ id }) => id === groupId);
+  const secretId = parseId('sec', group?.secrets[0]?.id ?? '');
+  const { caller } = await member(await customRole(['secret.read', 'secret.write']));
+  const attacks = [
+    () => set(caller),
+    () => caller.secret.restore({ secretId, number: 1 }),
+    () => caller.secret.delete({ secretId }),
+    () => caller.secret.deleteGroup({ groupId }),
+  ];
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await owner.app.delete({ appId, confirmName: 'Sharing' });
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await owner.app.purge({ appId, confirmName: 'Sharing' });
+  for (const attack of attacks) await attack();
+});

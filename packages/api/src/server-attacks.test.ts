@@ -25,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const { member, customRole } = testMembers(() => api);
+const denied = { message: expect.stringContaining('does not allow') };
 const isProtected = { message: expect.stringContaining('is protected') };
 
 async function newServer(): Promise<ServerId> {
@@ -93,3 +94,60 @@ test.each(['drain', 'moveApps'] as const)(
     await act();
   },
 );
+
+test('a server that only builds an app is drained with the rights of that app’s environment', async () => {
+  const serverId = await newServer();
+  const { appId } = await api.world.createApp('Built elsewhere', { deployNow: false });
+  await owner.config.update({ appId, settings: { buildServerId: serverId } });
+  const { caller } = await operator();
+  const drain = (by: typeof caller) => by.server.drain({ serverId, drained: true });
+  const servers = await member(await customRole(['server.read', 'server.write']));
+  await expect(drain(servers.caller)).rejects.toMatchObject(denied);
+  await setProtected(production, true);
+  await expect(drain(caller)).rejects.toMatchObject(isProtected);
+  await setProtected(production, false);
+  expect(await drain(caller)).toMatchObject({ apps: [], builds: [{ appId }] });
+  await owner.config.update({ appId, settings: { buildServerId: null } });
+  expect(await drain(servers.caller)).toMatchObject({ builds: [] });
+});
+
+/** A deleted app that ran on one server and was built by another, in a protected environment of its own. */
+async function buriedApp(name: string) {
+  const [runner, builder] = [await newServer(), await newServer()];
+  const { appId } = await api.world.createApp(name, { deployNow: false });
+  const { environmentId } = await owner.environment.create({ name: `Vault of ${name}`, protected: true });
+  const environment = { kind: 'existing' as const, environmentId };
+  await owner.app.addEnvironment({ appId, environment, serverIds: [runner], firstDeploy: 'none' });
+  await owner.config.update({ appId, environmentId, settings: { buildServerId: builder } });
+  await owner.app.delete({ appId, confirmName: name });
+  return { runner, builder, purge: () => owner.app.purge({ appId, confirmName: name }) };
+}
+
+test('a server keeps the protection of a deleted app that it ran or built', async () => {
+  const { runner, builder, purge } = await buriedApp('Buried');
+  const { caller } = await operator();
+  const { proxy } = await owner.server.get({ serverId: runner });
+  const attacks = [
+    () => caller.server.drain({ serverId: runner, drained: true }),
+    () => caller.server.drain({ serverId: builder, drained: true }),
+    () => caller.server.moveApps({ serverId: runner, targetServerId: api.world.serverId }),
+    () => caller.server.updateProxy({ serverId: runner, proxy }),
+  ];
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await purge();
+  for (const attack of attacks) await attack();
+});
+
+test('a deleted app also protects its server from removal and from another program', async () => {
+  const { runner, purge } = await buriedApp('Sleeping');
+  const { caller } = await member(await customRole(['server.read', 'server.delete', 'server.upgrade']));
+  const attacks = [
+    () => caller.server.delete({ serverId: runner, confirmName: 'wrong' }),
+    () => caller.server.upgrade({ serverId: runner }),
+    () => caller.agentRollout.start(),
+  ];
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await purge();
+  // They get beyond the protection: none fits this server.
+  for (const attack of attacks) await expect(attack()).rejects.not.toMatchObject(isProtected);
+});

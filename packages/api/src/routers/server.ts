@@ -29,8 +29,8 @@ import {
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverOfServer, open } from '../protection.ts';
-import { movesAppsOfServer, writesAppsOfServer } from '../scopes.ts';
+import { approverOfDrain, approverOfServer, open } from '../protection.ts';
+import { drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -77,8 +77,8 @@ export const serverRouter = router({
 
   drain: memberProcedure('server.write', {
     input: drainServerInputSchema,
-    also: writesAppsOfServer,
-    protection: approverOfServer,
+    also: drainsAppsOfServer,
+    protection: approverOfDrain,
   })
     .output(serverDrainSchema)
     .mutation(({ ctx, input }) => drainServer(ctx.core, input, ctx.verifyRights)),

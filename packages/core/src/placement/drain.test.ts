@@ -110,9 +110,22 @@ test('an app moves: another server is added and deployed to, then the drained on
   expect(await servers()).toEqual([edge]);
 });
 
-test('a build server that is drained does not build', async () => {
+test('a build server that is drained names the apps that it builds, and does not build', async () => {
+  const builds = async () => (await world.tenant((ctx) => getDrain(ctx, { serverId: edge }))).builds;
+  const build = (buildServerId: ServerId | null) =>
+    world.tenant((ctx) => updateConfig(ctx, { appId, settings: { buildServerId } }));
+  expect(await builds()).toEqual([]);
+  await build(edge);
+  expect(await builds()).toMatchObject([{ appId, name: 'Shop', environmentName: 'Production' }]);
+  await build(null);
+  expect(await builds()).toEqual([]);
+  await build(edge);
+  expect((await drain(edge)).builds).toHaveLength(1);
+  await goLive(world.serverId, world.serverId);
+  await drain(edge, false);
   await attach();
-  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { buildServerId: edge } }));
+  // It runs there now, and is listed once.
+  expect(await builds()).toEqual([]);
   await drain(edge);
   await goLive(world.serverId, world.serverId);
 });

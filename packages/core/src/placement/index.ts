@@ -1,4 +1,5 @@
 export { attachServer } from './attach-server.ts';
+export { listBuildingApps } from './building-apps.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
 export { drainServer } from './drain-server.ts';
