@@ -18,6 +18,7 @@ import {
 } from '@fairlead/settings';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
+import { versionOf } from '../lib/release.ts';
 import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
@@ -82,6 +83,8 @@ export class ControlPlane {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
       ...given,
       DATABASE_URL: databaseUrl,
+      FAIRLEAD_DATA_DIR: folders.data,
+      FAIRLEAD_VERSION: versionOf(ROOT),
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,

@@ -43,6 +43,8 @@ export const auditActions = {
   'environment.update': 'Environment changed',
   'grant.create': 'Role granted',
   'grant.delete': 'Role withdrawn',
+  'control_plane.retry_job': 'Job of the control plane retried',
+  'control_plane.send_test_mail': 'Test email sent',
   'invitation.accept': 'Invitation accepted',
   'invitation.create': 'Invitation sent',
   'invitation.revoke': 'Invitation revoked',

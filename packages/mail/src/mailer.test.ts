@@ -64,13 +64,19 @@ test('a refusal quotes the reply of the server, and no password in any form', as
   const strict = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
-    onAuth: ({ password = '' }, _session, done) =>
-      done(new Error(`go away ${password} ${Buffer.from(password).toString('base64')}`)),
+    onAuth: ({ password }, _session, done) => {
+      const text = String(password);
+      done(new Error(`go away ${text} ${Buffer.from(text).toString('base64')}`));
+    },
   });
   await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
   const { port } = strict.server.address() as { port: number };
   const url = `smtp://ada:hunter%2F2@127.0.0.1:${port}`;
-  const sent = createMailer({ url, from: 'a@example.test' }).send({ to: 'b@example.test', subject: 'x', paragraphs: [] });
+  const sent = createMailer({ url, from: 'a@example.test' }).send({
+    to: 'b@example.test',
+    subject: 'x',
+    paragraphs: [],
+  });
   const error: unknown = await sent.catch((thrown: unknown) => thrown);
   await new Promise<void>((resolve) => strict.close(resolve));
   expect(error).toBeInstanceOf(MailError);

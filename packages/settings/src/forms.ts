@@ -61,6 +61,8 @@ export const listenAddress = {
 
 export const path = { type: z.string().min(1), expects: 'a path', toml: 'path' } as const;
 
+export const text = { type: z.string().min(1), expects: 'a text', toml: 'string' } as const;
+
 export const sender = {
   type: z.string().min(3).max(320),
   expects: 'a sender such as "Fairlead <fairlead@example.com>"',

@@ -51,7 +51,7 @@ describe('table', () => {
     };
     expect(variablesFor('gateway', given)).toEqual({ LOG_LEVEL: 'debug' });
     expect(variablesFor('start', given)).toEqual({ FAIRLEAD_DATA_DIR: '/d' });
-    expect(Object.keys(variablesFor('worker', given))).toEqual(['FAIRLEAD_SMTP_URL', 'LOG_LEVEL']);
+    expect(Object.keys(variablesFor('worker', given))).toEqual(['FAIRLEAD_SMTP_URL', 'LOG_LEVEL', 'FAIRLEAD_DATA_DIR']);
   });
 
   test('a process names every missing or wrong variable at once, and no value', () => {

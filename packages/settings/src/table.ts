@@ -15,11 +15,14 @@ import {
   publicUrl,
   sender,
   smtpUrl,
+  text,
 } from './forms.ts';
 import { optional, type ProcessName, required, withDefault } from './setting.ts';
 
 const SERVICES = ['web', 'gateway', 'worker'] as const;
 const ALL = [...SERVICES, 'start'] as const;
+
+const WEB = ['web', 'start'] as const;
 
 function portRow<P extends ProcessName>(name: PortName, processes: readonly P[]) {
   const option = PORTS.find((each) => each.name === name);
@@ -73,7 +76,7 @@ export const settings = {
     form: path,
     about: 'Folder for all data and logs.',
     defaultWords: '`.fairlead` in the clone',
-    processes: ['start'],
+    processes: ['web', 'worker', 'start'],
   }),
   FAIRLEAD_ARTIFACT_STORE_DIR: optional({
     key: 'artifact_store_dir',
@@ -147,7 +150,7 @@ export const settings = {
       key: 'listen.web',
       form: listenAddress,
       about: 'Address on which the dashboard listens with plain http, for a reverse proxy.',
-      processes: ['start'],
+      processes: WEB,
     },
     '127.0.0.1',
   ),
@@ -156,13 +159,13 @@ export const settings = {
       key: 'listen.gateway',
       form: listenAddress,
       about: 'Address on which the gateway listens with plain http, for a reverse proxy.',
-      processes: ['gateway', 'start'],
+      processes: ['web', 'gateway', 'start'],
     },
     '127.0.0.1',
   ),
 
-  FAIRLEAD_WEB_PORT: portRow('web', ['start']),
-  FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['gateway', 'start']),
+  FAIRLEAD_WEB_PORT: portRow('web', WEB),
+  FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['web', 'gateway', 'start']),
   FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
   FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start']),
   FAIRLEAD_HTTP_PORT: portRow('http', ['start']),
@@ -243,6 +246,10 @@ export const derived = {
       processes: ['web'],
     },
     'http://127.0.0.1:4401',
+  ),
+  FAIRLEAD_VERSION: withDefault(
+    { key: '', form: text, about: 'Version of the control plane, for the control plane page.', processes: ['web'] },
+    'unknown',
   ),
   FAIRLEAD_INTERNAL_TOKEN_FILE: required({
     key: '',

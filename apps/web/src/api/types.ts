@@ -25,6 +25,7 @@ export type SecretOwner = Inputs['secret']['update']['owner'];
 export type Environment = Outputs['environment']['list']['items'][number];
 export type Project = Outputs['project']['list']['items'][number];
 export type Overview = Outputs['overview']['get'];
+export type ControlPlaneState = Outputs['controlPlane']['get'];
 export type Range = Inputs['metric']['app']['range'];
 export type SourceBranches = Outputs['source']['branches'];
 export type Config = Outputs['config']['get'];

@@ -15,6 +15,7 @@ import { createOutbound } from '@fairlead/outbound';
 import { buildSlots, poolSizes } from '@fairlead/settings';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
+import { controlPlaneFacts } from './control-plane-facts.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { createHealthCheck, type HealthCheck } from './health-check.ts';
@@ -102,6 +103,7 @@ async function createParts(): Promise<WebParts> {
       agentDownload: () => agentDownload(env, binaries),
       buildSlots: buildSlots(env),
       agentOffers: agentOffers(binaries),
+      controlPlane: controlPlaneFacts(env, mail !== null),
     },
   };
 }

@@ -1,0 +1,31 @@
+// Storage of the control plane: free space of each disk, and what takes it.
+import { Card, CardHeader, Facts } from '@fairlead/ui/card';
+import { formatBytes } from '@fairlead/ui/lib/format';
+import { Meter } from '@fairlead/ui/meter';
+import type { ControlPlaneState } from '../../api/types.ts';
+
+export function StorageCard({ storage }: Pick<ControlPlaneState, 'storage'>) {
+  const { disks, logsBytes, artifactsBytes, databaseBytes } = storage;
+  return (
+    <Card>
+      <CardHeader title="Storage" />
+      {disks.map(({ path, freeBytes, totalBytes }) => (
+        <Meter
+          key={path}
+          className="border-line border-t px-4 py-4"
+          label={`Disk of ${path}`}
+          share={totalBytes === 0 ? null : 1 - freeBytes / totalBytes}
+          text={`${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`}
+        />
+      ))}
+      <Facts
+        className="border-line border-t px-4 py-4 sm:grid-cols-3"
+        items={[
+          { term: 'Database', value: formatBytes(databaseBytes) },
+          { term: 'Build logs', value: formatBytes(logsBytes) },
+          { term: 'Artifacts', value: formatBytes(artifactsBytes) },
+        ]}
+      />
+    </Card>
+  );
+}
