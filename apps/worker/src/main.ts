@@ -8,7 +8,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
-import { buildSlots, poolSizes, readEnvironment } from '@fairlead/settings';
+import { buildSlots, freeBytesMin, poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
 import { startWorker } from './worker.ts';
 
@@ -31,9 +31,10 @@ const worker = await startWorker({
   concurrentJobs: env.FAIRLEAD_WORKER_JOBS,
   buildSlots: buildSlots(env),
   workerId: `${hostname()}:${randomUUID()}`,
-  logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR, { freeBytesMin: freeBytesMin(env) }),
   artifacts: createFolderArtifactStore(
     env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+    { freeBytesMin: freeBytesMin(env) },
   ),
   log,
 });

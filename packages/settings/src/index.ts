@@ -4,6 +4,7 @@ export {
   buildSlots,
   defaultOf,
   type Environment,
+  freeBytesMin,
   type Given,
   type PoolSizes,
   poolSizes,

@@ -198,6 +198,16 @@ export const settings = {
     },
     8,
   ),
+  FAIRLEAD_FREE_DISK_MIB: withDefault(
+    {
+      key: 'limits.free_disk_mib',
+      form: integer(64, 10_000_000),
+      about:
+        "MiB of the control plane's disk that stay free for the database, at most 5 % of the disk. Below, uploads, artifacts and build logs are refused, and operators are warned.",
+      processes: SERVICES,
+    },
+    2048,
+  ),
   FAIRLEAD_WORKER_JOBS: withDefault(
     {
       key: 'limits.worker_jobs',

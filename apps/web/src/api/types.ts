@@ -26,6 +26,7 @@ export type Environment = Outputs['environment']['list']['items'][number];
 export type Project = Outputs['project']['list']['items'][number];
 export type Overview = Outputs['overview']['get'];
 export type ControlPlaneState = Outputs['controlPlane']['get'];
+export type ControlPlaneWarning = ControlPlaneState['warnings'][number];
 export type Range = Inputs['metric']['app']['range'];
 export type SourceBranches = Outputs['source']['branches'];
 export type Config = Outputs['config']['get'];

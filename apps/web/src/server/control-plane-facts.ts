@@ -1,6 +1,7 @@
 // Facts of this process's settings for the control plane page. Invariant: no secret is among them.
 import { join } from 'node:path';
 import type { ApiConfig } from '@fairlead/api';
+import { freeBytesMin } from '@fairlead/settings';
 import { agentBaseUrl, type WebEnv } from './env.ts';
 
 export function controlPlaneFacts(env: WebEnv, hasMail: boolean): ApiConfig['controlPlane'] {
@@ -14,6 +15,7 @@ export function controlPlaneFacts(env: WebEnv, hasMail: boolean): ApiConfig['con
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
     },
     mail: hasMail ? { from: env.FAIRLEAD_MAIL_FROM ?? '' } : null,
+    freeBytesMin: freeBytesMin(env),
     version: env.FAIRLEAD_VERSION,
     folders: [env.FAIRLEAD_DATA_DIR ?? logStore, env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(logStore, 'artifacts')],
   };

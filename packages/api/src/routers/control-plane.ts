@@ -2,12 +2,14 @@
 import {
   controlPlaneSchema,
   getControlPlane,
+  listWarnings,
   type OperatorCtx,
   recordTestMail,
   retryJob,
   retryJobInputSchema,
   testMail,
   testMailSchema,
+  warningSchema,
 } from '@fairlead/core/control-plane';
 import { AppError } from '@fairlead/core/kernel';
 import { MailError } from '@fairlead/mail';
@@ -24,6 +26,11 @@ export const controlPlaneRouter = router({
       getControlPlane(core, { facts: ctx.config.controlPlane, offers, clientAddress: ctx.ip }),
     );
   }),
+
+  /** Problems of the control plane, for the overview of operators. */
+  listWarnings: operatorProcedure
+    .output(z.object({ items: z.array(warningSchema) }))
+    .query(async ({ ctx }) => ({ items: await listWarnings(ctx.config.controlPlane) })),
 
   /** Sends to the caller's own address. The failure is data, because it is what the caller wants to know. */
   sendTestMail: operatorProcedure.output(testMailSchema).mutation(async ({ ctx }) => {

@@ -128,6 +128,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
         },
         mail: null,
         version: '0.1.0',
+        freeBytesMin: 0,
         folders: [dir],
       },
       agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),

@@ -1,8 +1,8 @@
 // Returns the data of the control plane page: addresses, mail, versions, jobs and storage.
 import { countJobs, listFailedJobs } from '@fairlead/db';
-import { clipText, type SystemCtx } from '../kernel/index.ts';
+import { clipText, readDisks, type SystemCtx } from '../kernel/index.ts';
 import type { AgentOffer } from '../server/index.ts';
-import { readDisks } from './read-disks.ts';
+import { listWarnings } from './list-warnings.ts';
 import type { ControlPlaneState } from './schema.ts';
 
 const failedJobsShown = 20;
@@ -12,6 +12,8 @@ const errorLengthMax = 500;
 export interface ControlPlaneFacts extends Pick<ControlPlaneState, 'mail'> {
   readonly addresses: Omit<ControlPlaneState['addresses'], 'clientAddress'>;
   readonly version: string;
+  /** Bytes that stay free on each disk. */
+  readonly freeBytesMin: number;
   /** Folders of data and of artifacts. */
   readonly folders: readonly string[];
 }
@@ -30,6 +32,7 @@ export async function getControlPlane(
   const failed = await listFailedJobs(tx, failedJobsShown);
   const { postgres, ...sizes } = await readDatabase(ctx);
   return {
+    warnings: await listWarnings(facts),
     addresses: { ...facts.addresses, clientAddress },
     mail: facts.mail,
     versions: {

@@ -25,7 +25,12 @@ export const failedJobSchema = z.object({
   failedAt: z.date(),
 });
 
+/** Problem of the control plane with what to do about it. */
+export const warningSchema = z.object({ kind: z.enum(['disk_short']), title: z.string(), detail: z.string() });
+export type ControlPlaneWarning = z.infer<typeof warningSchema>;
+
 export const controlPlaneSchema = z.object({
+  warnings: z.array(warningSchema),
   addresses: z.object({
     publicUrl: z.string(),
     agentUrl: z.string(),

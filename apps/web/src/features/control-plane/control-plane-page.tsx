@@ -4,6 +4,7 @@ import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { plural } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -28,8 +29,11 @@ export function ControlPlanePage() {
         detail="Addresses, mail, versions, jobs and storage. Only owners of the organization that was set up first see this page."
       />
       <QueryView query={state} skeleton={<SkeletonRows rows={8} />}>
-        {({ addresses, mail, versions, jobs, storage }) => (
+        {({ warnings, addresses, mail, versions, jobs, storage }) => (
           <div className="flex flex-col gap-6">
+            {warnings.map(({ title, detail }) => (
+              <WarnNote key={title}>{`${title}. ${detail}`}</WarnNote>
+            ))}
             <StorageCard storage={storage} />
             <JobsCard jobs={jobs} />
             <MailCard mail={mail} />
