@@ -177,6 +177,12 @@ describe('behind a public https address', () => {
     expect(await firstRefusal(() => statusWith(token, CLIENT), 900)).toBe(429);
   });
 
+  effect(['FAIRLEAD_FREE_DISK_MIB'], 'uploads and logs leave that much of the disk free', async () => {
+    type State = { storage: { disks: { reserveBytes: number }[] } };
+    const { storage } = await dashboard.query<State>('controlPlane.get', ORGANIZATION);
+    expect(storage.disks[0]?.reserveBytes).toBe(100 * 1024 ** 2);
+  });
+
   effect(['FAIRLEAD_ARTIFACT_STORE_DIR'], 'dashboard and gateway share the folder of artifacts', async () => {
     const server = async () => {
       const { items } = await dashboard.query<{ items: { id: string; upgrade: { state: string } | null }[] }>(

@@ -18,9 +18,20 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
+const mailErrorBrand = Symbol.for('fairlead.MailError');
+
 /** A mail that the server did not take. Its message is a sentence for people who operate the control plane. */
 export class MailError extends Error {
   override readonly name = 'MailError';
+
+  get [mailErrorBrand](): true {
+    return true;
+  }
+
+  /** A bundler may load this module twice in one process, and an error of either copy is one of ours. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && mailErrorBrand in value;
+  }
 }
 
 interface MailerOptions {

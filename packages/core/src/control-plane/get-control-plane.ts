@@ -1,6 +1,6 @@
 // Returns the data of the control plane page: addresses, mail, versions, jobs and storage.
 import { countJobs, listFailedJobs } from '@fairlead/db';
-import { clipText, readDisks, type SystemCtx } from '../kernel/index.ts';
+import { clipText, readDisks, reserveOf, type SystemCtx } from '../kernel/index.ts';
 import type { AgentOffer } from '../server/index.ts';
 import { listWarnings } from './list-warnings.ts';
 import type { ControlPlaneState } from './schema.ts';
@@ -50,7 +50,13 @@ export async function getControlPlane(
         error: clipText(error ?? 'The job gave no reason.', errorLengthMax),
       })),
     },
-    storage: { disks: await readDisks(facts.folders), ...sizes },
+    storage: {
+      disks: (await readDisks(facts.folders)).map((disk) => ({
+        ...disk,
+        reserveBytes: reserveOf(disk, facts.freeBytesMin),
+      })),
+      ...sizes,
+    },
   };
 }
 

@@ -6,8 +6,9 @@ export const diskSchema = z.object({
   path: z.string(),
   freeBytes: z.number(),
   totalBytes: z.number(),
+  /** Bytes that uploads and logs leave free. */
+  reserveBytes: z.number(),
 });
-export type Disk = z.infer<typeof diskSchema>;
 
 export const jobCountSchema = z.object({
   name: z.string(),

@@ -9,13 +9,14 @@ export function StorageCard({ storage }: Pick<ControlPlaneState, 'storage'>) {
   return (
     <Card>
       <CardHeader title="Storage" />
-      {disks.map(({ path, freeBytes, totalBytes }) => (
+      {disks.map(({ path, freeBytes, totalBytes, reserveBytes }) => (
         <Meter
           key={path}
           className="border-line border-t px-4 py-4"
           label={`Disk of ${path}`}
           share={totalBytes === 0 ? null : 1 - freeBytes / totalBytes}
-          text={`${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`}
+          warnAbove={1 - reserveBytes / totalBytes}
+          text={`${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free, ${formatBytes(reserveBytes)} kept`}
         />
       ))}
       <Facts
