@@ -1,11 +1,11 @@
 // Packs a folder into one encrypted file and unpacks it: tar, zstd, age. Invariant: plain bytes never reach the disk of
 // the target.
-import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs';
+import { createReadStream, createWriteStream, readFileSync, renameSync, rmSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { create, extract } from 'tar';
+import { extract, Header, Pack, ReadEntry } from 'tar';
 
 export interface RecoveryKey {
   /** Private key `AGE-SECRET-KEY-1…`, which opens every backup. */
@@ -23,11 +23,28 @@ export async function newRecoveryKey(): Promise<RecoveryKey> {
   return { identity, recipient: await identityToRecipient(identity) };
 }
 
+/** File from outside of the packed folder. */
+export interface ForeignFile {
+  /** Path in the archive, below one of its entries. It replaces a file of the folder. */
+  readonly as: string;
+  readonly from: string;
+}
+
 /** Writes `entries` of `folder` into `file` with mode 0600; the file appears only when it is complete. */
-export async function pack(folder: string, entries: readonly string[], file: string, recipient: string): Promise<void> {
+export async function pack(
+  folder: string,
+  entries: readonly string[],
+  file: string,
+  recipient: string,
+  foreign?: ForeignFile,
+): Promise<void> {
   const encrypter = new Encrypter();
-  encrypter.addRecipient(recipient);
-  const packed = Readable.from(create({ cwd: folder, portable: true }, [...entries]));
+  try {
+    encrypter.addRecipient(recipient);
+  } catch (error) {
+    throw new ArchiveError('that is no public recovery key: it begins with age1', { cause: error });
+  }
+  const packed = Readable.from(packEntries(folder, entries, foreign));
   const compressed = packed.pipe(createZstdCompress());
   packed.on('error', (error) => compressed.destroy(error));
   const partial = `${file}.partial`;
@@ -38,6 +55,34 @@ export async function pack(folder: string, entries: readonly string[], file: str
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
+  }
+}
+
+/** Packs a foreign file from memory, so that its bytes reach the disk in encrypted form only. */
+function packEntries(folder: string, entries: readonly string[], foreign: ForeignFile | undefined): Pack {
+  const archive = new Pack({
+    cwd: folder,
+    portable: true,
+    filter: (path, entry) => entry instanceof ReadEntry || path !== foreign?.as,
+  });
+  if (foreign !== undefined) {
+    const bytes = readForeign(foreign.from);
+    const header = new Header({ path: foreign.as, mode: 0o600, size: bytes.length, type: 'File', mtime: new Date(0) });
+    const entry = new ReadEntry(header);
+    entry.end(bytes);
+    archive.add(entry);
+  }
+  for (const entry of entries) archive.add(entry);
+  archive.end();
+  return archive;
+}
+
+function readForeign(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ArchiveError(`the backup would lack the master key: ${file} cannot be read (${code})`, { cause: error });
   }
 }
 

@@ -1,9 +1,10 @@
 // Backs up a control plane, running or not: the keys in one file, everything else in another, so that they can be
 // stored apart. Only the recovery key opens them; this machine does not store it.
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { dumpTables } from '@fairlead/db/dump';
 import type { Folders } from '../start/folders.ts';
+import { masterKeyOf } from '../start/secrets.ts';
 import { ArchiveError, newRecoveryKey, pack } from './archive.ts';
 import { DATABASE, MANIFEST, type Manifest, STAGING } from './manifest.ts';
 
@@ -13,6 +14,10 @@ export interface BackupOptions {
   /** Folder for both files. */
   readonly to: string;
   readonly now: Date;
+  /** File of the master key, if it is not in the folder of secrets. */
+  readonly masterKeyFile?: string | undefined;
+  /** Public recovery key. Default: that of earlier backups, or of a new recovery key. */
+  readonly recipient?: string | undefined;
   /** Gets the identity of a new recovery key, once; it is stored nowhere else. */
   readonly onNewRecoveryKey: (identity: string) => void;
 }
@@ -40,7 +45,17 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     writeFileSync(join(staging, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
     // A log chunk is on disk before the row that names it, so the files on disk cover the rows of the dump.
     await pack(folders.data, [basename(staging), basename(folders.logStore)], dataFile, recipient);
-    await pack(folders.data, [basename(folders.secrets)], keysFile, recipient);
+    const secrets = basename(folders.secrets);
+    const { masterKeyFile } = options;
+    const masterKey =
+      masterKeyFile === undefined
+        ? undefined
+        : { as: `${secrets}/${basename(masterKeyOf(folders))}`, from: masterKeyFile };
+    await pack(folders.data, [secrets], keysFile, recipient, masterKey).catch((error: unknown) => {
+      // Half a backup would count as one.
+      rmSync(dataFile);
+      throw error;
+    });
     return { dataFile, keysFile, tables: database.tables.length };
   } finally {
     rmSync(staging, { recursive: true });
@@ -58,11 +73,26 @@ function openStaging(folders: Folders): string {
   return staging;
 }
 
-async function openRecipient({ folders, onNewRecoveryKey }: BackupOptions): Promise<string> {
+async function openRecipient({ folders, recipient, onNewRecoveryKey }: BackupOptions): Promise<string> {
+  if (recipient !== undefined) return recipient;
   const file = join(folders.secrets, 'recovery-recipient');
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
   const key = await newRecoveryKey();
   onNewRecoveryKey(key.identity);
   writeFileSync(file, `${key.recipient}\n`, { mode: 0o600, flag: 'wx' });
   return key.recipient;
+}
+
+const backupFile = /^(fairlead-[0-9TZ-]+)\.(?:data|keys)\.age$/;
+
+/** Deletes all but the `keep` newest backups of a folder; returns the number of deleted backups. */
+export function pruneBackups(folder: string, keep: number): number {
+  const files = readdirSync(folder).flatMap((file) => {
+    const name = backupFile.exec(file)?.[1];
+    return name === undefined ? [] : [{ name, file }];
+  });
+  // The time is in the name.
+  const old = new Set([...new Set(files.map(({ name }) => name))].sort().reverse().slice(keep));
+  for (const { name, file } of files) if (old.has(name)) rmSync(join(folder, file));
+  return old.size;
 }
