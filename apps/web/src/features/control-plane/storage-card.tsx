@@ -10,14 +10,17 @@ export function StorageCard({ storage }: Pick<ControlPlaneState, 'storage'>) {
     <Card>
       <CardHeader title="Storage" />
       {disks.map(({ path, freeBytes, totalBytes, reserveBytes }) => (
-        <Meter
-          key={path}
-          className="border-line border-t px-4 py-4"
-          label={`Disk of ${path}`}
-          share={totalBytes === 0 ? null : 1 - freeBytes / totalBytes}
-          warnAbove={1 - reserveBytes / totalBytes}
-          text={`${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free, ${formatBytes(reserveBytes)} kept`}
-        />
+        <div key={path} className="border-line border-t px-4 py-4">
+          <Meter
+            label={path}
+            share={totalBytes === 0 ? null : 1 - freeBytes / totalBytes}
+            warnAbove={1 - reserveBytes / totalBytes}
+            text={`${formatBytes(freeBytes)} free`}
+          />
+          <p className="mt-2 text-ink-faint text-sm">
+            {formatBytes(totalBytes)} in total. Uploads and build logs leave {formatBytes(reserveBytes)} free.
+          </p>
+        </div>
       ))}
       <Facts
         className="border-line border-t px-4 py-4 sm:grid-cols-3"
