@@ -118,6 +118,13 @@ async function run(
       buildSlots: defaultBuildSlots,
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
+      controlPlane: {
+        addresses: { publicUrl: origin, agentUrl: origin, webListen: '', gatewayListen: '', trustedProxies: [] },
+        mail: null,
+        version: '',
+        freeBytesMin: 0,
+        folders: [dir],
+      },
       agentOffers: { list: async () => [], read: async function* () {} },
       agentDownload: () => Promise.reject(new Error('no agent is offered here')),
     },

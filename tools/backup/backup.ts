@@ -1,7 +1,7 @@
 // Backs up a control plane, running or not: the keys in one file, everything else in another, so that they can be
 // stored apart. Only the recovery key opens them; this machine does not store it.
 import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { dumpTables } from '@fairlead/db/dump';
 import type { Folders } from '../start/folders.ts';
 import { masterKeyOf } from '../start/secrets.ts';
@@ -45,13 +45,19 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     writeFileSync(join(staging, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
     // A log chunk is on disk before the row that names it, so the files on disk cover the rows of the dump.
     await pack(folders.data, [basename(staging), basename(folders.logStore)], dataFile, recipient);
-    const secrets = basename(folders.secrets);
     const { masterKeyFile } = options;
     const masterKey =
       masterKeyFile === undefined
         ? undefined
-        : { as: `${secrets}/${basename(masterKeyOf(folders))}`, from: masterKeyFile };
-    await pack(folders.data, [secrets], keysFile, recipient, masterKey).catch((error: unknown) => {
+        : { as: relative(folders.data, masterKeyOf(folders)), from: masterKeyFile };
+    const keys = [folders.secrets, folders.controlAuthorities].filter((folder) => existsSync(folder));
+    await pack(
+      folders.data,
+      keys.map((folder) => relative(folders.data, folder)),
+      keysFile,
+      recipient,
+      masterKey,
+    ).catch((error: unknown) => {
       // Half a backup would count as one.
       rmSync(dataFile);
       throw error;

@@ -131,7 +131,8 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
         freeBytesMin: 0,
         folders: [dir],
       },
-      agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
+      agentDownload: () =>
+        Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32), caFingerprint: null }),
     },
     clock: world.clock,
     log: { ...silentLog, error: (fields) => errors.push(fields) },
