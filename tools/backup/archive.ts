@@ -1,7 +1,8 @@
 // Packs a folder into one encrypted file and unpacks it: tar, zstd, age. Invariant: plain bytes never reach the disk of
 // the target.
+import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync, renameSync, rmSync } from 'node:fs';
-import { Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
@@ -30,7 +31,10 @@ export interface ForeignFile {
   readonly from: string;
 }
 
-/** Writes `entries` of `folder` into `file` with mode 0600; the file appears only when it is complete. */
+/**
+ * Writes `entries` of `folder` into `file` with mode 0600, and reads it back. The file appears only when it is complete
+ * and opens to the bytes that were packed.
+ */
 export async function pack(
   folder: string,
   entries: readonly string[],
@@ -44,18 +48,40 @@ export async function pack(
   } catch (error) {
     throw new ArchiveError('that is no public recovery key: it begins with age1', { cause: error });
   }
+  // This process can read the file back with a key of its own, which it never stores. The recovery key is elsewhere.
+  const proof = await newRecoveryKey();
+  encrypter.addRecipient(proof.recipient);
   const packed = Readable.from(packEntries(folder, entries, foreign));
-  const compressed = packed.pipe(createZstdCompress());
+  const hashed = new PassThrough();
+  const written = createHash('sha256');
+  hashed.on('data', (chunk: Buffer) => written.update(chunk));
+  const compressed = packed.pipe(hashed).pipe(createZstdCompress());
   packed.on('error', (error) => compressed.destroy(error));
   const partial = `${file}.partial`;
   try {
     const sealed = await encrypter.encrypt(Readable.toWeb(compressed) as ReadableStream<Uint8Array>);
     await pipeline(Readable.fromWeb(sealed as never), createWriteStream(partial, { mode: 0o600, flush: true }));
+    await requireContent(partial, proof.identity, written);
     renameSync(partial, file);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
   }
+}
+
+/** Throws unless the file opens to the bytes that `written` hashed. */
+async function requireContent(file: string, identity: string, written: Hash): Promise<void> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  const read = createHash('sha256');
+  try {
+    const opened = await decrypter.decrypt(Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>);
+    await pipeline(Readable.fromWeb(opened as never), createZstdDecompress(), read);
+  } catch (error) {
+    throw new ArchiveError(`${file} could not be read back: ${(error as Error).message}`, { cause: error });
+  }
+  if (read.digest('hex') !== written.digest('hex'))
+    throw new ArchiveError(`${file} does not hold what was written: check its disk`);
 }
 
 /** Packs a foreign file from memory, so that its bytes reach the disk in encrypted form only. */

@@ -1,8 +1,19 @@
 // Backups of a control plane whose master key is outside of its data folder, for a recovery key that was made elsewhere.
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded } from '@fairlead/db/embedded';
+import { withLock } from '@fairlead/db/lock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { freePort, freePorts } from '../lib/free-ports.ts';
 import { ControlPlane } from '../start/control-plane.ts';
@@ -52,7 +63,19 @@ test('a restore brings back the rows and the master key from outside of the data
   const wrong = { ...wish, recipient: 'age1wrong', masterKeyFile, now: new Date('2026-01-01T00:00:01Z') };
   await expect(backUp(wrong)).rejects.toThrow('that is no public recovery key');
   expect(readdirSync(wish.to)).toEqual([]);
+  await expect(backUp({ ...wish, now: new Date('2026-01-01T00:00:02Z') })).rejects.toThrow(
+    /the backup would lack the master key: .*secrets\/master-key does not exist/,
+  );
+  const busy = await withLock(databaseUrl, 'backup', () =>
+    backUp({ ...wish, masterKeyFile, now: new Date() }).catch((error: Error) => error.message),
+  );
+  expect(busy).toBe('another backup is being made');
+  // A backup that was killed leaves this.
+  mkdirSync(join(folders.data, 'backup/database'), { recursive: true });
+  writeFileSync(join(folders.data, 'backup/database/public.gone'), 'a table that no longer exists');
   const backup = await backUp({ ...wish, masterKeyFile, now: new Date() });
+  expect(existsSync(join(folders.data, 'backup'))).toBe(false);
+  expect(backup.sizeBytes).toBe(statSync(backup.dataFile).size + statSync(backup.keysFile).size);
   await controlPlane.stopDatabase();
   expect(existsSync(join(folders.secrets, 'recovery-recipient'))).toBe(false);
 
@@ -75,8 +98,11 @@ test('a restore brings back the rows and the master key from outside of the data
 test('only the newest backups stay, and no other file of the folder is deleted', () => {
   const times = ['2026-01-01T00-00-00-000Z', '2026-01-02T00-00-00-000Z', '2026-01-03T00-00-00-000Z'];
   const files = times.flatMap((time) => [`fairlead-${time}.data.age`, `fairlead-${time}.keys.age`]);
-  for (const file of [...files, 'fairlead-notes.txt', 'photos.data.age']) writeFileSync(join(root, file), '');
+  // Two backups that were killed, and one that is being made.
+  const killed = ['fairlead-2026-01-02T12-00-00-000Z.data.age', 'fairlead-2025-12-31T00-00-00-000Z.data.age.partial'];
+  const others = ['fairlead-notes.txt', 'photos.data.age', 'fairlead-2026-01-04T00-00-00-000Z.data.age'];
+  for (const file of [...files, ...killed, ...others]) writeFileSync(join(root, file), '');
   expect(pruneBackups(root, 2)).toBe(1);
-  expect(readdirSync(root).sort()).toEqual([...files.slice(2), 'fairlead-notes.txt', 'photos.data.age'].sort());
+  expect(readdirSync(root).sort()).toEqual([...files.slice(2), ...others].sort());
   expect(pruneBackups(root, 2)).toBe(0);
 });
