@@ -122,6 +122,7 @@ async function run(
         addresses: { publicUrl: origin, agentUrl: origin, webListen: '', gatewayListen: '', trustedProxies: [] },
         mail: null,
         version: '',
+        backups: { folder: null, schedule: null, keep: 14 },
         freeBytesMin: 0,
         folders: [dir],
       },

@@ -11,12 +11,13 @@ import { findRelease, nameCommands } from '../lib/release.ts';
 import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
 import { ArchiveError } from './archive.ts';
 
-const HELP = `Usage: npm run backup -- --to DIR [--data DIR] [--recovery-key FILE | --recipient age1…] [--keep N]
+const HELP = `Usage: npm run backup -- [--to DIR] [--data DIR] [--recovery-key FILE | --recipient age1…] [--keep N]
        npm run restore -- --from FILE.data.age --keys FILE.keys.age --recovery-key FILE [--data DIR]
 
 backup writes two files into DIR, while Fairlead runs or not: the data (database and logs) and the keys. Keep them apart.
 Both open only with the recovery key, which the first backup writes to --recovery-key FILE: keep it away from this machine.
 --recipient encrypts for a recovery key that was made elsewhere. --keep deletes all but the N newest backups in DIR afterwards.
+Without --to and --recipient, the settings backup.folder and backup.recipient apply.
 
 restore fills an empty data folder; npm start then resumes from the backup, and every server accepts the restored control plane.
 
@@ -52,9 +53,10 @@ async function main(): Promise<void> {
   // A release brings the generated client.
   if (!isRelease) await (await import('../start/builds.ts')).generateClient(() => undefined);
   if (verb === 'backup') {
-    const { recipient } = values;
+    const recipient = values.recipient ?? settings.FAIRLEAD_BACKUP_RECIPIENT;
     const keep = values.keep === undefined ? undefined : readCount(values.keep);
-    return backup({ folders, settings }, { to: from(required(values.to, '--to')), recoveryKey, recipient, keep });
+    const to = values.to === undefined ? settings.FAIRLEAD_BACKUP_FOLDER : from(values.to);
+    return backup({ folders, settings }, { to: required(to, '--to'), recoveryKey, recipient, keep });
   }
   if (verb === 'restore') {
     return restore(

@@ -97,6 +97,7 @@ export class ControlPlane {
       FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
+      FAIRLEAD_BACKUP_SCRIPT: join(ROOT, 'tools/backup/run.ts'),
     };
   }
 

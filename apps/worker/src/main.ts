@@ -10,6 +10,7 @@ import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
 import { buildSlots, freeBytesMin, poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
+import { createBackupMaker } from './backup-process.ts';
 import { startWorker } from './worker.ts';
 
 // Nothing else reads process.env.
@@ -36,6 +37,7 @@ const worker = await startWorker({
     env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
     { freeBytesMin: freeBytesMin(env) },
   ),
+  backups: createBackupMaker(env, log),
   log,
 });
 log.info({ jobs: env.FAIRLEAD_WORKER_JOBS, pool: env.FAIRLEAD_WORKER_POOL }, 'ready');

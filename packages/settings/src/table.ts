@@ -14,6 +14,8 @@ import {
   path,
   port,
   publicUrl,
+  recipient,
+  schedule,
   sender,
   smtpUrl,
   text,
@@ -175,6 +177,38 @@ export const settings = {
     processes: ['web', 'worker'],
   }),
 
+  FAIRLEAD_BACKUP_FOLDER: optional({
+    key: 'backup.folder',
+    form: path,
+    about: 'Folder for scheduled backups, on another disk than the data. No other control plane may use it.',
+    processes: ['web', 'worker'],
+  }),
+  FAIRLEAD_BACKUP_SCHEDULE: optional({
+    key: 'backup.schedule',
+    form: schedule,
+    about: 'Time of day of the daily backup (UTC, `03:30`), or an interval from `1h` to `12h` that divides the day.',
+    defaultWords: 'none: backups start only by the button or the command',
+    processes: ['web', 'worker'],
+    needs: 'FAIRLEAD_BACKUP_FOLDER',
+  }),
+  FAIRLEAD_BACKUP_KEEP: withDefault(
+    {
+      key: 'backup.keep',
+      form: integer(1, 1000),
+      about: 'Backups that stay in the folder. After each scheduled backup, older ones are deleted.',
+      processes: ['web', 'worker'],
+      needs: 'FAIRLEAD_BACKUP_FOLDER',
+    },
+    14,
+  ),
+  FAIRLEAD_BACKUP_RECIPIENT: optional({
+    key: 'backup.recipient',
+    form: recipient,
+    about: 'Public recovery key (`age1…`) that backups are encrypted for. Its private half opens them.',
+    defaultWords: 'the recovery key that the first `npm run backup` made',
+    processes: ['worker'],
+  }),
+
   FAIRLEAD_WEB_HOST: withDefault(
     {
       key: 'listen.web',
@@ -317,6 +351,12 @@ export const derived = {
     form: path,
     about: "Unix socket of this process for the local agent's proxy.",
     processes: ['web'],
+  }),
+  FAIRLEAD_BACKUP_SCRIPT: optional({
+    key: '',
+    form: path,
+    about: 'Script that the worker starts for a backup.',
+    processes: ['worker'],
   }),
   FAIRLEAD_LOG_STORE_DIR: required({
     key: '',

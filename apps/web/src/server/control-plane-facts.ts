@@ -17,6 +17,11 @@ export function controlPlaneFacts(env: WebEnv, hasMail: boolean): ApiConfig['con
     mail: hasMail ? { from: env.FAIRLEAD_MAIL_FROM ?? '' } : null,
     freeBytesMin: freeBytesMin(env),
     version: env.FAIRLEAD_VERSION,
+    backups: {
+      folder: env.FAIRLEAD_BACKUP_FOLDER ?? null,
+      schedule: env.FAIRLEAD_BACKUP_SCHEDULE ?? null,
+      keep: env.FAIRLEAD_BACKUP_KEEP,
+    },
     folders: [env.FAIRLEAD_DATA_DIR ?? logStore, env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(logStore, 'artifacts')],
   };
 }

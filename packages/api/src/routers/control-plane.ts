@@ -7,6 +7,8 @@ import {
   recordTestMail,
   retryJob,
   retryJobInputSchema,
+  startBackup,
+  startedBackupSchema,
   testMail,
   testMailSchema,
   warningSchema,
@@ -28,9 +30,11 @@ export const controlPlaneRouter = router({
   }),
 
   /** Problems of the control plane, for the overview of operators. */
-  listWarnings: operatorProcedure
-    .output(z.object({ items: z.array(warningSchema) }))
-    .query(async ({ ctx }) => ({ items: await listWarnings(ctx.config.controlPlane) })),
+  listWarnings: operatorProcedure.output(z.object({ items: z.array(warningSchema) })).query(({ ctx }) =>
+    inSystemScope(ctx, 'list problems of the control plane', async (core) => ({
+      items: await listWarnings(core, ctx.config.controlPlane),
+    })),
+  ),
 
   /** Sends to the caller's own address. The failure is data, because it is what the caller wants to know. */
   sendTestMail: operatorProcedure.output(testMailSchema).mutation(async ({ ctx }) => {
@@ -49,6 +53,12 @@ export const controlPlaneRouter = router({
     await asOperator(ctx, 'record a test email', (core) => recordTestMail(core, result));
     return result;
   }),
+
+  startBackup: operatorProcedure
+    .output(startedBackupSchema)
+    .mutation(({ ctx }) =>
+      asOperator(ctx, 'start a backup', (core) => startBackup(core, ctx.config.controlPlane.backups)),
+    ),
 
   retryJob: operatorProcedure
     .input(retryJobInputSchema)

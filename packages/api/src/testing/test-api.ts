@@ -128,6 +128,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
         },
         mail: null,
         version: '0.1.0',
+        backups: { folder: join(dir, 'backups'), schedule: null, keep: 14 },
         freeBytesMin: 0,
         folders: [dir],
       },

@@ -1,5 +1,6 @@
 // Returns the data of the control plane page: addresses, mail, versions, jobs and storage.
 import { countJobs, listFailedJobs } from '@fairlead/db';
+import { type BackupFacts, listBackups } from '../backup/index.ts';
 import { clipText, readDisks, reserveOf, type SystemCtx } from '../kernel/index.ts';
 import type { AgentOffer } from '../server/index.ts';
 import { listWarnings } from './list-warnings.ts';
@@ -12,6 +13,7 @@ const errorLengthMax = 500;
 export interface ControlPlaneFacts extends Pick<ControlPlaneState, 'mail'> {
   readonly addresses: Omit<ControlPlaneState['addresses'], 'clientAddress'>;
   readonly version: string;
+  readonly backups: BackupFacts;
   /** Bytes that stay free on each disk. */
   readonly freeBytesMin: number;
   /** Folders of data and of artifacts. */
@@ -32,7 +34,7 @@ export async function getControlPlane(
   const failed = await listFailedJobs(tx, failedJobsShown);
   const { postgres, ...sizes } = await readDatabase(ctx);
   return {
-    warnings: await listWarnings(facts),
+    warnings: await listWarnings(ctx, facts),
     addresses: { ...facts.addresses, clientAddress },
     mail: facts.mail,
     versions: {
@@ -42,6 +44,7 @@ export async function getControlPlane(
       offeredAgents: offers.map(({ target, version }) => ({ target, version })),
       agents: await countAgents(ctx),
     },
+    backups: await listBackups(ctx, facts.backups),
     jobs: {
       counts: await countJobs(tx),
       failed: failed.map(({ id, error, ...job }) => ({

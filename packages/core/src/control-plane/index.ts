@@ -5,4 +5,5 @@ export type { OperatorCtx } from './operator.ts';
 export { recordTestMail } from './record-test-mail.ts';
 export { retryJob } from './retry-job.ts';
 export * from './schema.ts';
+export { startBackup } from './start-backup.ts';
 export { testMail } from './test-mail.ts';

@@ -1,15 +1,21 @@
-// Lists problems of the control plane. Measured on each call, because a full disk leaves no room for a record.
-import { readDisks, reserveOf, roomOf } from '../kernel/index.ts';
+// Lists problems of the control plane.
+import { listBackupWarnings } from '../backup/index.ts';
+import { readDisks, reserveOf, roomOf, type SystemCtx } from '../kernel/index.ts';
 import type { ControlPlaneFacts } from './get-control-plane.ts';
 import type { ControlPlaneWarning } from './schema.ts';
 
-export async function listWarnings({
-  folders,
-  freeBytesMin,
-}: Pick<ControlPlaneFacts, 'folders' | 'freeBytesMin'>): Promise<ControlPlaneWarning[]> {
+export async function listWarnings(
+  ctx: SystemCtx,
+  { folders, freeBytesMin, backups }: Pick<ControlPlaneFacts, 'folders' | 'freeBytesMin' | 'backups'>,
+): Promise<ControlPlaneWarning[]> {
+  return [...(await listShortDisks(folders, freeBytesMin)), ...(await listBackupWarnings(ctx, backups))];
+}
+
+/** Measured on each call, because a full disk leaves no room for a record. */
+export async function listShortDisks(folders: readonly string[], freeBytesMin: number): Promise<ControlPlaneWarning[]> {
   const short = (await readDisks(folders)).filter((disk) => roomOf(disk, freeBytesMin) < 0);
   return short.map((disk) => ({
-    kind: 'disk_short',
+    kind: 'disk_short' as const,
     title: `The control plane's disk is nearly full: ${mebibytes(disk.freeBytes)} free on ${disk.path}`,
     detail: `Uploads, artifacts and build logs are refused until ${mebibytes(reserveOf(disk, freeBytesMin))} are free, so that the database keeps working. Make room: enlarge the disk, delete apps that are no longer needed, or move artifact_store_dir to another disk.`,
   }));

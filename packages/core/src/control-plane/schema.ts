@@ -1,5 +1,8 @@
 // Schemas of the control plane page: the state of this control plane, for the people who operate it.
+
+import { backupIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { backupsSchema, backupWarningSchema } from '../backup/schema.ts';
 
 export const diskSchema = z.object({
   /** Folder on the disk. */
@@ -27,7 +30,8 @@ export const failedJobSchema = z.object({
 });
 
 /** Problem of the control plane with what to do about it. */
-export const warningSchema = z.object({ kind: z.enum(['disk_short']), title: z.string(), detail: z.string() });
+const diskWarningSchema = z.object({ kind: z.enum(['disk_short']), title: z.string(), detail: z.string() });
+export const warningSchema = z.union([diskWarningSchema, backupWarningSchema]);
 export type ControlPlaneWarning = z.infer<typeof warningSchema>;
 
 export const controlPlaneSchema = z.object({
@@ -52,6 +56,7 @@ export const controlPlaneSchema = z.object({
     /** Agents of all servers that have connected, by version. */
     agents: z.array(z.object({ version: z.string(), servers: z.number().int() })),
   }),
+  backups: backupsSchema,
   jobs: z.object({
     counts: z.array(jobCountSchema),
     /** Latest failed jobs. */
@@ -68,6 +73,8 @@ export type ControlPlaneState = z.infer<typeof controlPlaneSchema>;
 
 export const retryJobInputSchema = z.object({ jobId: z.string().regex(/^\d{1,18}$/) });
 export type RetryJobInput = z.infer<typeof retryJobInputSchema>;
+
+export const startedBackupSchema = z.object({ backupId: backupIdSchema });
 
 /** `failure` is what the mail server answered; null if it took the mail. */
 export const testMailSchema = z.object({ to: z.string(), failure: z.string().nullable() });

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createFolderArtifactStore } from '../artifact/index.ts';
-import { listWarnings } from '../control-plane/index.ts';
+import { listShortDisks } from '../control-plane/list-warnings.ts';
 import { freeDiskBytes, readDisk } from '../kernel/index.ts';
 import { createFolderLogStore } from '../log/index.ts';
 
@@ -21,7 +21,7 @@ async function upload(mebibytes: number): Promise<string> {
 
 async function look() {
   const { freeBytes } = await readDisk(dir);
-  const warnings = await listWarnings({ folders: [dir, join(dir, 'artifacts'), join(dir, 'missing')], freeBytesMin });
+  const warnings = await listShortDisks([dir, join(dir, 'artifacts'), join(dir, 'missing')], freeBytesMin);
   return { freeMebibytes: freeBytes / mebibyte, logs: await logs.hasRoom(), warnings };
 }
 

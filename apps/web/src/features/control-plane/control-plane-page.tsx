@@ -12,28 +12,36 @@ import type { ControlPlaneState } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { BackupsCard, isUnfinished } from './backups-card.tsx';
 import { JobsCard } from './jobs-card.tsx';
 import { MailCard } from './mail-card.tsx';
 import { StorageCard } from './storage-card.tsx';
 
 const REFRESH_MS = 15_000;
+const REFRESH_IN_BACKUP_MS = 2000;
 
 export function ControlPlanePage() {
   const { paths } = useMe();
-  const state = useQuery(useTRPC().controlPlane.get.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
+  const state = useQuery(
+    useTRPC().controlPlane.get.queryOptions(undefined, {
+      refetchInterval: ({ state: { data } }) =>
+        data?.backups.latest.some(isUnfinished) ? REFRESH_IN_BACKUP_MS : REFRESH_MS,
+    }),
+  );
   return (
     <Page width="narrow">
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Control plane"
-        detail="Addresses, mail, versions, jobs and storage. Only owners of the organization that was set up first see this page."
+        detail="Backups, storage, jobs, mail, addresses and versions. Only owners of the organization that was set up first see this page."
       />
       <QueryView query={state} skeleton={<SkeletonRows rows={8} />}>
-        {({ warnings, addresses, mail, versions, jobs, storage }) => (
+        {({ warnings, addresses, mail, versions, backups, jobs, storage }) => (
           <div className="flex flex-col gap-6">
             {warnings.map(({ title, detail }) => (
               <WarnNote key={title}>{`${title}. ${detail}`}</WarnNote>
             ))}
+            <BackupsCard backups={backups} />
             <StorageCard storage={storage} />
             <JobsCard jobs={jobs} />
             <MailCard mail={mail} />

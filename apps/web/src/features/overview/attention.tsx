@@ -13,7 +13,7 @@ type Item = Overview['attention'][number];
 /** Maximum number of problems before the list is expanded: more would push everything else off the first screen. */
 const SHOWN_FIRST = 4;
 
-const BAD: ReadonlySet<string> = new Set(['deployment_failed', 'server_offline', 'disk_short']);
+const BAD: ReadonlySet<string> = new Set(['deployment_failed', 'server_offline', 'disk_short', 'backup_failed']);
 
 export interface AttentionProps {
   readonly items: readonly Item[];

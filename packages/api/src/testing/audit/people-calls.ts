@@ -39,6 +39,7 @@ export function peopleCalls(stage: AuditStage) {
       },
       after: async () => void Object.assign(stage.api.parts, { mail: null }),
     },
+    'controlPlane.startBackup': { action: 'control_plane.start_backup', input: operate },
     'controlPlane.retryJob': {
       action: 'control_plane.retry_job',
       input: async () => {
