@@ -1,4 +1,6 @@
 // Backups of a control plane whose master key is outside of its data folder, for a recovery key that was made elsewhere.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -12,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { withLock } from '@fairlead/db/lock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -94,6 +97,16 @@ test('a restore brings back the rows and the master key from outside of the data
   expect(readFileSync(join(empty.secrets, 'master-key'), 'utf8')).toBe(masterKey);
   expect(readdirSync(empty.secrets)).toEqual(expect.arrayContaining(['auth-secret', 'internal-token']));
 }, 120_000);
+
+test('the backup of a worker that is gone ends', async () => {
+  const script = fileURLToPath(new URL('run.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script]);
+  const request = { dataDir: root, databaseUrl: 'postgres://127.0.0.1:1/x', masterKeyFile: root, to: root, keep: 1 };
+  child.stdin.end(`${JSON.stringify(request)}\n`);
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(1);
+  expect(readdirSync(root)).toEqual([]);
+});
 
 test('only the newest backups stay, and no other file of the folder is deleted', () => {
   const times = ['2026-01-01T00-00-00-000Z', '2026-01-02T00-00-00-000Z', '2026-01-03T00-00-00-000Z'];

@@ -1,4 +1,5 @@
 // Control plane page through the API: who may see it, test emails over real SMTP, and failed jobs of the real queue.
+import { newId } from '@fairlead/contract/ids';
 import { createMailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -99,6 +100,42 @@ test('a retried job waits again, and a second retry is refused', async () => {
     oldestWaiting: expect.any(Date),
   });
   expect(await codeOf(api.caller(owner.cookie).controlPlane.retryJob({ jobId }))).toBe('control_plane.job_not_failed');
+});
+
+test('an operator starts one backup at a time, and only with a folder for it', async () => {
+  await setUp(api.world.organizationId);
+  const { controlPlane } = api.caller(owner.cookie);
+  const { backupId } = await controlPlane.startBackup();
+  const { backups } = await controlPlane.get();
+  expect(backups).toMatchObject({ next: null, latest: [{ id: backupId, state: 'queued', isScheduled: false }] });
+  expect(await codeOf(controlPlane.startBackup())).toBe('control_plane.backup_running');
+  const events = await api.world.system(({ tx }) =>
+    tx.auditEvent.findMany({ where: { action: 'control_plane.start_backup' } }),
+  );
+  expect(events).toMatchObject([{ actorId: owner.userId, targetId: backupId }]);
+  const { config } = api.parts;
+  const backupFacts = { ...config.controlPlane.backups, folder: null };
+  const bare = { ...config, controlPlane: { ...config.controlPlane, backups: backupFacts } };
+  const headers = new Headers({ cookie: owner.cookie });
+  const ctx = createContext({ ...api.parts, config: bare }, { headers, organizationSlug: api.world.organizationSlug });
+  expect(await codeOf(createCaller(ctx).controlPlane.startBackup())).toBe('control_plane.backup_not_set_up');
+});
+
+test('a failed backup is a warning on the overview of operators', async () => {
+  await setUp(api.world.organizationId);
+  Object.assign(api.parts.config.controlPlane.backups, { schedule: { periodMs: 86_400_000, offsetMs: 0 } });
+  const { id } = await api.world.system(({ tx, clock }) => {
+    const now = clock.now();
+    const times = { createdAt: now, finishedAt: now, leaseUntil: now };
+    return tx.backup.create({ data: { id: newId('bak'), state: 'failed', failure: 'The disk is full.', ...times } });
+  });
+  const { controlPlane } = api.caller(owner.cookie);
+  const { items } = await controlPlane.listWarnings();
+  expect(items.filter(({ kind }) => kind !== 'disk_short')).toMatchObject([
+    { kind: 'backup_failed', detail: 'The disk is full.' },
+  ]);
+  const { backups } = await controlPlane.get();
+  expect(backups).toMatchObject({ next: expect.any(Date), latest: [{ id, state: 'failed' }], lastSucceeded: null });
 });
 
 test('a test email goes to the own address, and its result is told and audited', async () => {

@@ -25,7 +25,7 @@ export interface HandlerParts {
   readonly buildSlots: BuildSlots;
   /** Null if no folder for backups is configured. */
   readonly backups: BackupMaker | null;
-  /** Aborted when the worker stops. Handlers that take long end then; the worker waits for the others. */
+  /** Signals that the worker stops. Handlers that take long end then; the worker waits for the others. */
   readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;

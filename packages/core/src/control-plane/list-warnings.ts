@@ -11,7 +11,7 @@ export async function listWarnings(
   return [...(await listShortDisks(folders, freeBytesMin)), ...(await listBackupWarnings(ctx, backups))];
 }
 
-/** Measured on each call, because a full disk leaves no room for a record. */
+/** Measures on each call, because a full disk leaves no room for a record. */
 export async function listShortDisks(folders: readonly string[], freeBytesMin: number): Promise<ControlPlaneWarning[]> {
   const short = (await readDisks(folders)).filter((disk) => roomOf(disk, freeBytesMin) < 0);
   return short.map((disk) => ({

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createFolderArtifactStore } from '../artifact/index.ts';
-import { listShortDisks } from '../control-plane/list-warnings.ts';
+import { listShortDisks } from '../control-plane/index.ts';
 import { freeDiskBytes, readDisk } from '../kernel/index.ts';
 import { createFolderLogStore } from '../log/index.ts';
 
