@@ -25,7 +25,9 @@ test('a lock is free again after its work failed', async () => {
 
 test('work whose session was lost is an error', async () => {
   const losing = withLock(db.url, 'backup', () =>
-    db.asOwner(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fairlead-lock'`),
+    db.asOwner(
+      `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'fairlead-lock'`,
+    ),
   );
   await expect(losing).rejects.toThrow('the database ended the session that held the lock');
 });

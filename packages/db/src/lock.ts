@@ -8,8 +8,8 @@ export const busy = Symbol('another session holds the lock');
 /** Runs `work` under the lock. Returns `busy` at once if another session holds it; throws if the session was lost. */
 export async function withLock<T>(url: string, name: string, work: () => Promise<T>): Promise<T | typeof busy> {
   const client = new pg.Client({ connectionString: url, application_name: 'fairlead-lock', options: sessionSettings });
-  const lost: Error[] = [];
-  client.on('error', (error) => lost.push(error));
+  // The query after the work fails then.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await client.query('SET idle_session_timeout = 0');
@@ -19,7 +19,9 @@ export async function withLock<T>(url: string, name: string, work: () => Promise
     );
     if (rows[0]?.held !== true) return busy;
     const result = await work();
-    if (lost[0] !== undefined) throw new Error('the database ended the session that held the lock', { cause: lost[0] });
+    await client.query('SELECT').catch((cause: unknown) => {
+      throw new Error('the database ended the session that held the lock', { cause });
+    });
     return result;
   } finally {
     await client.end();
