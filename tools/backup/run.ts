@@ -1,6 +1,6 @@
 // Backup in a process of its own for the worker, which must not wait for compression and encryption. Reads the request
 // from the first line of stdin and writes one line of JSON. Ends with stdin, so that it never outlives its worker.
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { layOut } from '../start/folders.ts';
@@ -47,8 +47,9 @@ function explain(error: NodeJS.ErrnoException, to: string): string | undefined {
   return undefined;
 }
 
-// Gateway, dashboard and apps come first.
-setPriority(10);
+const BACKGROUND_PRIORITY = 10;
+// Gateway, dashboard and apps come first. Only root may lower the number again.
+setPriority(Math.max(getPriority(), BACKGROUND_PRIORITY));
 const input = createInterface({ input: process.stdin });
 input.once('line', (line) => {
   run(line).then(

@@ -69,6 +69,6 @@ export async function runScript({ script, request, stopping, log }: ScriptRun): 
   }
   if ('failure' in parsed) return { state: 'failed', failure: parsed.failure };
   const { deleted, ...result } = parsed;
-  log.info({ deleted }, 'older backups were deleted');
+  if (deleted > 0) log.info({ deleted }, 'older backups were deleted');
   return { state: 'succeeded', ...result };
 }

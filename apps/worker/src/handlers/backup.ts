@@ -34,5 +34,6 @@ export const runBackupHandler: Handler<'backup.run'> = async (parts, ref) => {
   }, backupLeaseMs / renewalsPerLease);
   const result = await backups.make(stopping).finally(() => clearInterval(renewal));
   await inScope((ctx) => endBackup(ctx, { ...ref, ...result }));
-  log.info({ ...ref, ...result }, 'a backup ended');
+  if (result.state === 'succeeded') log.info({ ...ref, ...result }, 'a backup was made');
+  else log.warn({ ...ref, ...result }, 'a backup was not made');
 };

@@ -44,7 +44,7 @@ export function BackupsCard({ backups }: Pick<ControlPlaneState, 'backups'>) {
           className="border-line border-t px-4 py-4 sm:grid-cols-2"
           items={[
             {
-              term: 'Last backup',
+              term: 'Last successful backup',
               value:
                 lastSucceeded === null ? (
                   'None yet'
@@ -64,7 +64,7 @@ export function BackupsCard({ backups }: Pick<ControlPlaneState, 'backups'>) {
         <section aria-label="Latest backups">
           <ul>
             {latest.map((backup) => (
-              <BackupRow key={backup.id} backup={backup} />
+              <BackupRow key={backup.id} backup={backup} folder={folder} />
             ))}
           </ul>
         </section>
@@ -96,7 +96,7 @@ function BackUpNow({ isRunning }: { readonly isRunning: boolean }) {
   );
 }
 
-function BackupRow({ backup }: { readonly backup: Backup }) {
+function BackupRow({ backup, folder }: { readonly backup: Backup; readonly folder: string | null }) {
   const { state, isScheduled, createdAt, dataFile, sizeBytes, failure } = backup;
   const { tone, label } = STATES[state];
   return (
@@ -109,9 +109,15 @@ function BackupRow({ backup }: { readonly backup: Backup }) {
         {sizeBytes === null ? null : <span className="ml-auto text-ink-soft">{formatBytes(sizeBytes)}</span>}
       </p>
       {dataFile === null ? null : (
-        <p className="mt-1 break-all font-mono text-ink-faint text-xs">{dataFile.replace(/\.data\.age$/, '')}</p>
+        <p className="mt-1 break-all font-mono text-ink-faint text-xs">{nameOf(dataFile, folder)}</p>
       )}
       {failure === null ? null : <p className="mt-1 break-words text-ink-soft text-sm">{failure}</p>}
     </li>
   );
+}
+
+/** Returns the common name of both files, with their folder if it is another one than today's. */
+function nameOf(dataFile: string, folder: string | null): string {
+  const name = dataFile.replace(/\.data\.age$/, '');
+  return folder !== null && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
 }

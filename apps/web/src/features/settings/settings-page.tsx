@@ -94,7 +94,10 @@ export function SettingsPage() {
         {isOperator ? (
           <Card>
             <CardHeader title="Control plane" />
-            <Setting title="Status" detail="Backups, storage, jobs, mail, addresses and versions of this control plane.">
+            <Setting
+              title="Status"
+              detail="Backups, storage, jobs, mail, addresses and versions of this control plane."
+            >
               <HoverLink href={paths.controlPlane} className={buttonClass()}>
                 Open control plane
               </HoverLink>
