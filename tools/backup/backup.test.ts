@@ -12,6 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,6 +64,8 @@ test('a restore brings back the rows and the master key from outside of the data
   await expect(backUp(missing)).rejects.toThrow(
     /the backup would lack the master key: .*absent cannot be read \(ENOENT\)/,
   );
+  const within = { ...wish, to: join(folders.logStore, 'backups'), masterKeyFile, now: new Date() };
+  await expect(backUp(within)).rejects.toThrow('is inside the data folder');
   const wrong = { ...wish, recipient: 'age1wrong', masterKeyFile, now: new Date('2026-01-01T00:00:01Z') };
   await expect(backUp(wrong)).rejects.toThrow('that is no public recovery key');
   expect(readdirSync(wish.to)).toEqual([]);
@@ -99,13 +102,24 @@ test('a restore brings back the rows and the master key from outside of the data
 }, 120_000);
 
 test('the backup of a worker that is gone ends', async () => {
+  // A database that never answers.
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
   const script = fileURLToPath(new URL('run.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script]);
-  const request = { dataDir: root, databaseUrl: 'postgres://127.0.0.1:1/x', masterKeyFile: root, to: root, keep: 1 };
-  child.stdin.end(`${JSON.stringify(request)}\n`);
-  const [code] = await once(child, 'exit');
-  expect(code).toBe(1);
-  expect(readdirSync(root)).toEqual([]);
+  const ended = once(child, 'exit');
+  const to = join(root, 'backups');
+  const databaseUrl = `postgres://127.0.0.1:${port}/x`;
+  const request = { dataDir: join(root, 'data'), databaseUrl, masterKeyFile: script, to, keep: 1 };
+  const { recipient } = await newRecoveryKey();
+  child.stdin.write(`${JSON.stringify({ ...request, recipient })}\n`);
+  const [connection] = await once(silent, 'connection');
+  child.stdin.end();
+  expect(await ended).toEqual([1, null]);
+  expect(readdirSync(to)).toEqual([]);
+  connection.destroy();
+  silent.close();
 });
 
 test('only the newest backups stay, and no other file of the folder is deleted', () => {

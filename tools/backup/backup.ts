@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { dumpTables } from '@fairlead/db/dump';
 import { busy, withLock } from '@fairlead/db/lock';
 import type { Folders } from '../start/folders.ts';
@@ -40,9 +40,10 @@ export interface Backup {
   readonly sizeBytes: number;
 }
 
-/** Throws an ArchiveError if another backup is being made, or if this one would lack the master key. */
+/** Throws an ArchiveError if another backup is being made, if this one would lack the master key, or if its folder is unfit. */
 export async function backUp(options: BackupOptions): Promise<Backup> {
   const { folders, now } = options;
+  requireOutside(folders, options.to);
   const masterKey = requireMasterKey(options);
   const recipient = await openRecipient(options);
   mkdirSync(options.to, { recursive: true, mode: 0o700 });
@@ -80,6 +81,13 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
 
 function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Throws if the folder is inside the data folder: each backup would hold those before it, and be lost with the data. */
+function requireOutside(folders: Folders, to: string): void {
+  const path = relative(resolve(folders.data), resolve(to));
+  if (path.split('/')[0] === '..') return;
+  throw new ArchiveError(`${to} is inside the data folder: choose a folder outside of it, best on another disk`);
 }
 
 /** Returns the master key if it is outside of the folder of secrets, and throws if there is none. */
