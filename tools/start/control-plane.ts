@@ -18,6 +18,7 @@ import {
 } from '@fairlead/settings';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
+import { versionOf } from '../lib/release.ts';
 import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
@@ -88,12 +89,15 @@ export class ControlPlane {
       ...given,
       ...(this.publicCaFile === undefined ? {} : { FAIRLEAD_PUBLIC_CA_FILE: this.publicCaFile }),
       DATABASE_URL: databaseUrl,
+      FAIRLEAD_DATA_DIR: folders.data,
+      FAIRLEAD_VERSION: versionOf(ROOT),
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
       FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
+      FAIRLEAD_BACKUP_SCRIPT: join(ROOT, 'tools/backup/run.ts'),
     };
   }
 
