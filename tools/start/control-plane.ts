@@ -22,6 +22,7 @@ import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
 import type { PortName } from './options.mjs';
+import { listenerUrl } from './ports.ts';
 import { openSecrets } from './secrets.ts';
 import type { Service, Supervisor } from './supervisor.ts';
 
@@ -75,8 +76,8 @@ export class ControlPlane {
     this.publicUrl = this.#values.FAIRLEAD_PUBLIC_URL;
     this.controlHost = this.#values.FAIRLEAD_CONTROL_HOST;
     this.pools = poolSizes(this.#values);
-    this.localUrl = `http://${reachable(this.#values.FAIRLEAD_WEB_HOST)}:${ports.web}`;
-    this.gatewayUrl = `http://${reachable(this.#values.FAIRLEAD_GATEWAY_HOST)}:${ports.gateway}`;
+    this.localUrl = listenerUrl(this.#values.FAIRLEAD_WEB_HOST, ports.web);
+    this.gatewayUrl = listenerUrl(this.#values.FAIRLEAD_GATEWAY_HOST, ports.gateway);
     const secrets = openSecrets(folders, settings.FAIRLEAD_MASTER_KEY_FILE);
     this.#variables = {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
@@ -186,13 +187,6 @@ export class ControlPlane {
       NODE_COMPILE_CACHE: this.#options.folders.compileCache,
     };
   }
-}
-
-/** Returns the host of a URL at which this machine reaches a listener on the address. */
-function reachable(address: string): string {
-  if (address === '0.0.0.0') return '127.0.0.1';
-  if (address === '::') return '[::1]';
-  return address.includes(':') ? `[${address}]` : address;
 }
 
 type Log = (line: string) => void;

@@ -23,6 +23,7 @@ ${line('settings FILE', 'settings file (default: /etc/fairlead/fairlead.toml, if
 ${line('agent FILE', agent)}
 ${line('reset', 'delete all data first; asks before it does')}
 ${line('yes', "answer --reset's question with yes")}
+${line('keep-apps', 'leave the apps of this server running when Fairlead stops')}
 ${line('help', 'show this')}
 
 An option counts before its environment variable, and that before the settings file. docs/settings.md lists all
@@ -59,6 +60,7 @@ export function parseOptions(args, { root, cwd }) {
     flags: Object.fromEntries(given.map(({ option, variable }) => [variable, { option, value: values[option] }])),
     reset: values.reset === true,
     yes: values.yes === true,
+    keepApps: values['keep-apps'] === true,
     help: values.help === true,
   };
 }
@@ -67,7 +69,14 @@ function read(args) {
   const text = { type: /** @type {const} */ ('string') };
   const flag = { type: /** @type {const} */ ('boolean') };
   const names = [...SETTING_OPTIONS, ...PORTS].map(({ option }) => option);
-  const options = { settings: text, agent: text, reset: flag, yes: flag, help: { ...flag, short: 'h' } };
+  const options = {
+    settings: text,
+    agent: text,
+    reset: flag,
+    yes: flag,
+    'keep-apps': flag,
+    help: { ...flag, short: 'h' },
+  };
   try {
     return parseArgs({ args, options: { ...options, ...Object.fromEntries(names.map((name) => [name, text])) } })
       .values;

@@ -110,7 +110,7 @@ export async function serve(context: ServeOptions): Promise<void> {
     await aborted(signal);
   } finally {
     await progress.step('stopping', async (detail) => {
-      detail('apps, agent, worker, gateway, web, PostgreSQL');
+      detail(`${context.options.keepApps ? '' : 'apps, '}agent, worker, gateway, web, PostgreSQL`);
       await undoAll(undo);
     });
   }
@@ -146,7 +146,7 @@ async function startLocalAgent(
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
     connected: async () => (await findServer())?.state === 'online',
-    stopAppsOnExit: true,
+    stopAppsOnExit: !context.options.keepApps,
     ...(proof === undefined ? {} : { proofSeconds: Number(proof) }),
   };
   const known = await findServer();
