@@ -81,12 +81,15 @@ sub add_points {
   [mul($e, $f), mul($h, $g), mul($g, $f), mul($e, $h)];
 }
 
-sub multiply {
-  my ($point, @scalar) = @_;
+# Returns [a]P + [b]Q; the doublings are shared.
+sub multiply_both {
+  my ($p, $a, $q, $b) = @_;
+  my @sums = (undef, $p, $q, add_points($p, $q));
   my $o = [$ZERO, $ONE, $ONE, $ZERO];
   for my $i (reverse 0 .. 255) {
     $o = add_points($o, $o);
-    $o = add_points($o, $point) if ($scalar[$i >> 3] >> ($i & 7)) & 1;
+    my $bits = (($a->[$i >> 3] >> ($i & 7)) & 1) + 2 * (($b->[$i >> 3] >> ($i & 7)) & 1);
+    $o = add_points($o, $sums[$bits]) if $bits;
   }
   $o;
 }
@@ -143,7 +146,7 @@ my @s = @{$signature}[32 .. 63];
 exit 1 unless join(',', reduce(@s, (0) x 32)) eq join(',', @s);
 my $point = unpack_negative(@$key) or exit 1;
 my $base = [$X, $Y, $ONE, mul($X, $Y)];
-my $sum = add_points(multiply($point, reduce(@$hash)), multiply($base, @s));
+my $sum = multiply_both($point, [reduce(@$hash)], $base, \@s);
 my $inverse = power($sum->[2], 253, 2 => 1, 4 => 1);
 my @packed = bytes(mul($sum->[1], $inverse));
 $packed[31] ^= ((bytes(mul($sum->[0], $inverse)))[0] & 1) << 7;

@@ -206,11 +206,14 @@ check_answers() {
     '' | http://* | https://*) ;;
     *) public_url="https://$public_url" ;;
   esac
-  printf '%s' "$public_url" | grep -Eqx '(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?)?' ||
+  is_one_line "$public_url" '(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?)?' ||
     stop "--public-url must be an https address such as https://fairlead.example.com"
-  printf '%s' "$email" | grep -Eqx '([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+)?' || stop "--email must be an e-mail address"
+  is_one_line "$email" '([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+)?' || stop "--email must be an e-mail address"
   [ -z "$database_url_file" ] || [ -r "$database_url_file" ] || stop "$database_url_file cannot be read."
 }
+
+# Succeeds if text $1 is one line and matches the pattern $2 as a whole.
+is_one_line() { [ "$(printf '%s\n' "$1" | wc -l)" = 1 ] && printf '%s\n' "$1" | grep -Eqx "$2"; }
 
 # Reads one line: from the terminal if this script itself comes through a pipe.
 answer() {
@@ -314,7 +317,7 @@ write_settings() {
   url=''
   if [ -n "$database_url_file" ]; then
     url=$(cat "$database_url_file")
-    [ "$(printf '%s\n' "$url" | grep -Ecx 'postgres(ql)?://[^"\\[:cntrl:]]+')/$(printf '%s\n' "$url" | wc -l)" = 1/1 ] ||
+    is_one_line "$url" 'postgres(ql)?://[^"\\[:cntrl:]]+' ||
       stop "$database_url_file must hold one postgresql:// URL without quotes and backslashes."
   fi
   mkdir -p "${settings%/*}"
