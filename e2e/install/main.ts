@@ -27,6 +27,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const [target] = TARGETS as [Target];
 const [first, second, broken] = [`${version}`, `${version}.1`, `${version}.2`];
 let [steps, failed] = [0, 0];
+let setupToken = '';
 
 async function step(name: string, work: () => Promise<string>): Promise<void> {
   steps++;
@@ -68,8 +69,6 @@ process.exitCode = failed === 0 && steps > 0 ? 0 : 1;
 function installer(each: string): string[] {
   return ['sh', `/root/${each}/install.sh`, '--from', `/root/${each}`, '--yes', '--email', 'ops@example.com'];
 }
-
-let setupToken = '';
 
 async function install(machine: Machine): Promise<string> {
   const said = await machine.must(installer(first));

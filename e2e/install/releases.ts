@@ -49,6 +49,11 @@ export async function repack({ archive, target, to, version, change }: RepackOpt
 export function breakAfterMigration(stage: string): void {
   const folder = join(stage, 'prisma/migrations/20991231000000_install_check');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'migration.sql'), 'CREATE TABLE install_check (id integer PRIMARY KEY);\n');
+  // Fairlead starts on no database with a table that lacks row-level security.
+  const sql = `CREATE TABLE install_check (id integer PRIMARY KEY);
+ALTER TABLE install_check ENABLE ROW LEVEL SECURITY;
+ALTER TABLE install_check FORCE ROW LEVEL SECURITY;
+`;
+  writeFileSync(join(folder, 'migration.sql'), sql);
   writeFileSync(join(stage, 'apps/web/.next/standalone/apps/web/server.js'), 'throw new Error("broken on purpose");\n');
 }
