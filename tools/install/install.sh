@@ -108,6 +108,8 @@ update() {
   unpack
   need_space
   say "stopping $former; apps keep running"
+  # A lost terminal must not leave the server between two versions.
+  trap '' INT HUP
   systemctl stop fairlead.service
   if ! back_up; then
     systemctl start fairlead.service
@@ -396,13 +398,13 @@ start() {
 said() { tail -c "+$((before + 1))" "$log" 2>/dev/null; }
 
 report() {
-  before=${before:-0}
   authority=$data/agent/ca/ca.pem
   fingerprint=$(sed '/^-/d' "$authority" | base64 -d | sha256sum | cut -d ' ' -f 1 | sed 's/../&:/g; s/:$//')
   address=$(sed -n 's/^public_url *= *"\([^"]*\)".*/\1/p' "$settings")
   say "version $version is installed"
   printf '\n  Dashboard    %s\n' "${address:-http://localhost:4400 (on this server only)}"
-  setup=$(said | sed -n 's|^  Setup  *\(http[^ ]*\).*|\1|p' | tail -n 1)
+  # Of the last start: there is none once the first account exists.
+  setup=$(awk '/Fairlead is up/ { link = "" } $1 == "Setup" { link = $2 } END { print link }' "$log")
   [ -z "$setup" ] || printf '  Set up       %s\n               The first account becomes the owner. The link works once.\n' "$setup"
   printf '  Authority    SHA-256 %s\n               of %s, which signs https://*.localhost only\n' "$fingerprint" "$authority"
   printf '  Settings     %s\n  Data         %s\n  Log          %s and %s/logs\n' "$settings" "$data" "$log" "$data"

@@ -43,6 +43,22 @@ test('an installation starts the unit and prints address, set-up link and finger
   expect(readdirSync(root.path('opt/fairlead')).sort()).toEqual(['1.0.0', 'current']);
 });
 
+test('a piped script downloads the release over https only', () => {
+  const from = root.release({ version: '1.0.0' });
+  // Takes the place of a web server.
+  root.program(
+    'curl',
+    `#!/bin/sh\nfor last; do :; done\nwhile [ "$1" != --output ]; do shift; done\ncp "${from}/\${last##*/}" "$2"\n`,
+  );
+  const script = readFileSync(join(from, 'install.sh'), 'utf8');
+  const plain = root.run(['sh', '-s', '--', '--yes', '--from', 'http://fairlead.example.com/1.0.0'], script);
+  expect(plain).toMatchObject({ code: 1, output: expect.stringContaining('a folder or an https address') });
+  const piped = root.run(['sh', '-s', '--', '--yes', '--from', 'https://fairlead.example.com/1.0.0/'], script);
+  expect(piped).toMatchObject({ code: 0, output: expect.stringContaining('version 1.0.0 is installed') });
+  // A truncated download runs nothing.
+  expect(root.run(['sh', '-s', '--', '--help'], script.slice(0, -10))).toMatchObject({ code: 0, output: '' });
+});
+
 test('the questions are asked without --yes, and a wrong address is refused', () => {
   const from = root.release({ version: '1.0.0' });
   const install = ['sh', join(from, 'install.sh'), '--from', from];
