@@ -219,7 +219,9 @@ async function requireSignIn(machine: Machine): Promise<string> {
 
 /** Process ids of the local proxy. */
 async function proxyOf(machine: Machine): Promise<string> {
-  const script = `for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fairlead-agent.* proxy ' && echo \${p#/proc/}; done; true`;
+  const script = `for p in /proc/[0-9]*; do
+    case "$(readlink $p/exe) $(tr '\\0' ' ' <$p/cmdline)" in ${DATA}/*' proxy '*) echo \${p#/proc/} ;; esac
+  done`;
   const ids = (await machine.must(['sh', '-c', script])).trim();
   if (ids === '') throw new Error('no proxy runs');
   return ids;
