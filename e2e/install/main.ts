@@ -2,6 +2,7 @@
 // uninstalls it. Last line: `steps S, failed F`.
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ROOT } from '../../tools/lib/command.ts';
 import { nodeOf } from '../../tools/lib/install.mjs';
@@ -16,6 +17,7 @@ import { breakAfterMigration, repack } from './releases.ts';
 
 const DATA = '/var/lib/fairlead-control-plane';
 const URL_INSIDE = 'http://localhost:4400';
+const WATCH_PAUSE_MS = 100;
 const SIGN_IN = 'Welcome back.';
 
 const { values } = parseArgs({ options: { from: { type: 'string' }, folder: { type: 'string' } } });
@@ -132,9 +134,11 @@ async function watchDashboard(machine: Machine): Promise<{ stop(): number }> {
           () => true,
           () => false,
         );
-      if (!isThere) continue;
-      awayMs = Math.max(awayMs, performance.now() - lastAnswer);
-      lastAnswer = performance.now();
+      if (isThere) {
+        awayMs = Math.max(awayMs, performance.now() - lastAnswer);
+        lastAnswer = performance.now();
+      }
+      await delay(WATCH_PAUSE_MS);
     }
   };
   void ask();
