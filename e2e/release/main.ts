@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../../tools/lib/command.ts';
+import { ROOT, run } from '../../tools/lib/command.ts';
 import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
 import { freePorts } from '../../tools/lib/free-ports.ts';
 import { requestPinned } from '../../tools/lib/pinned-request.ts';
@@ -19,6 +19,7 @@ import { copyRoot, type InRoot, makeRoot, must, runInRoot, startInRoot } from '.
 const START_TIMEOUT_MS = 5 * 60_000;
 /** Emulated programs are slow. */
 const ENROL_TIMEOUT_MS = 2 * 60_000;
+const QEMU = 'qemu-aarch64-static';
 const DATA = 'var/lib/fairlead-control-plane';
 
 const { values } = parseArgs({ options: { from: { type: 'string' }, folder: { type: 'string' } } });
@@ -206,7 +207,26 @@ async function enrolForeign(product: Product, foreign: string): Promise<string> 
     what: 'the emulated server in the list',
     timeoutMs: ENROL_TIMEOUT_MS,
   });
-  return `${said} under qemu-user, enrolled: ${listed}`;
+  return `${said} under qemu-user, enrolled: ${listed}; check: ${await diagnose(foreign, agent, data)}`;
+}
+
+/** Runs the agent's own diagnosis, which fails on a machine that lacks anything, as an emulated one does. */
+async function diagnose(foreign: string, agent: string, data: string): Promise<string> {
+  const { stdout, output } = await run(QEMU, ['-L', foreign, agent, 'check', '--json', '--data', data]);
+  const findings = readFindings(stdout) ?? [];
+  const system = findings.find(({ what }) => what === 'system');
+  if (system?.verdict !== 'good') throw new Error(`check says of the system: ${system?.detail ?? output}`);
+  return `${system.detail}, ${findings.filter(({ verdict }) => verdict === 'good').length} of ${findings.length} good`;
+}
+
+interface Finding {
+  readonly what: string;
+  readonly verdict: string;
+  readonly detail: string;
+}
+
+function readFindings(stdout: string): readonly Finding[] | undefined {
+  return stdout.startsWith('[') ? (JSON.parse(stdout) as Finding[]) : undefined;
 }
 
 async function findServer(dashboard: Dashboard, slug: string): Promise<string | undefined> {
@@ -226,7 +246,7 @@ async function runForeignControlPlane(foreign: string): Promise<string> {
 }
 
 function emulate(foreign: string, command: readonly string[]): Promise<string> {
-  return must('qemu-aarch64-static', ['-L', foreign, ...command]);
+  return must(QEMU, ['-L', foreign, ...command]);
 }
 
 async function unpack(name: string, into: string): Promise<void> {

@@ -1,6 +1,6 @@
 // Tests that each documented setting has its effect: two starts of the real product, one behind a public https address
 // with every source of settings, one on a PostgreSQL of its own.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -79,6 +79,7 @@ describe('behind a public https address', () => {
         file,
         '--public-url',
         `${PUBLIC_URL}/`,
+        '--behind-proxy',
         '--trusted-proxies',
         '10.0.0.0/8',
         '--web-host',
@@ -148,6 +149,20 @@ describe('behind a public https address', () => {
       const target = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64';
       const binary = await fetchFrom(`/install/agent/${target}`);
       expect(Buffer.from(await binary.arrayBuffer()).equals(readFileSync(offered))).toBe(true);
+    },
+  );
+
+  effect(
+    ['FAIRLEAD_BEHIND_PROXY', 'FAIRLEAD_PUBLIC_CA_FILE'],
+    "the local agent's proxy stays on loopback, and new servers pin the authority of the reverse proxy",
+    async () => {
+      const authority = new X509Certificate(readFileSync(product.caFile)).toString();
+      expect(await (await fetchFrom('/install/ca.pem')).text()).toBe(authority);
+      expect(await (await fetchFrom('/install/agent.sh')).text()).toContain(authority.trim());
+      const open = (address: string) => fetch(`http://${address}:${product.ports.http}/`, { redirect: 'manual' });
+      expect((await open('127.0.0.1')).status).toBeLessThan(500);
+      await expect(open('127.0.0.2')).rejects.toThrow('fetch failed');
+      expect(product.summary).not.toContain('Authority');
     },
   );
 

@@ -50,7 +50,7 @@ function expectNothingLeft({ ports }: RunningProduct): void {
 test('the first start deploys and measures the sample app, and its token makes an owner', async () => {
   product = await startProduct(options);
   expect(product.summary).toMatch(/https:\/\/hello\.localhost:\d+/);
-  expect(product.summary).toMatch(/deployed in \d+\.\d s, release 1 from [0-9a-f]{7} /);
+  expect(product.summary).toMatch(/deployed in \d+\.\d s, release 1 from commit [0-9a-f]{7} /);
   expect(product.summary).toMatch(/[\d,]+ requests\/s, p50 [\d.]+ ms, p99 [\d.]+ ms through the proxy/);
   expect(product.summary).toMatch(/requests\/s, .* the app directly/);
   await expectAppLive(product);

@@ -19,6 +19,8 @@ const item = (name: string) => palette().getByRole('option', { name });
 test('the palette finds an app by a part of its name and opens it by keyboard', async () => {
   await page.goto('/my-organization/settings');
   await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible();
+  // The server renders “Connecting”; another status shows that the page hears keys.
+  await expect(page.getByTitle(/^Control plane/)).toBeVisible();
   await page.keyboard.press('Control+k');
   await expect(field()).toBeFocused();
   await expect(item('New app')).toBeVisible();

@@ -55,6 +55,19 @@ test('another key, half a file or a changed byte is an error that leaves no part
   expect(readdirSync(root).sort()).toEqual(['all.age', 'from', 'to']);
 });
 
+test('an entry may be a folder below another, and its neighbours are refused', async () => {
+  const { identity, recipient } = await newRecoveryKey();
+  const [from, to] = [join(root, 'from'), join(root, 'to')];
+  mkdirSync(join(from, 'agent/ca/host'), { recursive: true });
+  writeFileSync(join(from, 'agent/ca/host/ca.key'), 'a key', { mode: 0o600 });
+  await pack(from, ['keys', 'agent/ca'], file, recipient);
+  await unpack(file, to, ['keys', 'agent/ca'], identity);
+  expect(readFileSync(join(to, 'agent/ca/host/ca.key'), 'utf8')).toBe('a key');
+  mkdirSync(join(from, 'agent/cats'));
+  await pack(from, ['agent/cats'], file, recipient);
+  await expect(unpack(file, to, ['agent/ca'], identity)).rejects.toThrow('holds agent/cats');
+});
+
 test('an archive with anything else in it is refused, and nothing of it is written', async () => {
   const { identity, recipient } = await newRecoveryKey();
   const to = join(root, 'to');

@@ -76,7 +76,7 @@ export async function unpack(
 
 function isWithin(path: string, folder: string): boolean {
   const parts = path.split('/');
-  return parts[0] === folder && !parts.includes('..');
+  return folder.split('/').every((part, index) => parts[index] === part) && !parts.includes('..');
 }
 
 /** Rejects links and devices: a write or a later read would follow a link. */

@@ -1,7 +1,7 @@
 // Backs up a control plane, running or not: the keys in one file, everything else in another, so that they can be
 // stored apart. Only the recovery key opens them; this machine does not store it.
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { dumpTables } from '@fairlead/db/dump';
 import type { Folders } from '../start/folders.ts';
 import { ArchiveError, newRecoveryKey, pack } from './archive.ts';
@@ -40,7 +40,13 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     writeFileSync(join(staging, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
     // A log chunk is on disk before the row that names it, so the files on disk cover the rows of the dump.
     await pack(folders.data, [basename(staging), basename(folders.logStore)], dataFile, recipient);
-    await pack(folders.data, [basename(folders.secrets)], keysFile, recipient);
+    const keys = [folders.secrets, folders.controlAuthorities].filter((folder) => existsSync(folder));
+    await pack(
+      folders.data,
+      keys.map((folder) => relative(folders.data, folder)),
+      keysFile,
+      recipient,
+    );
     return { dataFile, keysFile, tables: database.tables.length };
   } finally {
     rmSync(staging, { recursive: true });

@@ -1,7 +1,7 @@
 // Restores a control plane into a data folder that has none, and migrates the database. Starts a new epoch, so that
 // agents accept its state however far ahead of the backup they are.
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Log } from '@fairlead/core/kernel';
 import { restoreTables } from '@fairlead/db/dump';
 import { migrate } from '@fairlead/db/migrate';
@@ -43,7 +43,8 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   const servers = await beginEpoch({ ...options, backupMadeAt: new Date(manifest.madeAt) });
   rmSync(staging, { recursive: true });
   // Unpack keys last: a folder with keys counts as complete.
-  await unpack(options.keysFile, folders.data, [basename(folders.secrets)], options.recoveryKey);
+  const keys = [folders.secrets, folders.controlAuthorities].map((folder) => relative(folders.data, folder));
+  await unpack(options.keysFile, folders.data, keys, options.recoveryKey);
   return { madeAt: new Date(manifest.madeAt), servers };
 }
 

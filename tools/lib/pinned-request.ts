@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
+import { isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 
 export interface PinnedRequest {
   /** Host for SNI and the Host header. */
@@ -44,10 +46,12 @@ export function answerPinned({
   const options: RequestOptions = {
     // `.localhost` names are this machine, whatever the resolver returns.
     host: address ?? '127.0.0.1',
-    servername: host,
+    // Clients send no name for an address (RFC 6066, 3).
+    servername: isIP(host) === 0 ? host : '',
+    checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate),
     port,
     path,
-    headers: { ...headers, host: `${host}:${port}` },
+    headers: { ...headers, host: `${isIP(host) === 6 ? `[${host}]` : host}:${port}` },
     ca: readFileSync(caFile),
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),

@@ -37,9 +37,11 @@ export interface ProductOptions {
   /** Existing data folder; undefined creates one that `stop` deletes. */
   readonly data?: string;
   readonly ports?: Readonly<Record<PortName, number>>;
-  /** Options of `npm start` in place of those for `data` and `ports`, which a settings file then holds. */
+  /** Options of `npm start` in place of those for `data` and `ports`, which then name the effective ones. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Command prefix for a product in a namespace of its own; it must exec the product and not fork it. */
+  readonly prefix?: readonly string[];
   readonly startTimeoutMs?: number;
   readonly onOutput?: (text: string) => void;
 }
@@ -58,7 +60,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
   if (options.agent !== undefined) args.push('--agent', options.agent);
 
   const startedAt = performance.now();
-  const child = spawn(nodeOf(ROOT), ['--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs'), ...args], {
+  const node = [nodeOf(ROOT), '--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs')];
+  const [command = '', ...words] = [...(options.prefix ?? []), ...node, ...args];
+  const child = spawn(command, words, {
     cwd: ROOT,
     env: { ...toolEnvironment(options.env), INIT_CWD: ROOT },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -73,7 +77,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
     if (pid === undefined) throw new Error('the product has no process');
     const { supervisor } = readRecord(data);
     return {
-      url: `http://localhost:${ports.web}`,
+      url: /^ {2}Dashboard +(\S+)$/m.exec(summary)?.[1] ?? '',
       setupToken: /\/setup#token=(\S+)/.exec(summary)?.[1],
       ports,
       data,

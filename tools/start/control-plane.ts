@@ -24,6 +24,7 @@ import { KeptDatabase } from './kept-database.ts';
 import type { PortName } from './options.mjs';
 import { listenerUrl } from './ports.ts';
 import { openSecrets } from './secrets.ts';
+import { servedUrl } from './served-url.ts';
 import type { Service, Supervisor } from './supervisor.ts';
 
 export interface ControlPlaneOptions {
@@ -50,6 +51,8 @@ export class ControlPlane {
   readonly databaseUrl: string;
   /** Address at which people open the dashboard. */
   readonly publicUrl: string;
+  /** Certificate authority of the public URL, which the local agent creates; undefined if it does not serve that URL. */
+  readonly publicCaFile: string | undefined;
   /** Address of the dashboard on this machine. */
   readonly localUrl: string;
   readonly gatewayUrl: string;
@@ -74,6 +77,8 @@ export class ControlPlane {
     };
     this.#values = readEnvironment('start', given);
     this.publicUrl = this.#values.FAIRLEAD_PUBLIC_URL;
+    const served = servedUrl(settings);
+    this.publicCaFile = served && join(folders.controlAuthorities, served.hostname, 'ca.pem');
     this.controlHost = this.#values.FAIRLEAD_CONTROL_HOST;
     this.pools = poolSizes(this.#values);
     this.localUrl = listenerUrl(this.#values.FAIRLEAD_WEB_HOST, ports.web);
@@ -82,6 +87,7 @@ export class ControlPlane {
     this.#variables = {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
       ...given,
+      ...(this.publicCaFile === undefined ? {} : { FAIRLEAD_PUBLIC_CA_FILE: this.publicCaFile }),
       DATABASE_URL: databaseUrl,
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,

@@ -1,15 +1,17 @@
 // Preload (`--import`) for services of the control plane: serves the TCP port also on the Unix socket at
 // FAIRLEAD_CONTROL_SOCKET, for this server's proxy. Another program could bind the TCP port first; only root and the
-// proxy can enter the socket's folder.
+// proxy can enter the socket's folder. So X-Forwarded-For is believed on the socket, and hidden on the TCP port.
 import { subscribe } from 'node:diagnostics_channel';
 import { chmodSync, rmSync } from 'node:fs';
-import { Server as HttpServer } from 'node:http';
+import { Server as HttpServer, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 
 /** Connecting needs write permission (unix(7)); the folder restricts access. */
 const SOCKET_MODE = 0o666;
 
 const path = process.env.FAIRLEAD_CONTROL_SOCKET ?? '';
+/** Proxies of the operator forward to the TCP port, and the service checks their addresses. */
+const believesTcp = /[^\s,]/.test(process.env.FAIRLEAD_TRUSTED_PROXIES ?? '');
 let isOpen = false;
 
 // https://nodejs.org/api/diagnostics_channel.html, tracing:net.server.listen
@@ -25,7 +27,15 @@ if (path !== '') {
 
 /** https://nodejs.org/api/http.html#event-connection: an HTTP server accepts connections from another listener. */
 function serveOn(server: HttpServer, socket: string): void {
-  const listener = createServer((connection) => server.emit('connection', connection));
+  const fromProxy = new WeakSet<object>();
+  const listener = createServer((connection) => {
+    fromProxy.add(connection);
+    server.emit('connection', connection);
+  });
+  server.prependListener('request', (request: IncomingMessage) => {
+    // Not deleted: Next would fill in the address of the connection, which may be a forgotten reverse proxy's.
+    if (!fromProxy.has(request.socket) && !believesTcp) request.headers['x-forwarded-for'] = 'unknown';
+  });
   // A killed service leaves its socket behind.
   rmSync(socket, { force: true });
   listener.listen(socket, () => chmodSync(socket, SOCKET_MODE));

@@ -15,6 +15,8 @@ export interface Folders {
   readonly agent: string;
   /** Unix sockets of gateway and web, in the local agent's folder, which its proxy can enter. */
   readonly controlSockets: string;
+  /** Certificate authorities of public URLs, which the local agent creates, in a folder for each host. */
+  readonly controlAuthorities: string;
   readonly bin: string;
   readonly runtime: string;
   readonly source: string;
@@ -64,6 +66,7 @@ export function layOut(data: string): Folders {
     logStore: join(data, 'log-store'),
     agent: join(data, 'agent'),
     controlSockets: join(data, 'agent/control'),
+    controlAuthorities: join(data, 'agent/control-ca'),
     bin: join(data, 'bin'),
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),

@@ -17,7 +17,7 @@ export function helpOf({ command, what, agent, without = [] }) {
 
 ${what}
 
-${SETTING_OPTIONS.map(({ option, value, what: meaning }) => line(`${option} ${value}`, meaning)).join('\n')}
+${SETTING_OPTIONS.map(({ option, value, what: meaning }) => line(value ? `${option} ${value}` : option, meaning)).join('\n')}
 ${ports.map((port) => line(`${port.option} N`, `${port.what} (default: ${port.default})`)).join('\n')}
 ${line('settings FILE', 'settings file (default: /etc/fairlead/fairlead.toml, if it exists)')}
 ${line('agent FILE', agent)}
@@ -25,6 +25,9 @@ ${line('reset', 'delete all data first; asks before it does')}
 ${line('yes', "answer --reset's question with yes")}
 ${line('keep-apps', 'leave the apps of this server running when Fairlead stops')}
 ${line('help', 'show this')}
+
+The local agent's proxy serves a public URL on all addresses, by default at the URL's port (443) and at 80 for redirects to
+https. With --behind-proxy, and without a public URL, it listens on loopback.
 
 An option counts before its environment variable, and that before the settings file. docs/settings.md lists all
 settings, including DATABASE_URL for your own PostgreSQL. Secrets are never options: put them into a file or the
@@ -57,7 +60,9 @@ export function parseOptions(args, { root, cwd }) {
     cwd,
     agent: from(values.agent),
     settingsFile: from(values.settings),
-    flags: Object.fromEntries(given.map(({ option, variable }) => [variable, { option, value: values[option] }])),
+    flags: Object.fromEntries(
+      given.map(({ option, variable }) => [variable, { option, value: String(values[option]) }]),
+    ),
     reset: values.reset === true,
     yes: values.yes === true,
     keepApps: values['keep-apps'] === true,
@@ -68,7 +73,8 @@ export function parseOptions(args, { root, cwd }) {
 function read(args) {
   const text = { type: /** @type {const} */ ('string') };
   const flag = { type: /** @type {const} */ ('boolean') };
-  const names = [...SETTING_OPTIONS, ...PORTS].map(({ option }) => option);
+  const settings = SETTING_OPTIONS.map(({ option, value }) => [option, value === undefined ? flag : text]);
+  const ports = PORTS.map(({ option }) => [option, text]);
   const options = {
     settings: text,
     agent: text,
@@ -78,8 +84,7 @@ function read(args) {
     help: { ...flag, short: 'h' },
   };
   try {
-    return parseArgs({ args, options: { ...options, ...Object.fromEntries(names.map((name) => [name, text])) } })
-      .values;
+    return parseArgs({ args, options: { ...options, ...Object.fromEntries([...settings, ...ports]) } }).values;
   } catch (error) {
     throw new OptionsError(`${error.message.split('. ')[0]}. See npm start -- --help`);
   }

@@ -26,6 +26,21 @@ describe('options of npm start', () => {
     expect(parseOptions(['--settings', 'fairlead.toml'], context).settingsFile).toBe('/elsewhere/fairlead.toml');
   });
 
+  test('a public URL moves the proxy to its port, unless a port is given, a reverse proxy serves it, or it is local', () => {
+    const portsOf = (args: readonly string[], env?: Record<string, string>) => startSettings(args, env).ports;
+    expect(portsOf(['--public-url', 'https://Fairlead.example.com/'])).toMatchObject({
+      https: 443,
+      http: 80,
+      web: 4400,
+    });
+    const byAddress = ['--public-url', 'https://203.0.113.5:8443'];
+    expect(portsOf([...byAddress, '--http-port', '8080'])).toMatchObject({ https: 8443, http: 8080 });
+    expect(portsOf(byAddress, { FAIRLEAD_HTTPS_PORT: '9443' })).toMatchObject({ https: 9443, http: 80 });
+    expect(portsOf([...byAddress, '--behind-proxy'])).toMatchObject({ https: 4443, http: 4480 });
+    expect(portsOf([], { FAIRLEAD_PUBLIC_URL: 'https://[2001:db8::5]' })).toMatchObject({ https: 443, http: 80 });
+    expect(portsOf(['--public-url', 'https://fairlead.localhost:4443'])).toMatchObject({ https: 4443, http: 4480 });
+  });
+
   test.each([
     [['--web-port', '0'], '--web-port must be a port'],
     [['--web-port', 'http'], '--web-port must be a port'],

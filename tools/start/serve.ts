@@ -1,5 +1,7 @@
 // Running phase of `npm start`: database, services, local agent, sample app, summary, and the orderly shutdown. Loaded
 // after the builds, because it imports the generated database client.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerSummary } from '@fairlead/core/server';
@@ -16,10 +18,11 @@ import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
 import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
+import { servedUrl } from './served-url.ts';
 import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
 import type { StartSettings } from './start-settings.ts';
-import { formatSummary, type SampleSummary } from './summary.ts';
+import { formatSummary, type SampleSummary, type Summary } from './summary.ts';
 import type { Supervisor } from './supervisor.ts';
 
 export interface ServeOptions {
@@ -87,6 +90,11 @@ export async function serve(context: ServeOptions): Promise<void> {
     );
     signal.throwIfAborted();
 
+    const { publicCaFile } = controlPlane;
+    if (publicCaFile !== undefined)
+      await progress.step('answer under the public URL', () =>
+        requirePublicAnswer(context, controlPlane.publicUrl, publicCaFile),
+      );
     const app: SampleSummary =
       source === undefined ? { kind: 'none' } : await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
@@ -99,6 +107,7 @@ export async function serve(context: ServeOptions): Promise<void> {
             : `https://${controlPlane.controlHost}:${context.settings.ports.https}`,
         settingsFile: context.settings.file,
         setupToken,
+        publicAuthority: publicCaFile === undefined ? undefined : readAuthority(publicCaFile),
         app,
         folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
         insteadOf: folders.insteadOf,
@@ -142,6 +151,8 @@ async function startLocalAgent(
     binary,
     folder: folders.agent,
     ports: settings.ports,
+    // Every address, of both IP versions.
+    address: servedUrl(settings.given) === undefined ? '127.0.0.1' : '[::]',
     path,
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
@@ -196,6 +207,33 @@ async function showSample(
     signal.throwIfAborted();
     return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** The local agent creates the URL's authority and certificate when it gets the route. */
+async function requirePublicAnswer(
+  { settings, signal }: ServeOptions,
+  publicUrl: string,
+  caFile: string,
+): Promise<void> {
+  const request = { host: bareHost(publicUrl), port: settings.ports.https, path: '/healthz' };
+  await waitFor(
+    () =>
+      existsSync(caFile) &&
+      requestPinned({ ...request, caFile }).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    { what: `an answer of ${publicUrl} on this machine`, timeoutMs: 20_000, signal },
+  );
+}
+
+/** Returns the host of a URL, an IPv6 address without its brackets. */
+function bareHost(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function readAuthority(file: string): Summary['publicAuthority'] {
+  return { file, fingerprint: new X509Certificate(readFileSync(file)).fingerprint256 };
 }
 
 async function requireAnswer(context: ServeOptions): Promise<void> {

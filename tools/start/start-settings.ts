@@ -2,8 +2,10 @@
 import { type Environment, type Given, PORTS, type PortName, readEnvironment } from '@fairlead/settings';
 import { loadSettings } from '@fairlead/settings/load';
 import { type Options, OptionsError } from './options.mjs';
+import { withServedPorts } from './served-url.ts';
 
 export interface StartSettings {
+  /** Settings that a source gives, and the ports of a served public URL. */
   readonly given: Given;
   /** Settings file that was read. */
   readonly file: string | undefined;
@@ -16,7 +18,8 @@ export function readStartSettings(
   { flags, settingsFile, cwd }: Options,
   env: Readonly<Record<string, string | undefined>>,
 ): StartSettings {
-  const { given, file } = loadSettings({ flags, file: settingsFile, env, cwd });
+  const { given: chosen, file } = loadSettings({ flags, file: settingsFile, env, cwd });
+  const given = withServedPorts(chosen);
   const values = readEnvironment('start', given);
   const ports = Object.fromEntries(PORTS.map(({ name, variable }) => [name, values[variable]]));
   for (const { name, option } of PORTS) {

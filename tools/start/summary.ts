@@ -10,6 +10,8 @@ export interface Summary {
   readonly controlUrl: string | undefined;
   readonly settingsFile: string | undefined;
   readonly setupToken: string | null;
+  /** Authority of the public URL's certificate; undefined if this machine's agent does not serve that URL. */
+  readonly publicAuthority: { readonly file: string; readonly fingerprint: string } | undefined;
   readonly app: SampleSummary;
   readonly folders: { readonly data: string; readonly logs: string; readonly caFile: string };
   /** Closed folder that data would be in by default; undefined if it is not closed. */
@@ -53,6 +55,10 @@ export function formatSummary(summary: Summary): string {
   if (app.kind === 'live')
     rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
   rows.push(['Certificate', `${folders.caFile} (trust it in your browser for the https addresses)`]);
+  if (summary.publicAuthority !== undefined) {
+    const { file, fingerprint } = summary.publicAuthority;
+    rows.push(['Authority', `${file} (of the public URL; browsers elsewhere need it too)`, `SHA-256 ${fingerprint}`]);
+  }
   rows.push(['Data', folders.data], ['Logs', folders.logs]);
   if (summary.settingsFile !== undefined) rows.push(['Settings', summary.settingsFile]);
   if (summary.insteadOf !== undefined) {

@@ -8,6 +8,7 @@ import type { SecretKeys } from '@fairlead/core/secret';
 import { bumpLocalServers, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
 import { createArtifactEndpoint } from './artifact/artifact-endpoint.ts';
+import type { ControlHost } from './control-hosts.ts';
 import { watchDesired } from './desired/watch.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLiveHub } from './live/hub.ts';
@@ -34,8 +35,8 @@ export interface GatewayOptions {
   readonly host: string;
   /** Listen port; 0 picks a free one. */
   readonly port: number;
-  /** Host under which the local server's proxy serves the control plane; empty if it does not. */
-  readonly controlHost: string;
+  /** Hosts under which the local server's proxy serves the control plane. */
+  readonly controlHosts: readonly ControlHost[];
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
   readonly log: Log;
@@ -122,11 +123,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     inspectEndpoint,
     artifacts,
     hasRoom: () => registry.makeRoom(unauthenticatedMax),
-    onAgent: (socket, connection) =>
+    onAgent: (socket, connection, ip) =>
       registry.add(
         startAgentSession({
           socket,
           connection,
+          ip,
           control,
           hub,
           clock,
@@ -165,10 +167,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
-function routesOf({ controlHost: host }: GatewayOptions): ControlRoute[] {
-  if (host === '') return [];
-  return [
-    { host, pathPrefix: '/', socket: 'web' },
-    { host, pathPrefix: '/agent', socket: 'gateway' },
-  ];
+function routesOf({ controlHosts }: GatewayOptions): ControlRoute[] {
+  return controlHosts.flatMap((each) => [
+    { ...each, pathPrefix: '/', socket: 'web' },
+    { ...each, pathPrefix: '/agent', socket: 'gateway' },
+  ]);
 }

@@ -8,6 +8,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ArtifactEndpoint } from './artifact/artifact-endpoint.ts';
+import { clientAddress } from './from-proxy.ts';
 import { type InspectEndpoint, inspectPath } from './live/inspect-endpoint.ts';
 import { type LogEndpoint, logPath } from './live/log-endpoint.ts';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
@@ -25,7 +26,8 @@ export interface HttpServerOptions {
   readonly inspectEndpoint: InspectEndpoint;
   /** True if one more agent may connect; may close another connection to make room. */
   readonly hasRoom: () => boolean;
-  readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
+  /** `ip`: the agent's address if the local server's proxy knows it. */
+  readonly onAgent: (socket: WebSocket, connection: Duplex, ip: string | null) => void;
   /** Time limit for the body of a request other than an artifact upload, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly log: Log;
@@ -56,7 +58,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     socket.on('error', (error) => log.debug({ err: error }, 'a connection broke before it was one'));
     if (pathOf(request) !== agentPath) rejectUpgrade(socket, '404 Not Found');
     else if (!options.hasRoom()) rejectUpgrade(socket, '503 Service Unavailable');
-    else sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket));
+    else
+      sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket, clientAddress(request)));
   });
 
   return { listen: (host, port) => listen(server, host, port), close: () => close(server) };

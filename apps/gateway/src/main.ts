@@ -8,6 +8,7 @@ import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
 import { poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
+import { controlHosts } from './control-hosts.ts';
 import { startGateway } from './gateway.ts';
 
 // Nothing else reads process.env.
@@ -33,7 +34,7 @@ const gateway = await startGateway({
   name: `${hostname()}:${env.FAIRLEAD_GATEWAY_PORT}`,
   host: env.FAIRLEAD_GATEWAY_HOST,
   port: env.FAIRLEAD_GATEWAY_PORT,
-  controlHost: env.FAIRLEAD_CONTROL_HOST,
+  controlHosts: controlHosts(env),
   httpsPort: env.FAIRLEAD_HTTPS_PORT,
   log,
 });

@@ -58,7 +58,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
       name: 'test-gateway',
       host: '127.0.0.1',
       port,
-      controlHost: '',
+      controlHosts: [],
       httpsPort: 4443,
       log,
       ...change,

@@ -2,6 +2,7 @@
 // Checks no session and no permission; the API's procedures do.
 import { refusePage } from '@fairlead/api/rate-limit';
 import { type NextRequest, NextResponse } from 'next/server';
+import { trustedProxies } from './server/env.ts';
 import { webEnv } from './server/env-of-process.ts';
 import { refuseCrossSite, withSecurityHeaders } from './server/guard.ts';
 import { rateLimit } from './server/rate-limit.ts';
@@ -14,7 +15,7 @@ export async function proxy(request: NextRequest): Promise<Response> {
   const limit = rateLimit();
   if (limit !== null && isCountedByProxy(request.nextUrl.pathname)) {
     const page = { headers: request.headers, pathname: request.nextUrl.pathname };
-    const refused = await refusePage(limit, page, webEnv().FAIRLEAD_TRUSTED_PROXIES);
+    const refused = await refusePage(limit, page, trustedProxies(webEnv()));
     if (refused !== null) {
       return withSecurityHeaders(
         new NextResponse(refused.message, { status: refused.status, headers: refused.headers }),

@@ -4,39 +4,59 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync } from 'node:fs';
 import { freePort } from '../../../tools/lib/free-ports.ts';
+import type { Machine } from './machines.ts';
 
 const NOBODY = 65534;
 
 export interface SecondServer {
   /** Output of the pasted command. */
   readonly output: string;
+  /** Stops the agent and starts it again by the printed command. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Runs `command` in a shell with the home folder `home`, then starts the agent as the script says. */
-export async function pasteEnrolment(command: string, home: string): Promise<SecondServer> {
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+/**
+ * Runs `command` in a shell with the home folder `home`, then starts the agent as the script says. On `machine` it
+ * listens on the script's default ports, else on free ports of loopback.
+ */
+export async function pasteEnrolment(command: string, home: string, machine?: Machine): Promise<SecondServer> {
+  const isRoot = process.getuid?.() === 0;
   mkdirSync(home, { recursive: true, mode: 0o755 });
-  if (user.uid !== undefined) chownSync(home, user.uid, user.gid);
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: home,
-    FAIRLEAD_HTTPS: `127.0.0.1:${await freePort()}`,
-    FAIRLEAD_HTTP: `127.0.0.1:${await freePort()}`,
+  if (isRoot) chownSync(home, NOBODY, NOBODY);
+  const ports =
+    machine === undefined
+      ? { FAIRLEAD_HTTPS: `127.0.0.1:${await freePort()}`, FAIRLEAD_HTTP: `127.0.0.1:${await freePort()}` }
+      : {};
+  const env = { PATH: process.env.PATH ?? '', HOME: home, ...ports };
+  const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+  const prefix = [...(machine?.prefix ?? []), ...(isRoot ? asNobody : [])];
+  const begin = (words: readonly string[], stdio: 'pipe' | 'ignore') => {
+    const [program = '', ...args] = [...prefix, ...words];
+    return spawn(program, args, { cwd: home, env, stdio });
   };
-  const output = await outputOf(spawn('sh', ['-c', command], { cwd: home, env, ...user }));
-  const [program, ...args] = /^fairlead: {3}(\S.*)$/m.exec(output)?.[1]?.split(' ') ?? [];
-  if (program === undefined) throw new Error(`the script names no line that starts the agent:\n${output}`);
-  const agent = spawn(program, [...args, '--stop-apps-on-exit'], { cwd: home, env, stdio: 'ignore', ...user });
-  await once(agent, 'spawn');
+  const output = await outputOf(begin(['sh', '-c', command], 'pipe'));
+  const start = /^fairlead: {3}(\S.*)$/m.exec(output)?.[1]?.split(' ');
+  if (start === undefined) throw new Error(`the script names no line that starts the agent:\n${output}`);
+  const run = async () => {
+    const child = begin([...start, '--stop-apps-on-exit'], 'ignore');
+    await once(child, 'spawn');
+    return child;
+  };
+  let agent = await run();
+  const stop = async () => {
+    if (agent.exitCode !== null || agent.signalCode !== null) return;
+    const exited = once(agent, 'exit');
+    agent.kill('SIGTERM');
+    await exited;
+  };
   return {
     output,
-    async stop() {
-      if (agent.exitCode !== null || agent.signalCode !== null) return;
-      const exited = once(agent, 'exit');
-      agent.kill('SIGTERM');
-      await exited;
+    async restart() {
+      await stop();
+      agent = await run();
     },
+    stop,
   };
 }
 

@@ -26,6 +26,7 @@ export function writeSettings(folder: string, smtpUrl: string, ports: Readonly<R
     'public_url = "https://file.example.com"',
     'agent_url = "https://file.example.com"',
     'control_host = "panel.localhost"',
+    'public_ca_file = "data/agent/ca/ca.pem"',
     'data_dir = "data"',
     'artifact_store_dir = "artifacts"',
     'agent_binary = "offered-agent"',

@@ -20,6 +20,7 @@ import {
   updateSecrets,
 } from '@fairlead/core/secret';
 import {
+  type AgentOffer,
   getServer,
   type ServerDetail,
   type ServerSummary,
@@ -178,7 +179,7 @@ export class System {
   /** Returns the data of the local server's page. */
   async serverDetail(): Promise<ServerDetail> {
     const serverId = await this.serverId();
-    return this.#asSystem((ctx) => getServer(ctx, { serverId }));
+    return this.asSystem((ctx) => getServer(ctx, { serverId }));
   }
 
   async serverId(): Promise<ServerId> {
@@ -214,7 +215,7 @@ export class System {
     // The repository is never cloned.
     const repository = { url: 'https://nowhere.example/none.git' };
     const { id: appId } = await this.#create(slug, repository, { healthPath: '/', serverId, deployNow: false });
-    await this.#asSystem(async (ctx, keys) => {
+    await this.asSystem(async (ctx, keys) => {
       await updateConfig(ctx, { appId, settings: { builder: 'image', image } });
       await updateCredential(ctx, { appId, kind: 'registry', host: registryHost(image), ...login }, keys);
     });
@@ -232,7 +233,7 @@ export class System {
   ): Promise<AppId> {
     const options = { healthPath: '/', serverId: undefined, deployNow: false, branch: '' };
     const { id: appId } = await this.#create(slug, repository, options);
-    await this.#asSystem((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
+    await this.asSystem((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
     return appId;
   }
 
@@ -318,13 +319,13 @@ export class System {
 
   /** Writes secrets of an app; its next deployment applies them. */
   async setSecrets(appId: AppId, items: UpdateSecretsInput['items']): Promise<void> {
-    await this.#asSystem(async (ctx, keys) => {
+    await this.asSystem(async (ctx, keys) => {
       await updateSecrets(ctx, { owner: { appId }, items }, keys);
     });
   }
 
-  /** Runs work that needs a signed-in person. */
-  async #asSystem<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
+  /** Runs verbs that `product` does not have. */
+  async asSystem<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
     const { product, folders } = this.#parts;
     const { database, organizationId } = product;
     const keys = createSecretKeys(await openMasterKeyFile(join(folders.secrets, 'master-key')));
@@ -334,21 +335,28 @@ export class System {
     );
   }
 
-  /** Offers a program as another agent, requests an upgrade of the local server, and returns its outcome. */
-  async upgradeAgent(program: Buffer, spoil?: (path: string) => void): Promise<UpgradeView> {
+  /** Puts a program into the artifact store as another agent for machines of this kind. */
+  async offerAgent(program: Buffer, spoil?: (path: string) => void): Promise<AgentOffer> {
     const { folders, product } = this.#parts;
     const { organizationId } = product;
     const folder = join(folders.logStore, 'artifacts');
     const added = await createFolderArtifactStore(folder).add(organizationId, Readable.from([program]));
     if (added.kind !== 'whole') throw new Error(`the store did not take the program: ${added.kind}`);
     spoil?.(join(folder, organizationId, added.hex));
-    const server = await this.server();
-    const target = server.host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';
+    const { host } = await this.server();
+    const target = host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';
     const offer = { target, version: '9.9.9', digest: `sha256:${added.hex}`, sizeBytes: added.sizeBytes } as const;
-    await this.#asSystem(async (ctx) => {
-      await recordArtifact(ctx, { digest: offer.digest, kind: 'agent', sizeBytes: offer.sizeBytes });
-      await upgradeServer(ctx, { serverId: server.id }, [offer]);
-    });
+    await this.asSystem((ctx) =>
+      recordArtifact(ctx, { digest: offer.digest, kind: 'agent', sizeBytes: offer.sizeBytes }),
+    );
+    return offer;
+  }
+
+  /** Requests an upgrade of the local server to a program, and returns its outcome. */
+  async upgradeAgent(program: Buffer, spoil?: (path: string) => void): Promise<UpgradeView> {
+    const offer = await this.offerAgent(program, spoil);
+    const serverId = await this.serverId();
+    await this.asSystem((ctx) => upgradeServer(ctx, { serverId }, [offer]));
     return waitFor(
       async () => {
         const { upgrade } = await this.server();

@@ -218,3 +218,44 @@ test('making an app deploys and takes a host only with the permissions for it, w
   expect(made.deploymentId).toMatch(/^dep_/);
   expect(permissionSchema.options).toContain('domain.write');
 });
+
+test('a deleted app of a protected environment is not purged by a member who may not approve there', async () => {
+  const { appId } = await shop('Buried');
+  const { caller } = await member(await customRole(['app.read', 'app.delete']));
+  await owner.app.delete({ appId, confirmName: 'Buried' });
+  const purge = () => caller.app.purge({ appId, confirmName: 'Buried' });
+  await withProtected(async () => {
+    await expect(purge()).rejects.toMatchObject(isProtected);
+  });
+  expect(await purge()).toMatchObject({ id: appId });
+});
+
+test('a host stays protected by each of its environments while the app of one is deleted', async () => {
+  const [here, there] = [
+    (await owner.environment.create({ name: 'Here', protected: true })).environmentId,
+    (await owner.environment.create({ name: 'There', protected: true })).environmentId,
+  ];
+  const host = 'both.shop.test';
+  const place = async (name: string, environmentId: typeof here, pathPrefix: string) => {
+    const { appId } = await api.world.createApp(name, { deployNow: false });
+    const environment = { kind: 'existing' as const, environmentId };
+    await owner.app.addEnvironment({ appId, environment, serverIds: [api.world.serverId], firstDeploy: 'none' });
+    return { appId, domainId: (await owner.domain.attach({ appId, environmentId, host, pathPrefix })).id };
+  };
+  const kept = await place('Kept', here, '/kept');
+  const gone = await place('Gone', there, '/gone');
+  const { caller, memberId } = await member(await customRole([]));
+  const { organizationId } = api.world;
+  await api.world.system(({ tx }) =>
+    tx.roleGrant.create({
+      data: { id: newId('grt'), organizationId, memberId, role: 'deployer', environmentId: here },
+    }),
+  );
+  const { policy } = await owner.domain.get({ domainId: kept.domainId });
+  const change = () => caller.domain.updatePolicy({ domainId: kept.domainId, policy } as never);
+  await expect(change()).rejects.toMatchObject(isProtected);
+  await owner.app.delete({ appId: gone.appId, confirmName: 'Gone' });
+  await expect(change()).rejects.toMatchObject(isProtected);
+  await owner.app.purge({ appId: gone.appId, confirmName: 'Gone' });
+  await change();
+});

@@ -100,7 +100,15 @@ describe('the export', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).action);
-    expect(actions).toEqual(['server.enrol', 'server.update_proxy', 'server.upgrade', 'server.delete']);
+    expect(actions).toEqual([
+      'server.enrol',
+      'server.update_proxy',
+      'server.upgrade',
+      'server.drain',
+      'server.drain',
+      'server.move_apps',
+      'server.delete',
+    ]);
     expect(await (await download('&format=csv')).text()).toMatch(/^sequence,at,/);
   });
 

@@ -23,6 +23,8 @@ export interface AgentDownload {
   readonly url: string;
   /** Lower-case hex of the file's SHA-256. */
   readonly sha256: string;
+  /** SHA-256 of the certificate authority that the script pins, as browsers show it; null if it pins none. */
+  readonly caFingerprint: string | null;
 }
 
 /** The programs that servers may run instead of theirs. */

@@ -25,6 +25,7 @@ const fresh = [
   'role.update',
   'secret.reveal',
   'server.enrol',
+  'server.moveApps',
   'serviceAccount.create',
   'serviceAccount.createToken',
   'serviceAccount.update',

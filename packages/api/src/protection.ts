@@ -145,8 +145,12 @@ export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId 
 
 export const approverOfServer = approver<{ readonly serverId: ServerId }>(
   'in each environment that has an app on the server',
-  ({ tx, organizationId }, { serverId }) =>
-    tx.placement.findMany({ where: { organizationId, servers: { some: { serverId } } } }).then(environmentsOf),
+  (core, { serverId }) => environmentsOnServers(core, { serverId }),
+);
+
+/** Programs of agents serve every app of their servers. */
+export const approverOfServers = approver<unknown>('in each environment that has an app on a server', (core) =>
+  environmentsOnServers(core, {}),
 );
 
 export const approverOfVolume = approver<{ readonly volumeId: VolumeId }>(
@@ -191,16 +195,29 @@ async function placementsOf(
   return environmentsOf(await tx.placement.findMany({ where, orderBy: { isPrimary: 'desc' } }));
 }
 
-export async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
-  return environmentsOf(await tx.domain.findMany({ where: { organizationId, host } }));
+// A deleted app can come back, so what it keeps is protected as before: hosts, groups and servers.
+
+export function environmentsOfHost(core: OrganizationCtx, host: string): Promise<string[]> {
+  const { tx, organizationId } = core;
+  return withDeletedApps(core, async () =>
+    environmentsOf(await tx.domain.findMany({ where: { organizationId, host } })),
+  );
 }
 
-async function environmentsOfGroup(
-  { tx, organizationId }: OrganizationCtx,
-  { groupId }: { readonly groupId: string },
-): Promise<string[]> {
-  const app = { secretGroups: { some: { groupId } } };
-  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app, servers: { some: {} } } }));
+function environmentsOfGroup(core: OrganizationCtx, { groupId }: { readonly groupId: string }): Promise<string[]> {
+  const where = { app: { secretGroups: { some: { groupId } } }, servers: { some: {} } };
+  return environmentsOfPlacements(core, where);
+}
+
+function environmentsOnServers(core: OrganizationCtx, server: { readonly serverId?: string }): Promise<string[]> {
+  return environmentsOfPlacements(core, { servers: { some: server } });
+}
+
+function environmentsOfPlacements(core: OrganizationCtx, where: object): Promise<string[]> {
+  const { tx, organizationId } = core;
+  return withDeletedApps(core, async () =>
+    environmentsOf(await tx.placement.findMany({ where: { ...where, organizationId } })),
+  );
 }
 
 function environmentsOf(rows: readonly { readonly environmentId: string }[]): string[] {

@@ -1,6 +1,7 @@
 // Root router with all procedures. The web app composes the database, auth and the live source.
 import { router } from './procedures.ts';
 import { accountRouter } from './routers/account.ts';
+import { agentRolloutRouter } from './routers/agent-rollout.ts';
 import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
@@ -31,6 +32,7 @@ import { volumeRouter } from './routers/volume.ts';
 
 export const apiRouter = router({
   account: accountRouter,
+  agentRollout: agentRolloutRouter,
   app: appRouter,
   audit: auditRouter,
   benchmark: benchmarkRouter,

@@ -13,6 +13,7 @@ import type {
   RunId,
   SecretGroupId,
   SecretId,
+  ServerId,
 } from '@fairlead/contract/ids';
 import type { GrantScope } from '@fairlead/core/grant';
 import { type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
@@ -298,6 +299,30 @@ export const runsMovedApp: AlsoNeeds<{ readonly appId: AppId; readonly projectId
     ];
   },
 };
+
+/** A drain takes apps away from the server. */
+export const writesAppsOfServer = inEnvironmentsOfServer(['app.write']);
+
+/** Moved apps are deployed on the other server. */
+export const movesAppsOfServer = inEnvironmentsOfServer(['app.write', 'deployment.write']);
+
+function inEnvironmentsOfServer(permissions: readonly Permission[]): AlsoNeeds<{ readonly serverId: ServerId }> {
+  return {
+    words: `${permissions.map((each) => `\`${each}\``).join(' and ')} in each environment that has an app on the server`,
+    permissions,
+    reads: ['serverId'],
+    find: async ({ tx, organizationId }, { serverId }) => {
+      const rows = await tx.placement.findMany({
+        where: { organizationId, servers: { some: { serverId } } },
+        select: { environmentId: true, environment: inProject },
+        orderBy: { id: 'asc' },
+      });
+      return rows.flatMap((row) =>
+        permissions.map((permission) => ({ anyOf: [permission] as const, scope: toScope(row) })),
+      );
+    },
+  };
+}
 
 export const byEnvironment = scopeOf<{ readonly environmentId: EnvironmentId }>(
   'environment',

@@ -3,6 +3,12 @@
 
 export const auditActions = {
   'account.recover': 'Account recovered',
+  'agent_rollout.advance': 'Wave of agent upgrades started',
+  'agent_rollout.cancel': 'Upgrade of all agents cancelled',
+  'agent_rollout.end': 'Upgrade of all agents finished',
+  'agent_rollout.fail': 'Upgrade of all agents stopped by a failure',
+  'agent_rollout.retry': 'Upgrade of all agents continued',
+  'agent_rollout.start': 'Upgrade of all agents started',
   'app.add_environment': 'Environment added to app',
   'app.attach_server': 'Server added to app',
   'app.create': 'App created',
@@ -76,7 +82,9 @@ export const auditActions = {
   'secret.update': 'Secret changed',
   'server.accept': 'Server added',
   'server.delete': 'Server removed',
+  'server.drain': 'Drain of server started or ended',
   'server.enrol': 'Enrolment token created',
+  'server.move_apps': 'Apps of server moved to another',
   'server.update_proxy': 'Proxy settings changed',
   'server.upgrade': 'Agent upgrade requested',
   'service_account.create': 'Service account created',

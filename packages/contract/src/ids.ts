@@ -26,6 +26,7 @@ const idKinds = {
   plc: 'placement of an app in an environment',
   srv: 'server',
   enr: 'server enrolment',
+  aro: 'agent rollout',
   key: 'signing key',
   rel: 'release',
   dep: 'deployment',
@@ -53,6 +54,7 @@ export type AppId = Id<'app'>;
 export type PlacementId = Id<'plc'>;
 export type ServerId = Id<'srv'>;
 export type EnrolmentId = Id<'enr'>;
+export type AgentRolloutId = Id<'aro'>;
 export type SigningKeyId = Id<'key'>;
 export type ReleaseId = Id<'rel'>;
 export type DeploymentId = Id<'dep'>;
@@ -111,6 +113,7 @@ export const environmentIdSchema = idSchema('env');
 export const appIdSchema = idSchema('app');
 export const serverIdSchema = idSchema('srv');
 export const enrolmentIdSchema = idSchema('enr');
+export const agentRolloutIdSchema = idSchema('aro');
 export const releaseIdSchema = idSchema('rel');
 export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');

@@ -50,6 +50,15 @@ export const advanceDeploymentJob = defineJob({
   every: null,
 });
 
+/** Takes the next step of each running agent rollout. Safe to run twice. */
+const advanceAgentRolloutsJob = defineJob({
+  name: 'agent_rollout.advance',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
 /** Deletes artifacts that nothing needs any more. */
 const pruneArtifactsJob = defineJob({
   name: 'artifact.prune',
@@ -166,6 +175,7 @@ const remindSecretsJob = defineJob({
 export const jobs = {
   'account.prune': pruneAccountsJob,
   'app.purge': purgeAppsJob,
+  'agent_rollout.advance': advanceAgentRolloutsJob,
   'artifact.prune': pruneArtifactsJob,
   'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,

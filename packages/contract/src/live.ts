@@ -81,7 +81,15 @@ const logLines = z.object({
   lines: z.array(logLine),
 });
 
-export const changeKinds = ['app', 'server', 'deployment', 'benchmark', 'member', 'organization'] as const;
+export const changeKinds = [
+  'app',
+  'server',
+  'agent_rollout',
+  'deployment',
+  'benchmark',
+  'member',
+  'organization',
+] as const;
 export type ChangeKind = (typeof changeKinds)[number];
 
 /** Something was changed in the database: read it again. */

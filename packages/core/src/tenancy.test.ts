@@ -3,6 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { advanceAgentRollout, cancelAgentRollout, getAgentRollout, retryAgentRollout } from './agent-rollout/index.ts';
 import {
   addEnvironment,
   addEnvironmentInputSchema,
@@ -32,6 +33,7 @@ import {
   deploySecrets,
   getDeployment,
   listDeployments,
+  moveApps,
   redeploy,
   restartApp,
   rollbackApp,
@@ -43,7 +45,7 @@ import { createFolderLogStore, readLog } from './log/index.ts';
 import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
-import { moveServer, scaleApp } from './placement/index.ts';
+import { drainServer, getDrain, moveServer, scaleApp } from './placement/index.ts';
 import { deleteProject, getProject, listProjects, updateProject } from './project/index.ts';
 import { listReleases } from './release/index.ts';
 import { ownerRights, wholeReach } from './role/index.ts';
@@ -70,6 +72,7 @@ let own: { appId: string };
 let foreignDeletedAppId: string;
 let foreignDomainId: string;
 let foreignEnrolmentId: string;
+let foreignRolloutId: string;
 let foreignSecret: { id: string; groupId: string | null };
 const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
 
@@ -82,12 +85,14 @@ beforeAll(async () => {
     deletion: await tx.appDeletion.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     domain: await tx.domain.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     secret: await tx.secret.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
+    rollout: await tx.agentRollout.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     enrolment: await tx.serverEnrolment.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
   }));
   foreignDeletedAppId = rows.deletion.appId;
   foreignDomainId = rows.domain.id;
   foreignSecret = rows.secret;
   foreignEnrolmentId = rows.enrolment.id;
+  foreignRolloutId = rows.rollout.id;
 });
 afterAll(() => db.drop());
 
@@ -98,6 +103,7 @@ const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
 const project = () => ({ projectId: parseId('prj', foreign.projectId) });
+const rollout = () => ({ rolloutId: parseId('aro', foreignRolloutId) });
 const run = () => ({ runId: parseId('run', foreign.runId) });
 
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
@@ -175,6 +181,11 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
+  moveApps: ['server.not_found', (ctx) => moveApps(ctx, { serverId: server(), targetServerId: world.serverId })],
+  getDrain: ['server.not_found', (ctx) => getDrain(ctx, { serverId: server() })],
+  drainServer: ['server.not_found', (ctx) => drainServer(ctx, { serverId: server(), drained: true })],
+  retryAgentRollout: ['agent_rollout.not_found', (ctx) => retryAgentRollout(ctx, rollout())],
+  cancelAgentRollout: ['agent_rollout.not_found', (ctx) => cancelAgentRollout(ctx, rollout())],
   getEnrolment: [
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
@@ -246,7 +257,10 @@ describe('a foreign id is an unknown id', () => {
   });
 });
 
-test('a job for a foreign deployment does nothing', async () => {
+test('a job for a foreign deployment or rollout does nothing', async () => {
+  await world.system(({ tx }) => tx.agentRollout.updateMany({ data: { state: 'running' } }));
+  expect(await world.tenant((ctx) => advanceAgentRollout(ctx, rollout()))).toBeNull();
+  expect((await world.tenant((ctx) => getAgentRollout(ctx, []))).rollout).toBeNull();
   await world.tenant((ctx) => advanceDeployment(ctx, { deploymentId: foreign.deploymentId, workerId: 'w' }));
 });
 

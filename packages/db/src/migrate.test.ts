@@ -510,6 +510,19 @@ test('a rollback of deleted apps brings them back as a new version of their serv
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
 });
 
+test('the migrations of rollouts and drains are taken back by their scripts, and applied again', async () => {
+  const url = await emptyDatabase();
+  await migrate({ url, dir: migrationsDir, log: quietly });
+  const names = ['20261126071500_agent_rollout', '20261126075000_server_drain'];
+  for (const name of names.toReversed()) {
+    await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
+  }
+  const left = `SELECT table_name, column_name FROM information_schema.columns
+    WHERE table_name LIKE 'agent_rollout%' OR column_name LIKE 'drained%'`;
+  expect(await query(url, left)).toEqual([]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
+});
+
 /** Drops the foreign keys of tables, so that their rows need no rows of other tables. */
 async function dropForeignKeys(url: string, tables: readonly string[]): Promise<void> {
   const names = tables.map((table) => `'${table}'::regclass`).join(', ');

@@ -46,6 +46,17 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.serverEnrolment.create({
       data: { id: newId('enr'), organizationId, name: 'next', tokenHash: newId('enr'), expiresAt: now },
     });
+    await tx.agentRollout.create({
+      data: {
+        id: newId('aro'),
+        organizationId,
+        offers: [],
+        state: 'cancelled',
+        createdAt: now,
+        finishedAt: now,
+        servers: { create: { serverId, wave: 1, attempt: 1 } },
+      },
+    });
     await tx.app.create({
       data: {
         id: appId,

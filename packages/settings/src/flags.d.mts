@@ -19,8 +19,8 @@ export interface PortOption {
 
 export interface SettingOption {
   readonly option: string;
-  /** Placeholder in the help text. */
-  readonly value: string;
+  /** Placeholder in the help text; absent if the option is a flag. */
+  readonly value?: string;
   readonly variable: string;
   readonly what: string;
 }

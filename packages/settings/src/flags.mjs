@@ -42,7 +42,12 @@ export const SETTING_OPTIONS = [
     option: 'public-url',
     value: 'URL',
     variable: 'FAIRLEAD_PUBLIC_URL',
-    what: 'address at which people open the dashboard',
+    what: 'https URL at which people and servers on other machines reach this one, by name or IP address',
+  },
+  {
+    option: 'behind-proxy',
+    variable: 'FAIRLEAD_BEHIND_PROXY',
+    what: 'a reverse proxy of yours serves the public URL',
   },
   {
     option: 'agent-url',

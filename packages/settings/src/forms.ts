@@ -7,7 +7,7 @@ export interface Form<T extends z.ZodType = z.ZodType> {
   /** Completes the sentence "must be …" of an error. */
   readonly expects: string;
   /** Type in TOML. A path is relative to the folder of the file. */
-  readonly toml: 'string' | 'path' | 'integer' | 'list';
+  readonly toml: 'string' | 'path' | 'integer' | 'list' | 'boolean';
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
@@ -18,14 +18,24 @@ export function isLocalUrl(url: string): boolean {
   return LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
 }
 
+/** Labels as an agent accepts them in a route; empty: no host. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/;
+
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
 export const gatewayUrl = { type: httpUrl, expects: 'an http or https URL', toml: 'string' } as const;
 
-/** Passwords, cookies and enrolment tokens travel to this URL, so plain http is allowed for loopback only. */
+/**
+ * Passwords, cookies and enrolment tokens travel to this URL, so plain http is allowed for loopback only. The dashboard and
+ * the link of agents have fixed paths.
+ */
 export const publicUrl = {
-  type: httpUrl.refine((url) => url.startsWith('https:') || isLocalUrl(url)),
-  expects: 'an https URL, or an http URL of this machine',
+  type: httpUrl
+    .refine((url) => new URL(url).href === `${new URL(url).origin}/`)
+    .refine((url) => url.startsWith('https:') || isLocalUrl(url))
+    .refine((url) => HOST.test(new URL(url).hostname) || new URL(url).hostname.startsWith('['))
+    .transform((url) => new URL(url).origin),
+  expects: 'an https URL, or an http URL of this machine, without a path',
   toml: 'string',
 } as const;
 
@@ -48,7 +58,7 @@ export const contactUrl = {
 } as const;
 
 export const hostName = {
-  type: z.string().regex(/^[a-z0-9.-]*$/),
+  type: z.string().regex(HOST),
   expects: 'a host name in lower case, or empty',
   toml: 'string',
 } as const;
@@ -89,5 +99,12 @@ export function integer(min: number, max: number) {
     toml: 'integer',
   } as const;
 }
+
+/** A flag that is absent is off. */
+export const flag = {
+  type: z.enum(['true', 'false']).transform((text) => text === 'true'),
+  expects: 'true or false',
+  toml: 'boolean',
+} as const;
 
 export const port = integer(1, 65_535);

@@ -58,6 +58,10 @@ export function loadSettings(sources: SettingsSources): LoadedSettings {
       if (!chosen.has(found.name) && !hidden.has(found.name)) chosen.set(found.name, found);
     }
   }
+  for (const { name, text } of chosen.values()) {
+    // Off is the default of every flag, and needs no other setting.
+    if (table[name].form.toml === 'boolean' && text === 'false') chosen.delete(name);
+  }
   const problems = [...chosen.values()]
     .filter(({ name, text }) => !table[name].form.type.safeParse(text).success)
     .map(({ name, at }) => `${at} must be ${table[name].form.expects}`);
@@ -175,6 +179,8 @@ function toText(value: unknown, type: Setting['form']['toml']): string | null {
       return Number.isInteger(value) ? String(value) : null;
     case 'list':
       return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value.join(',') : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? String(value) : null;
     default:
       return typeof value === 'string' ? value : null;
   }
@@ -182,5 +188,5 @@ function toText(value: unknown, type: Setting['form']['toml']): string | null {
 
 function tomlType(type: Setting['form']['toml']): string {
   if (type === 'list') return 'list of strings';
-  return type === 'integer' ? 'integer' : 'string';
+  return type === 'path' ? 'string' : type;
 }

@@ -110,6 +110,16 @@ describe('precedence', () => {
     expect(() => load({ file: absent })).toThrow(`${absent} cannot be read: ENOENT`);
   });
 
+  test('a flag that is off in a higher source hides one that is on, and needs nothing', () => {
+    write('public_url = "https://file.example"\nbehind_proxy = true\n');
+    expect(load().given).toEqual({ FAIRLEAD_PUBLIC_URL: 'https://file.example', FAIRLEAD_BEHIND_PROXY: 'true' });
+    expect(load({ env: { FAIRLEAD_BEHIND_PROXY: 'false' } }).given).toEqual({
+      FAIRLEAD_PUBLIC_URL: 'https://file.example',
+    });
+    write('behind_proxy = false\n');
+    expect(load().given).toEqual({});
+  });
+
   test('lists, numbers and empty texts have their TOML types', () => {
     write(
       'trusted_proxies = ["10.0.0.0/8", "::1"]\ncontrol_host = ""\n[ports]\nweb = 8080\n[database]\nweb_pool = 20\n',
@@ -156,6 +166,30 @@ describe('errors name source, key and expected form, never the value', () => {
       '[mail]\nsmtp_url = "smtp://mail"',
       'mail.smtp_url needs FAIRLEAD_MAIL_FROM, or mail.from',
     ],
+    [
+      'a public host that agents refuse',
+      `public_url = "https://${secret}_.example"`,
+      'public_url must be an https URL',
+    ],
+    ['a public host with a final dot', `public_url = "https://${secret}.example."`, 'public_url must be an https URL'],
+    ['a control host with an empty label', `control_host = "${secret}..example"`, 'control_host must be a host name'],
+    [
+      'a public URL with a path',
+      `public_url = "https://fairlead.example.com/${secret}"`,
+      'public_url must be an https URL, or an http URL of this machine, without a path',
+    ],
+    [
+      'a public URL with a password',
+      `public_url = "https://ada:${secret}@fairlead.example.com"`,
+      'public_url must be an https URL',
+    ],
+    ['a reverse proxy without a URL', 'behind_proxy = true', 'behind_proxy needs FAIRLEAD_PUBLIC_URL, or public_url'],
+    [
+      'an authority without a reverse proxy',
+      'public_url = "https://fairlead.example.com"\npublic_ca_file = "ca.pem"',
+      'public_ca_file needs FAIRLEAD_BEHIND_PROXY, or behind_proxy',
+    ],
+    ['a text as a flag', `behind_proxy = "${secret}"`, 'behind_proxy must be true or false, as a TOML boolean'],
     ['broken TOML', `[mail]\nsmtp_url = "smtp://ada:${secret}`, 'line 2, column'],
   ])('%s', (_what, text, message) => {
     write(text);

@@ -4,6 +4,7 @@ import { PORTS, type PortName } from './flags.mjs';
 import {
   contactUrl,
   databaseUrl,
+  flag,
   gatewayUrl,
   hostName,
   integer,
@@ -21,10 +22,18 @@ import { optional, type ProcessName, required, withDefault } from './setting.ts'
 const SERVICES = ['web', 'gateway', 'worker'] as const;
 const ALL = [...SERVICES, 'start'] as const;
 
-function portRow<P extends ProcessName>(name: PortName, processes: readonly P[]) {
+function portRow<P extends ProcessName>(name: PortName, processes: readonly P[], servedDefault?: string) {
   const option = PORTS.find((each) => each.name === name);
   if (option === undefined) throw new TypeError(`no port ${name}`);
-  const row = { key: `ports.${name}`, form: port, about: `Port: ${option.what}.`, processes };
+  const row = {
+    key: `ports.${name}`,
+    form: port,
+    about: `Port: ${option.what}.`,
+    ...(servedDefault === undefined
+      ? {}
+      : { defaultWords: `\`${option.default}\`, or ${servedDefault} if the local agent serves a public URL` }),
+    processes,
+  };
   return withDefault(row, option.default);
 }
 
@@ -36,12 +45,33 @@ export const settings = {
     {
       key: 'public_url',
       form: publicUrl,
-      about: 'Address at which people open the dashboard. Cookies, links in mails and install commands use it.',
+      about:
+        "Address at which people open the dashboard. Cookies, links in mails and install commands use it. If other machines reach it, the local agent's proxy serves it on all addresses of this one.",
       defaultWords: "`http://localhost:4400`, with the dashboard's port",
-      processes: ['web', 'worker', 'start'],
+      processes: ALL,
     },
     'http://localhost:4400',
   ),
+  FAIRLEAD_BEHIND_PROXY: withDefault(
+    {
+      key: 'behind_proxy',
+      form: flag,
+      about:
+        "True if a reverse proxy of yours serves the public URL. The local agent's proxy then listens on loopback only.",
+      processes: ['start'],
+      needs: 'FAIRLEAD_PUBLIC_URL',
+    },
+    false,
+  ),
+  FAIRLEAD_PUBLIC_CA_FILE: optional({
+    key: 'public_ca_file',
+    form: path,
+    about:
+      "Certificate authority (PEM) of your reverse proxy's certificate. New servers pin it, and people can download it.",
+    defaultWords: "the one that the local agent creates, or behind a reverse proxy those of each machine's system",
+    processes: ['web'],
+    needs: 'FAIRLEAD_BEHIND_PROXY',
+  }),
   FAIRLEAD_AGENT_URL: optional({
     key: 'agent_url',
     form: publicUrl,
@@ -164,8 +194,8 @@ export const settings = {
   FAIRLEAD_WEB_PORT: portRow('web', ['start']),
   FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['gateway', 'start']),
   FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
-  FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start']),
-  FAIRLEAD_HTTP_PORT: portRow('http', ['start']),
+  FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start'], "the URL's port (443)"),
+  FAIRLEAD_HTTP_PORT: portRow('http', ['start'], '`80`'),
   FAIRLEAD_DATABASE_PORT: portRow('database', ['start']),
 
   FAIRLEAD_CALLS_PER_MINUTE: withDefault(
@@ -264,6 +294,12 @@ export const derived = {
     about: 'Folder of the keys that sign desired states.',
     defaultWords: '',
     processes: ['gateway'],
+  }),
+  FAIRLEAD_CONTROL_SOCKET: optional({
+    key: '',
+    form: path,
+    about: "Unix socket of this process for the local agent's proxy.",
+    processes: ['web'],
   }),
   FAIRLEAD_LOG_STORE_DIR: required({
     key: '',

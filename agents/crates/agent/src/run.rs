@@ -253,12 +253,11 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let (routed_end, routed) = watch::channel(ServedTable::default());
     let router = Router {
         supervisor: supervisor.clone(),
-        authority: authority.clone(),
         runtime: apps.clone(),
         desired: ends.desired.clone(),
         view: view.clone(),
         routed: routed_end,
-        certificates: Certificates::default(),
+        certificates: Certificates::new(authority.clone(), folders.clone()),
         access_log: folders.logs().join("access.log"),
         control_sockets: folders.control(),
     };

@@ -160,6 +160,16 @@ impl Folders {
         self.root.join("ca")
     }
 
+    /// Certificate authority for one host of a control plane on this server: `ca.pem` and `ca.key`.
+    pub fn control_authority(&self, host: &str) -> PathBuf {
+        self.control_authorities().join(host)
+    }
+
+    /// Folders of the authorities of a control plane's hosts, by host.
+    pub fn control_authorities(&self) -> PathBuf {
+        self.root.join("control-ca")
+    }
+
     /// Sockets. Their names are short: a socket's path holds at most 107 bytes.
     pub fn run(&self) -> PathBuf {
         self.root.join("run")

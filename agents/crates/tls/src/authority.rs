@@ -1,8 +1,9 @@
-//! Local certificate authority for `.localhost` names. Invariant: its key never leaves its file, and its certificate can sign
-//! only `.localhost` names.
+//! Certificate authorities of this server, one for `.localhost` names and one for the host of the control plane. Invariant: a
+//! key never leaves its file, and a root can sign only for its own names.
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::file;
@@ -39,9 +40,13 @@ pub enum AuthorityError {
         /// Reason why they are invalid.
         reason: String,
     },
-    /// The host name does not end in `.localhost`.
-    #[error("the local authority signs only names that end in .localhost, not {host}")]
-    Host { host: String },
+    /// The host is outside of the authority's scope.
+    #[error("the authority signs only {scope}, not {host}")]
+    Host {
+        /// Names that it signs.
+        scope: String,
+        host: String,
+    },
     /// The certificate can't be created.
     #[error("a certificate could not be made")]
     Make(#[from] rcgen::Error),
@@ -64,8 +69,76 @@ impl fmt::Debug for Certificate {
     }
 }
 
+/// Names that an authority signs; its root's name constraints say the same (RFC 5280, 4.2.1.10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Scope {
+    /// Names below `localhost`, which mean this machine.
+    Localhost,
+    /// One DNS name.
+    Name(String),
+    /// One IP address.
+    Address(IpAddr),
+}
+
+impl Scope {
+    /// Parses the host of a URL; an IPv6 address may have brackets.
+    fn of_host(host: &str) -> Self {
+        address_of(host).map_or_else(|| Self::Name(host.to_owned()), Self::Address)
+    }
+
+    fn includes(&self, host: &str) -> bool {
+        match self {
+            Self::Localhost => host.ends_with(".localhost"),
+            Self::Name(name) => host == name,
+            Self::Address(address) => address_of(host) == Some(*address),
+        }
+    }
+
+    /// Constraints that make a stolen root useless for other sites.
+    fn constraints(&self) -> NameConstraints {
+        let every_address = || {
+            [CidrSubnet::V4([0; 4], [0; 4]), CidrSubnet::V6([0; 16], [0; 16])].map(GeneralSubtree::IpAddress).to_vec()
+        };
+        match self {
+            Self::Localhost => NameConstraints {
+                permitted_subtrees: vec![GeneralSubtree::DnsName("localhost".to_owned())],
+                excluded_subtrees: every_address(),
+            },
+            Self::Name(name) => NameConstraints {
+                permitted_subtrees: vec![GeneralSubtree::DnsName(name.clone())],
+                excluded_subtrees: every_address(),
+            },
+            Self::Address(address) => NameConstraints {
+                permitted_subtrees: vec![GeneralSubtree::IpAddress(match address {
+                    IpAddr::V4(ip) => CidrSubnet::V4(ip.octets(), [0xff; 4]),
+                    IpAddr::V6(ip) => CidrSubnet::V6(ip.octets(), [0xff; 16]),
+                })],
+                // The empty name includes every name.
+                excluded_subtrees: vec![GeneralSubtree::DnsName(String::new())],
+            },
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Localhost => f.write_str("names that end in .localhost"),
+            Self::Name(name) => f.write_str(name),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+/// Returns the address of a host that is one, with or without the brackets of a URL.
+pub(crate) fn address_of(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    bare.parse().ok()
+}
+
 /// Root key and certificate, in `ca.key` (0600) and `ca.pem` of one folder.
 pub struct LocalAuthority {
+    scope: Scope,
     issuer: Issuer<'static, KeyPair>,
     root_der: CertificateDer<'static>,
     root_path: PathBuf,
@@ -78,37 +151,46 @@ impl fmt::Debug for LocalAuthority {
 }
 
 impl LocalAuthority {
-    /// Opens the authority of a folder, or creates one.
+    /// Opens the authority for `.localhost` names in a folder, or creates one.
     pub fn open_or_create(folder: &Path) -> Result<Self, AuthorityError> {
+        Self::open_or_create_in(folder, Scope::Localhost)
+    }
+
+    /// Opens the authority for one host, a name or an IP address, in a folder, or creates one.
+    pub fn open_or_create_for(folder: &Path, host: &str) -> Result<Self, AuthorityError> {
+        Self::open_or_create_in(folder, Scope::of_host(host))
+    }
+
+    fn open_or_create_in(folder: &Path, scope: Scope) -> Result<Self, AuthorityError> {
         let (key_path, root_path) = (folder.join("ca.key"), folder.join("ca.pem"));
         let read = |path: &Path| {
             file::read_if_present(path).map_err(|source| AuthorityError::File { path: path.to_path_buf(), source })
         };
         // The root is written last, so a key without a root is left by a crash; no client can trust it yet.
         match (read(&key_path)?, read(&root_path)?) {
-            (Some(key), Some(root)) => Self::open(folder, &key, &root, root_path),
+            (Some(key), Some(root)) => Self::open(folder, scope, &key, &root, root_path),
             (None, Some(_)) => {
                 Err(AuthorityError::Damaged { folder: folder.to_path_buf(), reason: "ca.key is missing".to_owned() })
             }
-            (_, None) => Self::create(folder, &key_path, root_path),
+            (_, None) => Self::create(folder, scope, &key_path, root_path),
         }
     }
 
-    fn create(folder: &Path, key_path: &Path, root_path: PathBuf) -> Result<Self, AuthorityError> {
+    fn create(folder: &Path, scope: Scope, key_path: &Path, root_path: PathBuf) -> Result<Self, AuthorityError> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| AuthorityError::File { path, source }
         };
         std::fs::create_dir_all(folder).map_err(at(folder))?;
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        let params = root_params(&key)?;
+        let params = root_params(&key, &scope)?;
         let root = params.self_signed(&key)?;
         file::replace(key_path, key.serialize_pem().as_bytes(), 0o600).map_err(at(key_path))?;
         file::replace(&root_path, root.pem().as_bytes(), 0o644).map_err(at(&root_path))?;
-        Ok(Self { root_der: root.der().clone(), issuer: Issuer::new(params, key), root_path })
+        Ok(Self { root_der: root.der().clone(), issuer: Issuer::new(params, key), root_path, scope })
     }
 
-    fn open(folder: &Path, key: &[u8], root: &[u8], root_path: PathBuf) -> Result<Self, AuthorityError> {
+    fn open(folder: &Path, scope: Scope, key: &[u8], root: &[u8], root_path: PathBuf) -> Result<Self, AuthorityError> {
         let damaged = |reason: String| AuthorityError::Damaged { folder: folder.to_path_buf(), reason };
         let key = std::str::from_utf8(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
         let key = KeyPair::from_pem(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
@@ -117,18 +199,23 @@ impl LocalAuthority {
         if !root_der.windows(key.public_key_raw().len()).any(|window| window == key.public_key_raw()) {
             return Err(damaged("ca.pem was made with another key".to_owned()));
         }
-        Ok(Self { issuer: Issuer::new(root_params(&key)?, key), root_der, root_path })
+        Ok(Self { issuer: Issuer::new(root_params(&key, &scope)?, key), root_der, root_path, scope })
     }
 
-    /// Issues a certificate for one exact name, with a new key.
+    /// Issues a certificate for one exact host, with a new key.
     pub fn leaf(&self, host: &str) -> Result<Certificate, AuthorityError> {
-        if !host.ends_with(".localhost") {
-            return Err(AuthorityError::Host { host: host.to_owned() });
+        if !self.scope.includes(host) {
+            return Err(AuthorityError::Host { scope: self.scope.to_string(), host: host.to_owned() });
         }
+        // OpenSSL applies constraints of names to a common name that looks like one, as an address does.
+        let (name, common_name) = match address_of(host) {
+            Some(address) => (address.to_string(), format!("Fairlead at {address}")),
+            None => (host.to_owned(), host.to_owned()),
+        };
         let now = OffsetDateTime::now_utc();
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        let mut params = CertificateParams::new(vec![host.to_owned()])?;
-        params.distinguished_name.push(DnType::CommonName, host);
+        let mut params = CertificateParams::new(vec![name])?;
+        params.distinguished_name.push(DnType::CommonName, common_name);
         // A client's clock may be behind.
         params.not_before = now - Duration::HOUR;
         params.not_after = now + Duration::days(LEAF_DAYS);
@@ -155,23 +242,19 @@ impl LocalAuthority {
 }
 
 /// Derives the root's parameters from its key, so that a reopened authority issues under the same name.
-fn root_params(key: &KeyPair) -> Result<CertificateParams, AuthorityError> {
+fn root_params(key: &KeyPair, scope: &Scope) -> Result<CertificateParams, AuthorityError> {
     let mut params = CertificateParams::new(Vec::new())?;
     let fingerprint: String = key.public_key_raw().iter().skip(1).take(4).map(|byte| format!("{byte:02x}")).collect();
-    params.distinguished_name.push(DnType::CommonName, format!("Fairlead local authority {fingerprint}"));
+    let name = match scope {
+        Scope::Localhost => format!("Fairlead local authority {fingerprint}"),
+        Scope::Name(_) | Scope::Address(_) => format!("Fairlead authority of {scope} {fingerprint}"),
+    };
+    params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let now = OffsetDateTime::now_utc();
     params.not_before = now - Duration::HOUR;
     params.not_after = now + Duration::days(ROOT_DAYS);
-    // Name constraints make a stolen root useless for real sites: only names below `localhost`, and no address (RFC 5280,
-    // 4.2.1.10).
-    params.name_constraints = Some(NameConstraints {
-        permitted_subtrees: vec![GeneralSubtree::DnsName("localhost".to_owned())],
-        excluded_subtrees: vec![
-            GeneralSubtree::IpAddress(CidrSubnet::V4([0; 4], [0; 4])),
-            GeneralSubtree::IpAddress(CidrSubnet::V6([0; 16], [0; 16])),
-        ],
-    });
+    params.name_constraints = Some(scope.constraints());
     Ok(params)
 }

@@ -9,6 +9,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+use crate::authority::address_of;
+
 /// Certificate of a snapshot.
 #[derive(Clone, Copy)]
 pub struct CertificateSource<'a> {
@@ -48,6 +50,9 @@ pub struct CertificateSet {
     by_host: HashMap<Box<str>, Arc<CertificateEntry>>,
     /// Wildcard certificates, by the name after `*.`.
     by_parent: HashMap<Box<str>, Arc<CertificateEntry>>,
+    /// Certificate for connections without SNI, which clients send for names only (RFC 6066, 3): the first one for an IP
+    /// address.
+    without_name: Option<Arc<CertificateEntry>>,
 }
 
 struct CertificateEntry {
@@ -68,6 +73,9 @@ impl CertificateSet {
                 _ => Arc::new(CertificateEntry::read(&source)?),
             };
             for host in source.hosts {
+                if address_of(host).is_some() {
+                    set.without_name.get_or_insert_with(|| Arc::clone(&entry));
+                }
                 let (map, name) = match host.strip_prefix("*.") {
                     Some(parent) => (&mut set.by_parent, parent),
                     None => (&mut set.by_host, host.as_str()),
@@ -126,7 +134,8 @@ impl CertificateEntry {
     }
 }
 
-/// Certificate resolver for handshakes. A client without SNI, or with an unknown name, gets no certificate and no connection.
+/// Certificate resolver for handshakes. A client with an unknown name gets no certificate and no connection, nor does one
+/// without SNI, unless an IP address has a certificate.
 #[derive(Debug, Default)]
 pub struct CertificateStore {
     set: RwLock<Arc<CertificateSet>>,
@@ -148,6 +157,10 @@ impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         // rustls gives the name in lower case.
         let set = self.current();
-        Some(Arc::clone(&set.find(hello.server_name()?)?.certified))
+        let entry = match hello.server_name() {
+            Some(name) => set.find(name),
+            None => set.without_name.as_ref(),
+        };
+        Some(Arc::clone(&entry?.certified))
     }
 }

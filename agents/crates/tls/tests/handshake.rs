@@ -144,6 +144,54 @@ fn the_root_is_good_for_localhost_names_only() {
 }
 
 #[test]
+fn an_authority_of_one_host_signs_for_that_host_only() {
+    for (host, other) in [
+        ("fairlead.example.com", "example.com"),
+        ("203.0.113.5", "203.0.113.6"),
+        ("[2001:db8::5]", "[2001:db8::6]"),
+        ("203.0.113.5", "fairlead.example.com"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = LocalAuthority::open_or_create_for(folder.path(), host).unwrap();
+        for refused in [other, "a.localhost"] {
+            assert!(matches!(authority.leaf(refused), Err(AuthorityError::Host { .. })), "{refused}");
+        }
+        let again = LocalAuthority::open_or_create_for(folder.path(), host).unwrap();
+        assert_eq!(again.root_der(), authority.root_der());
+        let server = configured(store(&again, &[host]));
+        let name = |host: &str| host.trim_matches(['[', ']']).to_owned();
+        shake(&client(&authority), &server, &name(host)).unwrap();
+        assert!(shake(&client(&authority), &server, &name(other)).is_err(), "{other}");
+        // The root's constraints hold even if its key signs for another host.
+        let thief = tempfile::tempdir().unwrap();
+        std::fs::copy(folder.path().join("ca.key"), thief.path().join("ca.key")).unwrap();
+        let stolen = LocalAuthority::open_or_create_for(thief.path(), other).unwrap();
+        std::fs::copy(folder.path().join("ca.pem"), thief.path().join("ca.pem")).unwrap();
+        let forged = configured(store(&stolen, &[other]));
+        shake(&client(&stolen), &forged, &name(other)).unwrap();
+        assert!(shake(&client(&authority), &forged, &name(other)).is_err(), "forged {other}");
+    }
+}
+
+#[test]
+fn a_connection_without_a_name_gets_the_certificate_of_an_address_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let local = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
+    let public = LocalAuthority::open_or_create_for(&folder.path().join("public"), "203.0.113.5").unwrap();
+    let (app, own) = (local.leaf("a.localhost").unwrap(), public.leaf("203.0.113.5").unwrap());
+    let serve = |leaves: &[_]| {
+        let store = CertificateStore::default();
+        store.swap(Arc::new(set(leaves, &CertificateSet::default()).unwrap()));
+        configured(Arc::new(store))
+    };
+    assert!(shake(&client(&public), &serve(&[("a.localhost", &app)]), "203.0.113.5").is_err());
+    let both = serve(&[("a.localhost", &app), ("203.0.113.5", &own)]);
+    shake(&client(&public), &both, "203.0.113.5").unwrap();
+    shake(&client(&local), &both, "a.localhost").unwrap();
+    assert!(shake(&client(&public), &both, "other.example.com").is_err());
+}
+
+#[test]
 fn an_authority_opens_again_and_its_key_is_closed_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let first = LocalAuthority::open_or_create(folder.path()).unwrap();

@@ -5,6 +5,7 @@ mod channel;
 mod parse;
 mod render;
 mod secret;
+mod server_port;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]

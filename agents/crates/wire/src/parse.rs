@@ -2,7 +2,7 @@
 //! state.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use fairlead_model::{
@@ -15,16 +15,13 @@ use fairlead_model::{
 use prost::Message;
 
 use crate::secret::is_name;
+use crate::server_port;
 use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent};
 
 /// Maximum size of an agent, with all symbols for a debugger.
 const AGENT_BYTES_MAX: u64 = 2 << 30;
 
 const SERVER_PORTS_MAX: usize = 16;
-/// Address of the DNS resolver in every instance.
-const RESOLVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 53)), 53);
-const METADATA: &str = "is the metadata service of a cloud";
-const DISGUISED_V4: &str = "is an IPv4 address written as IPv6";
 
 /// Parses bytes with a verified signature. `server` is the id of this agent's server.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
@@ -326,7 +323,7 @@ fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateErr
     for (index, value) in values.iter().enumerate() {
         let at = format!("{at}[{index}]");
         let port = value.parse().map_err(|_| wrong(&at, format!("{:?} is not an IP address and port", clip(value))))?;
-        if let Some(reason) = refused_server_port(port) {
+        if let Some(reason) = server_port::refusal(port) {
             return Err(wrong(&at, format!("{port} {reason}")));
         }
         if ports.contains(&port) {
@@ -337,48 +334,6 @@ fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateErr
     Ok(ports)
 }
 
-/// Returns why an instance may not have this port of the server. Refuses wildcard, link-local and multicast addresses,
-/// those of other instances and of metadata services, and IPv4 addresses written as IPv6. The control plane refuses the
-/// same ones.
-fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
-    if port.port() == 0 {
-        return Some("has port 0");
-    }
-    if port == RESOLVER {
-        return Some("is the resolver of every app");
-    }
-    match port {
-        SocketAddr::V4(v4) => match v4.ip().octets() {
-            [0, ..] => Some("is a wildcard address"),
-            [169, 254, ..] => Some("is a link-local address"),
-            // Azure, Oracle and Alibaba.
-            [168, 63, 129, 16] | [192, 0, 0, 192] | [100, 100, 100, 200] => Some(METADATA),
-            [198, 18 | 19, ..] => Some("is an address of another app"),
-            [224..=255, ..] => Some("is no unicast address"),
-            _ => None,
-        },
-        SocketAddr::V6(v6) => match v6.ip() {
-            ip if ip.is_unspecified() => Some("is a wildcard address"),
-            ip if ip.is_unicast_link_local() || v6.scope_id() != 0 => Some("is a link-local address"),
-            ip if ip.is_multicast() => Some("is no unicast address"),
-            // An IPv4 address in IPv6 form would evade the rules for IPv4.
-            ip if ip.to_ipv4().is_some() && !ip.is_loopback() => Some(DISGUISED_V4),
-            ip => match ip.segments() {
-                // EC2, then single addresses of other clouds.
-                [0xfd00, 0xec2, ..]
-                | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254]
-                | [0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42]
-                | [0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1]
-                | [0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe]
-                | [0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200] => Some(METADATA),
-                // RFC 6052, RFC 8215 and RFC 3056.
-                [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] | [0x2002, ..] => Some(DISGUISED_V4),
-                _ => None,
-            },
-        },
-    }
-}
-
 /// The secrets stay sealed here; the agent opens them when an app that needs them starts.
 fn sealed(at: &str, secrets: agent::SealedSecrets) -> Result<SealedSecrets, StateError> {
     within(at, "sealed.length", secrets.sealed.len() as u64, 1, SECRETS_BYTES_MAX as u64)?;
@@ -387,7 +342,11 @@ fn sealed(at: &str, secrets: agent::SealedSecrets) -> Result<SealedSecrets, Stat
 }
 
 fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
-    host(&format!("{at}.host"), &spec.host)?;
+    // Only a control plane may have an IPv6 address, written as in a URL.
+    let is_control = matches!(spec.target, Some(agent::route_spec::Target::ControlSocket(_)));
+    if !(is_control && is_ipv6_host(&spec.host)) {
+        host(&format!("{at}.host"), &spec.host)?;
+    }
     path(&format!("{at}.path_prefix"), &spec.path_prefix)?;
     let target = match spec.target {
         Some(agent::route_spec::Target::App(app)) => RouteTarget::App(key(at, &app.app_id, &app.environment_id)?),
@@ -572,6 +531,12 @@ fn host(at: &str, value: &str) -> Result<(), StateError> {
         return Ok(());
     }
     Err(wrong(at, format!("{:?} is not a lower-case host name, or `*.` and one", clip(value))))
+}
+
+/// True for an IPv6 address as a URL writes it.
+fn is_ipv6_host(value: &str) -> bool {
+    let inner = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+    inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok() && !inner.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
 fn path(at: &str, value: &str) -> Result<(), StateError> {

@@ -279,6 +279,25 @@ fn live(state: &mut agent::DesiredState) -> &mut agent::ReleaseSpec {
 }
 
 #[test]
+fn only_the_control_plane_may_have_an_ipv6_address_as_its_host() {
+    for (host, is_control, is_accepted) in [
+        ("[2001:db8::5]", true, true),
+        ("203.0.113.5", true, true),
+        ("[2001:db8::5]", false, false),
+        ("[2001:DB8::5]", true, false),
+        ("2001:db8::5", true, false),
+        ("[../x]", true, false),
+    ] {
+        let mut state = good();
+        state.routes[0].host = host.into();
+        if !is_control {
+            state.routes[0].target = Some(agent::route_spec::Target::Redirect(Vec::new()));
+        }
+        assert_eq!(parse(&state).is_ok(), is_accepted, "{host}");
+    }
+}
+
+#[test]
 fn a_state_for_another_server_or_beyond_this_agent_is_refused() {
     let mut state = good();
     state.server_id = "srv_2".into();

@@ -6,6 +6,7 @@ import { type AppError, errorTable } from '@fairlead/contract/errors';
 import { type OrganizationId, organizationIdSchema } from '@fairlead/contract/ids';
 import { type LiveTopic, liveTopicsMax, parseLiveTopic } from '@fairlead/contract/live';
 import type { Log } from '@fairlead/core/kernel';
+import { isFromProxy } from '../from-proxy.ts';
 import type { LiveHub } from './hub.ts';
 
 export const livePath = '/internal/live';
@@ -23,7 +24,7 @@ export interface LiveStreamOptions {
 }
 
 export interface LiveStreams {
-  /** True if the request comes from the web process. */
+  /** True if the request comes from the web process, which connects directly and never through a proxy. */
   isAllowed(request: IncomingMessage): boolean;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Ends every open stream. */
@@ -35,6 +36,7 @@ export function createLiveStreams(options: LiveStreamOptions): LiveStreams {
   const open = new Set<ServerResponse>();
 
   function isAllowed(request: IncomingMessage): boolean {
+    if (isFromProxy(request)) return false;
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
     // Both digests have the same length, so the comparison takes constant time.
     return given !== undefined && timingSafeEqual(digest(given), expected);

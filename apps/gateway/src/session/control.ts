@@ -51,7 +51,7 @@ export interface EnrolledServer {
 }
 
 export interface Control {
-  enrol(request: Enrol): Promise<EnrolledServer>;
+  enrol(request: Enrol, ip: string | null): Promise<EnrolledServer>;
   find(serverId: string): Promise<ConnectedServer | null>;
   open(server: ConnectedServer, hello: Hello): Promise<OpenedSession>;
   /** Throws link.replaced when another connection has taken over the agent. */
@@ -116,9 +116,9 @@ export function createControl(options: ControlOptions): Control {
   });
 
   return {
-    enrol: async ({ token, publicKey, host, agentVersion, sealing }) => {
+    enrol: async ({ token, publicKey, host, agentVersion, sealing }, ip) => {
       const accepted = await inSystem('gateway: enrol', (ctx) =>
-        acceptEnrolment(ctx, { token, publicKey, host, agentVersion, sealing }),
+        acceptEnrolment(ctx, { token, publicKey, host, agentVersion, sealing, ip }),
       );
       const { serverId, serverName } = accepted;
       return { serverId, serverName, signingKeys: options.pinnedKeys };

@@ -22,6 +22,8 @@ export interface SessionOptions {
   readonly socket: WebSocket;
   /** Socket below the WebSocket. */
   readonly connection: Duplex;
+  /** Address of the agent, for the audit log; null if unknown. It proves nothing. */
+  readonly ip: string | null;
   readonly control: Control;
   readonly hub: LiveHub;
   readonly clock: Clock;
@@ -76,7 +78,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         send(action.body);
         break;
       case 'enrol':
-        attempt(control.enrol(action.request), (answer) => handle({ type: 'enrolled', answer }));
+        attempt(control.enrol(action.request, options.ip), (answer) => handle({ type: 'enrolled', answer }));
         break;
       case 'find':
         attempt(control.find(action.serverId), (server) =>

@@ -15,6 +15,7 @@ import * as http from '../../src/app/api/v1/[...path]/route.ts';
 import * as healthz from '../../src/app/healthz/route.ts';
 import * as agent from '../../src/app/install/agent/[target]/route.ts';
 import * as script from '../../src/app/install/agent.sh/route.ts';
+import * as authority from '../../src/app/install/ca.pem/route.ts';
 import { parts } from '../../src/server/parts.ts';
 
 /** Route handlers as Next would call them. The check reports a declared route that is missing here. */
@@ -28,6 +29,7 @@ const routes: RouteHandlers = {
   'healthz/route.ts': methodsOf(healthz),
   'install/agent.sh/route.ts': methodsOf(script),
   'install/agent/[target]/route.ts': methodsOf(agent),
+  'install/ca.pem/route.ts': methodsOf(authority),
 };
 const folder = await mkdtemp(join(tmpdir(), 'fairlead-tenancy-'));
 const cluster = await startTestCluster();

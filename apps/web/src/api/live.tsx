@@ -52,7 +52,8 @@ export function LivePage({ topics, children }: LivePageProps) {
           trpc.config.pathFilter(),
           trpc.volume.pathFilter(),
         ],
-        server: [trpc.server.pathFilter(), trpc.overview.pathFilter()],
+        server: [trpc.server.pathFilter(), trpc.agentRollout.pathFilter(), trpc.overview.pathFilter()],
+        agent_rollout: [trpc.agentRollout.pathFilter()],
         deployment: [
           trpc.deployment.get.pathFilter(),
           trpc.deployment.list.pathFilter(),

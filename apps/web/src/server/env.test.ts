@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentBaseUrl, readEnv, trustedOrigins } from './env.ts';
+import { agentBaseUrl, readEnv, trustedOrigins, trustedProxies } from './env.ts';
 
 const complete = {
   DATABASE_URL: 'postgresql://fairlead@127.0.0.1:24432/fairlead',
@@ -20,6 +20,13 @@ test('trusted proxies are addresses or networks, and the default is none', () =>
   const listed = { ...complete, FAIRLEAD_TRUSTED_PROXIES: '10.0.0.0/8, ::1 ,' };
   expect(readEnv(listed).FAIRLEAD_TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '::1']);
   expect(() => readEnv({ ...complete, FAIRLEAD_TRUSTED_PROXIES: 'proxy' })).toThrow(/FAIRLEAD_TRUSTED_PROXIES/);
+});
+
+test('the header of the local agent’s proxy is trusted as soon as there is its socket', () => {
+  expect(trustedProxies(readEnv(complete))).toEqual([]);
+  const env = { ...complete, FAIRLEAD_CONTROL_SOCKET: '/data/control/web.sock' };
+  expect(trustedProxies(readEnv(env))).toHaveLength(1);
+  expect(trustedProxies(readEnv({ ...env, FAIRLEAD_TRUSTED_PROXIES: '10.0.0.0/8' }))).toContain('10.0.0.0/8');
 });
 
 test('every problem is named at once, and no value is shown', () => {

@@ -10,6 +10,20 @@ export function readEnv(source: Readonly<Record<string, string | undefined>>): W
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
+/** No client has this address. */
+const NO_ADDRESS = '0.0.0.0';
+
+/**
+ * Returns the proxies whose X-Forwarded-For is believed; none means that no header is. With a control socket, the header
+ * is the one of the local agent's proxy (tools/start/control-socket.ts), which has no address.
+ */
+export function trustedProxies(
+  env: Pick<WebEnv, 'FAIRLEAD_TRUSTED_PROXIES' | 'FAIRLEAD_CONTROL_SOCKET'>,
+): readonly string[] {
+  const { FAIRLEAD_TRUSTED_PROXIES: proxies, FAIRLEAD_CONTROL_SOCKET: socket } = env;
+  return socket === undefined ? proxies : [...proxies, NO_ADDRESS];
+}
+
 type Addresses = Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_CONTROL_HOST' | 'FAIRLEAD_HTTPS_PORT'>;
 
 /** Returns every origin with pages that may make changes. A loopback URL counts under all its names. */

@@ -15,7 +15,7 @@ import { createOutbound } from '@fairlead/outbound';
 import { buildSlots, poolSizes } from '@fairlead/settings';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
-import type { WebEnv } from './env.ts';
+import { trustedProxies, type WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
@@ -70,7 +70,7 @@ async function createParts(): Promise<WebParts> {
       secret,
       baseUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedOrigins: ownOrigins(),
-      trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
+      trustedProxies: trustedProxies(env),
       mail,
       onFailure: (error, what) => log.error({ err: error }, what),
     }),
@@ -95,7 +95,7 @@ async function createParts(): Promise<WebParts> {
     }),
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
-      trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
+      trustedProxies: trustedProxies(env),
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

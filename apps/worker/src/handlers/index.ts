@@ -3,6 +3,7 @@ import { pruneAccounts } from '@fairlead/core/account';
 import { failOverdueBenchmarks } from '@fairlead/core/benchmark';
 import { pruneMetrics } from '@fairlead/core/metric';
 import { pruneRequests } from '@fairlead/core/request';
+import { advanceAgentRolloutsHandler } from './agent-rollout.ts';
 import { purgeAppsHandler } from './app.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { pruneBenchmarksHandler } from './benchmark.ts';
@@ -17,6 +18,7 @@ export const handlers: Handlers = {
     await database.system('account.prune', (tx) => pruneAccounts({ tx, clock, log }));
   },
   'app.purge': purgeAppsHandler,
+  'agent_rollout.advance': advanceAgentRolloutsHandler,
   'artifact.prune': pruneArtifactsHandler,
   'benchmark.prune': pruneBenchmarksHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {

@@ -149,6 +149,7 @@ describe('every call that reads', () => {
       'release.diff': { appId, fromReleaseId: older?.id ?? '', toReleaseId: newer?.id ?? '' },
       'release.list': { appId },
       'server.get': { serverId: api.world.serverId },
+      'server.drainState': { serverId: api.world.serverId },
       'server.enrolment': { enrolmentId },
     };
   });

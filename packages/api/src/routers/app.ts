@@ -52,14 +52,7 @@ import {
   partsOfNewApp,
 } from '../new-app.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import {
-  approverIn,
-  approverOfApp,
-  approverOfAppChange,
-  approverOfDeletedApp,
-  approverOfMove,
-  open,
-} from '../protection.ts';
+import { approverIn, approverOfApp, approverOfAppChange, approverOfDeletedApp, approverOfMove } from '../protection.ts';
 import { byApp, byAppAndProject, byDeletedApp, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
 
 export const appRouter = router({
@@ -174,7 +167,7 @@ export const appRouter = router({
     input: deleteAppInputSchema,
     scope: byDeletedApp,
     fresh: true,
-    protection: open('a deleted app serves nobody'),
+    protection: approverOfDeletedApp,
   })
     .output(appIdentitySchema)
     .mutation(async ({ ctx, input }) => {

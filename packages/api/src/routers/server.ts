@@ -1,4 +1,12 @@
 // Procedures of servers and their enrolment.
+import { moveApps, moveAppsInputSchema, movedAppsSchema } from '@fairlead/core/deployment';
+import {
+  drainServer,
+  drainServerInputSchema,
+  getDrain,
+  serverDrainInputSchema,
+  serverDrainSchema,
+} from '@fairlead/core/placement';
 import {
   createEnrolment,
   deleteServer,
@@ -22,6 +30,7 @@ import {
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverOfServer, open } from '../protection.ts';
+import { movesAppsOfServer, writesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -42,7 +51,9 @@ export const serverRouter = router({
     .mutation(async ({ ctx, input }) => {
       const script = await ctx.config.agentDownload();
       const { enrolmentId, token, expiresAt } = await createEnrolment(ctx.core, { name: input.name, isLocal: false });
-      return { enrolmentId, expiresAt, command: enrolmentCommand({ script, token }) };
+      const { caFingerprint } = script;
+      const command = enrolmentCommand({ script: { ...script, isTrusted: caFingerprint === null }, token });
+      return { enrolmentId, expiresAt, command, caFingerprint };
     }),
 
   enrolment: memberProcedure('server.enrol', { input: getEnrolmentInputSchema })
@@ -59,6 +70,28 @@ export const serverRouter = router({
       await storeAgent(ctx, offer);
       return { serverId };
     }),
+
+  drainState: memberProcedure('server.read', { input: serverDrainInputSchema })
+    .output(serverDrainSchema)
+    .query(({ ctx, input }) => getDrain(ctx.core, input)),
+
+  drain: memberProcedure('server.write', {
+    input: drainServerInputSchema,
+    also: writesAppsOfServer,
+    protection: approverOfServer,
+  })
+    .output(serverDrainSchema)
+    .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
+
+  // Fresh, as each app that opens its network to another server needs it.
+  moveApps: memberProcedure('server.write', {
+    input: moveAppsInputSchema,
+    also: movesAppsOfServer,
+    protection: approverOfServer,
+    fresh: true,
+  })
+    .output(movedAppsSchema)
+    .mutation(({ ctx, input }) => moveApps(ctx.core, input)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

@@ -118,7 +118,8 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
-      agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
+      agentDownload: () =>
+        Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32), caFingerprint: null }),
     },
     clock: world.clock,
     log: { ...silentLog, error: (fields) => errors.push(fields) },

@@ -12,6 +12,12 @@ export const serverErrors = {
   'server.proxy_is_control': conflict(
     'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
   ),
+  'server.drained': conflict(
+    'This server is drained: nothing is deployed to it. Choose another server, or end its drain.',
+  ),
+  'server.not_drained': conflict(
+    'This server is not drained. Drain it first, so that nothing is deployed to it meanwhile.',
+  ),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',
@@ -21,6 +27,13 @@ export const serverErrors = {
   'server.upgrade_none': conflict(
     'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
   ),
+  'agent_rollout.not_found': missing('There is no such upgrade of all agents.'),
+  'agent_rollout.running': conflict('An upgrade of all agents runs already. Wait for its end, or cancel it.'),
+  'agent_rollout.nothing': conflict(
+    'No connected server can be upgraded from here: each runs the offered agent, is offline, or has an agent that is too old.',
+  ),
+  'agent_rollout.not_stopped': conflict('This upgrade of all agents has not stopped, so it cannot be continued.'),
+  'agent_rollout.ended': conflict('This upgrade of all agents has ended already.'),
   'enrolment.not_found': missing('There is no such enrolment.'),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),

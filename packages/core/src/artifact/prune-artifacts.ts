@@ -44,7 +44,11 @@ async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {
   const agents = await tx.$queryRaw<{ digest: string }[]>`
     SELECT upgrade->>'digest' AS digest FROM server
     WHERE organization_id = ${organizationId} AND upgrade->>'state' = 'running'`;
+  const rollouts = await tx.$queryRaw<{ digest: string }[]>`
+    SELECT offer->>'digest' AS digest FROM agent_rollout, jsonb_array_elements(offers) AS offer
+    WHERE organization_id = ${organizationId} AND state IN ('running', 'stopped')`;
   return new Set([
+    ...rollouts.map(({ digest }) => digest),
     ...agents.map(({ digest }) => digest),
     ...kept.map(({ artifactDigest }) => artifactDigest),
     ...underWay.flatMap(({ uploadDigest, release }) => [uploadDigest ?? [], release?.artifactDigest ?? []].flat()),

@@ -2,7 +2,7 @@
 
 import { findNewestConfig } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { lockApps, requirePlacement } from '../placement/index.ts';
+import { lockApps, type Placement, requirePlacement, withoutDrained } from '../placement/index.ts';
 import { findBuildSnapshot } from '../secret/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
@@ -48,13 +48,16 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput, slots = d
 }
 
 const waits = { event: { blocked: true, refusal: null, targets: [] } } as const;
+const isDrained = {
+  event: { blocked: false, refusal: { code: 'server.drained', message: null }, targets: [] },
+} as const;
 
 async function prepareBuild(ctx: Ctx, row: DeploymentRow, slots: BuildSlots) {
   if (await isHeldUp(ctx, row)) return waits;
   const placement = await placementOf(ctx, row);
+  if (placement === null) return isDrained;
   const { id: configId, settings } = await findNewestConfig(ctx, row);
-  const buildServerId = settings.buildServerId ?? placement.servers[0]?.serverId;
-  if (buildServerId === undefined) return waits;
+  const buildServerId = (await findBuildServer(ctx, settings.buildServerId)) ?? placement.serverId;
   await lockSlots(ctx);
   if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id }, slots)) !== null) return waits;
   const { snapshotId, failure } = await createCheckedSnapshot(ctx, row, placement.servers);
@@ -70,6 +73,7 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow, slots: BuildSlots) {
 async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
   if (await isHeldUp(ctx, row)) return waits;
   const placement = await placementOf(ctx, row);
+  if (placement === null) return isDrained;
   const refusal = (await checkNetwork(ctx, { row, releaseId })) ?? (await checkRollout(ctx, { releaseId, placement }));
   return { event: { blocked: false, refusal, targets: toTargets(placement.servers) } };
 }
@@ -79,6 +83,14 @@ async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): 
   return underWay.some((each) => each.id !== id) || (await awaitsApproval(ctx, id));
 }
 
-function placementOf(ctx: Ctx, { appId, environmentId }: DeploymentRow) {
-  return requirePlacement(ctx, { appId, environmentId });
+/** Drained servers keep their release. Null: all are drained. */
+async function placementOf(ctx: Ctx, { appId, environmentId }: DeploymentRow): Promise<Placement | null> {
+  return withoutDrained(await requirePlacement(ctx, { appId, environmentId }));
+}
+
+/** Null: the settings name none, or it is drained. */
+async function findBuildServer({ tx, organizationId }: Ctx, wanted: string | null): Promise<string | null> {
+  if (wanted === null) return null;
+  const where = { id: wanted, organizationId, drainedAt: { not: null } };
+  return (await tx.server.count({ where })) > 0 ? null : wanted;
 }

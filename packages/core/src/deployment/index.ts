@@ -17,6 +17,7 @@ export { getDeployment } from './get-deployment.ts';
 export { listDeployments } from './list-deployments.ts';
 export { loadDeployments } from './load-deployments.ts';
 export { isFinished } from './machine.ts';
+export { moveApps } from './move-apps.ts';
 export { promoteRelease } from './promote-release.ts';
 export { type PrunedDeployments, pruneDeployments } from './prune-deployments.ts';
 export { recordWork } from './record-work.ts';

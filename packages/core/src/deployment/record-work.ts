@@ -6,7 +6,7 @@ import type { Capability } from '@fairlead/contract/capabilities';
 import { listensOnSocket, loadSettings, type Settings } from '../config/index.ts';
 import { missingCapabilityMessage } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { lockApps, type Placement, requirePlacement } from '../placement/index.ts';
+import { lockApps, type Placement, requirePlacement, withoutDrained } from '../placement/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit-deployment.ts';
 import { createCheckedSnapshot } from './check-secrets.ts';
@@ -98,7 +98,9 @@ async function recordBuild(
   const reported = readOutcome(status);
   if (reported === null) return;
   const { appId, environmentId } = row;
-  const placement = await requirePlacement(ctx, { appId, environmentId });
+  const whole = await requirePlacement(ctx, { appId, environmentId });
+  // A build that began before the drain of all its servers is still rolled out there.
+  const placement = withoutDrained(whole) ?? whole;
   const settings = await loadSettings(ctx, row.configId);
   const artifact = readArtifact(status.artifact, await startCommand(ctx, row, settings));
   const commit = commitOf(row, settings, status, artifact, ctx.clock.now());

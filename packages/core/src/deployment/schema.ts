@@ -212,6 +212,21 @@ export const createDeploymentInputSchema = z.object({
 });
 export type CreateDeploymentInput = z.infer<typeof createDeploymentInputSchema>;
 
+export const moveAppsInputSchema = z.object({ serverId: serverIdSchema, targetServerId: serverIdSchema });
+export type MoveAppsInput = z.infer<typeof moveAppsInputSchema>;
+
+export const movedAppsSchema = z.object({
+  /** Apps that were added to the target server; `deploymentId` is null for an app that was never live. */
+  items: z.array(
+    z.object({
+      appId: appIdSchema,
+      environmentId: environmentIdSchema,
+      deploymentId: deploymentIdSchema.nullable(),
+    }),
+  ),
+});
+export type MovedApps = z.infer<typeof movedAppsSchema>;
+
 /** Rolls the live release out again, with the newest secrets. */
 export const deploySecretsInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type DeploySecretsInput = z.infer<typeof deploySecretsInputSchema>;

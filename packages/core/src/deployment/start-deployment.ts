@@ -2,7 +2,7 @@
 import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { type DeploymentId, newId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
-import { lockApps, requirePlacement } from '../placement/index.ts';
+import { lockApps, requirePlacement, withoutDrained } from '../placement/index.ts';
 import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit-deployment.ts';
@@ -58,7 +58,8 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   const { appId, environmentId } = order;
   await lockApps(ctx, [appId]);
   // The caller read the placement without the lock; it may have ended since.
-  await requirePlacement(ctx, { appId, environmentId });
+  const placement = await requirePlacement(ctx, { appId, environmentId });
+  if (withoutDrained(placement) === null) throw new AppError('server.drained', { serverId: placement.serverId });
   const now = ctx.clock.now();
   const waitsForApproval = (await findProtected(ctx, [environmentId])).length > 0;
   await supersedeWaiting(ctx, { appId, environmentId, keepsApproved: waitsForApproval });

@@ -99,19 +99,22 @@ test('no app takes the host of the control plane', () => {
         ...placement,
         appId: 'app_1',
         appName: 'Sly',
-        domains: domainsOf('fairlead.localhost', 'x.fairlead.localhost', 'sly.test'),
+        domains: domainsOf('fairlead.localhost', 'x.fairlead.localhost', 'sly.test', 'public.test', 'app.public.test'),
         live: release,
       },
     ],
     controlRoutes: [
-      { host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' },
-      { host: 'fairlead.localhost', pathPrefix: '/agent', socket: 'gateway' },
+      { host: 'fairlead.localhost', pathPrefix: '/', socket: 'web', reservesBelow: true },
+      { host: 'fairlead.localhost', pathPrefix: '/agent', socket: 'gateway', reservesBelow: true },
+      { host: 'public.test', pathPrefix: '/', socket: 'web', reservesBelow: false },
     ],
   });
   expect(state.routes.map(({ host, pathPrefix, target }) => [host, pathPrefix, target.case])).toEqual([
     ['sly.test', '/', 'app'],
+    ['app.public.test', '/', 'app'],
     ['fairlead.localhost', '/', 'controlSocket'],
     ['fairlead.localhost', '/agent', 'controlSocket'],
+    ['public.test', '/', 'controlSocket'],
   ]);
 });
 
@@ -190,7 +193,7 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
 });
 
 test('only the local server fronts the control plane', async () => {
-  const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' as const }];
+  const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' as const, reservesBelow: true }];
   const { serverId } = world;
   const sealer = createSecretSealer(world.keys);
   const render = () => prepareDesiredState(world.system, { serverId, controlRoutes, sealer, urlOf: testUrl });

@@ -124,6 +124,8 @@ export interface ControlRoute {
   readonly pathPrefix: string;
   /** Part of the control plane that serves it. */
   readonly socket: 'web' | 'gateway';
+  /** True: no app has a host below it either. */
+  readonly reservesBelow: boolean;
 }
 
 export interface DesiredRows {
@@ -154,10 +156,11 @@ const benchmarkProtocols = {
 export function toDesiredState(rows: DesiredRows): DesiredState {
   const apps = rows.placements.filter(({ live, candidate }) => live !== null || candidate !== null);
   // A host routes to one target only, and no app may take a host of the control plane.
-  const reserved = rows.controlRoutes.map(({ host }) => host);
+  const isReserved = (host: string) =>
+    rows.controlRoutes.some((route) => (route.reservesBelow ? isHostAtOrBelow(host, route.host) : host === route.host));
   const routes = [
     ...[...apps.flatMap(appRoutes), ...rows.deletedPlacements.flatMap(deletedRoutes)].filter(
-      ({ host }) => !reserved.some((above) => isHostAtOrBelow(host, above)),
+      ({ host }) => !isReserved(host),
     ),
     ...rows.controlRoutes.map(controlRoute),
   ];

@@ -28,6 +28,7 @@ const server: ServerSummary = {
   offeredAgent: null,
   upgrade: null,
   createdAt: new Date(),
+  drainedAt: null,
 };
 const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };
 

@@ -2,17 +2,16 @@
 // Invariant: it never deploys; the server gets the app with the next deployment.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { hasServer } from '../server/index.ts';
 import type { PlacementServerInput, PlacementServerRef } from './schema.ts';
-import { lockApps, requireNothingUnderWay, requirePlacement } from './store.ts';
+import { lockApps, requireNothingUnderWay, requireOpenServer, requirePlacement } from './store.ts';
 
-/** Throws app.not_found, server.not_found, placement.already and placement.under_way. */
+/** Throws app.not_found, server.not_found, server.drained, placement.already and placement.under_way. */
 export async function attachServer(ctx: Ctx, input: PlacementServerInput): Promise<PlacementServerRef> {
   const { tx, organizationId } = ctx;
   const { appId, serverId } = input;
   await lockApps(ctx, [appId]);
   const { id, environmentId, servers, appName } = await requirePlacement(ctx, input);
-  if (!(await hasServer(ctx, { serverId }))) throw new AppError('server.not_found', { serverId });
+  await requireOpenServer(ctx, { serverId });
   if (servers.some((each) => each.serverId === serverId)) throw new AppError('placement.already', { appId, serverId });
   await requireNothingUnderWay(ctx, { appId, environmentId });
   const last = await tx.placementServer.findFirstOrThrow({

@@ -1,7 +1,7 @@
 // Creates the placement of an app in an environment.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { hasServer } from '../server/index.ts';
+import { requireOpenServer } from './store.ts';
 
 export interface NewPlacement {
   readonly appId: string;
@@ -15,7 +15,8 @@ export interface NewPlacement {
 
 /**
  * Creates a placement in an environment of the app's project. An app that returns to an environment gets its settings and
- * secrets back. Throws environment.not_found, server.not_found and placement.exists. Requires the lock of the app.
+ * secrets back. Throws environment.not_found, server.not_found, server.drained and placement.exists. Requires the lock of
+ * the app.
  */
 export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<void> {
   const { tx, organizationId } = ctx;
@@ -26,9 +27,7 @@ export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<vo
     SELECT id FROM environment
     WHERE id = ${environmentId} AND organization_id = ${organizationId} AND project_id = ${app.projectId} FOR KEY SHARE`;
   if (environment === undefined) throw new AppError('environment.not_found', { environmentId });
-  for (const serverId of serverIds) {
-    if (!(await hasServer(ctx, { serverId }))) throw new AppError('server.not_found', { serverId });
-  }
+  for (const serverId of serverIds) await requireOpenServer(ctx, { serverId });
   const former = await tx.placement.findFirst({
     where: { appId, environmentId, organizationId },
     select: { id: true, _count: { select: { servers: true } } },

@@ -1,6 +1,8 @@
 export { attachServer } from './attach-server.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
+export { drainServer } from './drain-server.ts';
+export { getDrain } from './get-drain.ts';
 export { moveServer } from './move-server.ts';
 export { pauseDeploys } from './pause-deploys.ts';
 export { scaleApp } from './scale-app.ts';
@@ -12,5 +14,7 @@ export {
   type Placement,
   type PlacementServer,
   requireNothingUnderWay,
+  requireOpenServer,
   requirePlacement,
+  withoutDrained,
 } from './store.ts';

@@ -15,6 +15,38 @@ export type PlacementServerInput = z.infer<typeof placementServerInputSchema>;
 export const placementServerRefSchema = placementRefSchema.extend({ serverId: serverIdSchema });
 export type PlacementServerRef = z.infer<typeof placementServerRefSchema>;
 
+export const serverDrainInputSchema = z.object({ serverId: serverIdSchema });
+export type ServerDrainInput = z.infer<typeof serverDrainInputSchema>;
+
+export const drainServerInputSchema = serverDrainInputSchema.extend({ drained: z.boolean() });
+export type DrainServerInput = z.infer<typeof drainServerInputSchema>;
+
+/** Reason why an app can't leave a drained server yet. */
+export const stayReasonSchema = z.enum([
+  'only_here',
+  'not_live_elsewhere',
+  'offline_elsewhere',
+  'under_way',
+  'volumes',
+]);
+export type StayReason = z.infer<typeof stayReasonSchema>;
+
+export const serverDrainSchema = z.object({
+  /** Null: the server takes deployments. */
+  drainedAt: z.date().nullable(),
+  drainedBy: z.string().nullable(),
+  apps: z.array(
+    placementRefSchema.extend({
+      slug: z.string(),
+      name: z.string(),
+      environmentName: z.string(),
+      /** Null: it can leave, because it also runs elsewhere. */
+      stays: stayReasonSchema.nullable(),
+    }),
+  ),
+});
+export type ServerDrain = z.infer<typeof serverDrainSchema>;
+
 /** Maximum number of copies of one app that an agent runs. */
 const instancesMax = 64;
 

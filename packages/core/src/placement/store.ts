@@ -7,6 +7,8 @@ import { bumpServer } from '../server/index.ts';
 export interface PlacementServer {
   readonly serverId: ServerId;
   readonly liveReleaseId: string | null;
+  /** It keeps its release, and no deployment starts on it. */
+  readonly isDrained: boolean;
 }
 
 export interface Placement {
@@ -52,12 +54,19 @@ export async function findPlacement(ctx: OrganizationCtx, where: PlacementWhere)
       deploysPausedAt: true,
       app: { select: { name: true } },
       environment: { select: { name: true } },
-      servers: { select: { serverId: true, liveReleaseId: true }, orderBy: { position: 'asc' } },
+      servers: {
+        select: { serverId: true, liveReleaseId: true, server: { select: { drainedAt: true } } },
+        orderBy: { position: 'asc' },
+      },
     },
   });
   if (row === null) return null;
   const { app, environment, servers, ...rest } = row;
-  const [primary, ...others] = servers.map((each) => ({ ...each, serverId: parseId('srv', each.serverId) }));
+  const [primary, ...others] = servers.map(({ serverId, liveReleaseId, server }) => ({
+    serverId: parseId('srv', serverId),
+    liveReleaseId,
+    isDrained: server.drainedAt !== null,
+  }));
   if (primary === undefined) return null;
   return {
     ...rest,
@@ -71,11 +80,29 @@ export async function findPlacement(ctx: OrganizationCtx, where: PlacementWhere)
   };
 }
 
+/** Returns the placement with the servers that deployments reach, the first one as its primary; null if there is none. */
+export function withoutDrained(placement: Placement): Placement | null {
+  const [primary, ...others] = placement.servers.filter(({ isDrained }) => !isDrained);
+  if (primary === undefined) return null;
+  const { serverId, liveReleaseId } = primary;
+  return { ...placement, serverId, liveReleaseId, servers: [primary, ...others] };
+}
+
 /** Throws app.not_found. */
 export async function requirePlacement(ctx: OrganizationCtx, where: PlacementWhere): Promise<Placement> {
   const placement = await findPlacement(ctx, where);
   if (placement === null) throw new AppError('app.not_found', { appId: where.appId });
   return placement;
+}
+
+/** Throws server.not_found and server.drained. */
+export async function requireOpenServer(
+  { tx, organizationId }: OrganizationCtx,
+  { serverId }: { readonly serverId: string },
+): Promise<void> {
+  const server = await tx.server.findFirst({ where: { id: serverId, organizationId }, select: { drainedAt: true } });
+  if (server === null) throw new AppError('server.not_found', { serverId });
+  if (server.drainedAt !== null) throw new AppError('server.drained', { serverId });
 }
 
 /** Locks the apps until the transaction ends. NO KEY still allows inserts of rows that reference an app. */

@@ -19,5 +19,5 @@ export { startNewEpoch } from './start-new-epoch.ts';
 export { hasServer, loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
 export { updateProxy } from './update-proxy.ts';
-export { type WantedAgent, wantedAgent } from './upgrade.ts';
+export { agentOfferFor, upgradeView, type WantedAgent, wantedAgent } from './upgrade.ts';
 export { upgradeServer } from './upgrade-server.ts';

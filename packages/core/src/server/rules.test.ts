@@ -19,7 +19,7 @@ test('a server is online if its gateway saw it recently', () => {
 
 test('the enrolment line is one that a shell reads as it is meant, and never has the token as an argument', () => {
   const command = enrolmentCommand({
-    script: { url: "https://control.example.test/it's?a=1&b=$(id)", sha256: 'ab'.repeat(32) },
+    script: { url: "https://control.example.test/it's?a=1&b=$(id)", sha256: 'ab'.repeat(32), isTrusted: true },
     token: 'enrol_abc-DEF_1',
   });
   // Only checks the grammar: nothing is run.
@@ -41,7 +41,7 @@ test('the enrolment line runs the script that was checked, from a folder that on
   const run = (digest: string) =>
     execFileSync(
       'sh',
-      ['-c', enrolmentCommand({ script: { url: 'https://x.test/', sha256: digest }, token: "it's" })],
+      ['-c', enrolmentCommand({ script: { url: 'https://x.test/', sha256: digest, isTrusted: false }, token: "it's" })],
       {
         cwd: here,
         stdio: 'ignore',

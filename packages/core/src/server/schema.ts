@@ -56,13 +56,14 @@ export const agentTargetSchema = z.enum(['linux-x64', 'linux-arm64']);
 export type AgentTarget = z.infer<typeof agentTargetSchema>;
 
 /** A program that this control plane has for servers of one kind. */
-export interface AgentOffer {
-  readonly target: AgentTarget;
-  readonly version: string;
+export const agentOfferSchema = z.object({
+  target: agentTargetSchema,
+  version: z.string(),
   /** "sha256:…" */
-  readonly digest: string;
-  readonly sizeBytes: number;
-}
+  digest: z.string(),
+  sizeBytes: z.number(),
+});
+export type AgentOffer = Readonly<z.infer<typeof agentOfferSchema>>;
 
 export const upgradeStepSchema = z.enum(['fetch', 'check', 'wait', 'start']);
 
@@ -113,6 +114,8 @@ export const serverSummarySchema = z.object({
   /** CPU millis of the last 30 minutes, oldest first, one number a minute. */
   cpuSparkline: z.array(z.number()),
   createdAt: z.date(),
+  /** Start of its drain; null: it takes deployments. */
+  drainedAt: z.date().nullable(),
   /** A whole sentence when its disk runs out; null: it does not, or it was never reported. */
   diskWarning: z.string().nullable(),
   /** Capabilities of its agent, as last reported. */
@@ -166,6 +169,8 @@ export const enrolmentCommandSchema = z.object({
   enrolmentId: enrolmentIdSchema,
   /** One line to paste on the new server; holds the single-use token. */
   command: z.string(),
+  /** SHA-256 of the certificate authority that the command pins, as browsers show it; null if it pins none. */
+  caFingerprint: z.string().nullable(),
   expiresAt: z.date(),
 });
 

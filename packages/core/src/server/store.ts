@@ -74,6 +74,7 @@ export async function loadServers(
       diskTotalBytes: bytes(sample?.diskTotal),
       cpuSparkline: sparklines.get(row.id) ?? new Array<number>(sparklineMinutes).fill(0),
       createdAt: row.createdAt,
+      drainedAt: row.drainedAt,
       diskWarning: diskSchema.safeParse(row.disk).data?.warning || null,
       capabilities: row.capabilities,
       agentDigest: row.agentDigest,

@@ -7,12 +7,12 @@ import { isConnected } from './rules.ts';
 import type { AgentOffer, GetServerInput, UpgradeServerInput, UpgradeView } from './schema.ts';
 import { agentOfferFor, upgradeView } from './upgrade.ts';
 
-/** Answers which offer it was, for its program to be put where the server fetches it. */
+/** Returns the offer, so that its program can be put where the server fetches it, and the attempt that it became. */
 export async function upgradeServer(
   ctx: Ctx,
   input: UpgradeServerInput,
   offers: readonly AgentOffer[],
-): Promise<GetServerInput & { readonly offer: AgentOffer }> {
+): Promise<GetServerInput & { readonly offer: AgentOffer; readonly attempt: number }> {
   const { organizationId } = ctx;
   const { serverId } = input;
   const now = ctx.clock.now();
@@ -68,5 +68,5 @@ export async function upgradeServer(
   });
   await notifyChange(ctx, { kind: 'server', id: serverId });
   ctx.log.info({ serverId, digest, actor: ctx.actor }, 'asked for another agent');
-  return { serverId, offer };
+  return { serverId, offer, attempt: upgrade.attempt };
 }

@@ -30,6 +30,7 @@ A setting comes from the first of these sources that has it:
 \`\`\`toml
 # ${DEFAULT_FILE}
 public_url = "https://fairlead.example.com"
+behind_proxy = true
 trusted_proxies = ["127.0.0.1"]
 
 [mail]
@@ -49,8 +50,8 @@ Settings change with the next start.
 ## Serve other people and servers
 
 By default, only this machine reaches the dashboard, and the start warns about it. To change that, set \`public_url\` to an https
-address at which a reverse proxy serves the dashboard, and \`trusted_proxies\` to the addresses of the proxy
-([security](security.md#dashboard-url-and-https)).
+address of this machine ([how](guide.md#serve-other-machines)). If a reverse proxy of yours serves that address, set
+\`behind_proxy\`, and \`trusted_proxies\` to the addresses of the proxy.
 `;
 
 export function renderSettings(): string {

@@ -10,7 +10,6 @@ use fairlead_link::AcceptedState;
 use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, RuntimeView};
-use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxySnapshot;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -84,7 +83,6 @@ fn are_upstreams_known(state: &DesiredState, view: &RuntimeView) -> bool {
 /// Inputs and outputs of the router.
 pub(crate) struct Router {
     pub(crate) supervisor: Arc<ProxySupervisor>,
-    pub(crate) authority: Arc<LocalAuthority>,
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<AcceptedState>,
     pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
@@ -125,8 +123,7 @@ impl Router {
 
     /// Sends the table. Returns true if the proxy serves it.
     async fn send(&mut self, state: &DesiredState, view: &RuntimeView) -> bool {
-        let hosts = routes::local_hosts(state);
-        let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
+        let (certificates, certificate_problem) = self.certificates.of(&routes::own_hosts(state));
         let access_log_path = self.access_log.to_string_lossy().into_owned();
         let snapshot = ProxySnapshot {
             access_log_path,

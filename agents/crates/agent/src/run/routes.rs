@@ -4,14 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_model::{AppKey, DesiredState, RouteTarget, UpstreamAddress};
+use fairlead_model::{AppKey, DesiredState, Route, RouteTarget, UpstreamAddress};
 use fairlead_runtime::rollout::UpstreamEndpoint;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
-/// Returns the hosts that need a certificate of the local authority: names that mean only this machine (RFC 6761, section 6.3).
-pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
-    let hosts = state.routes.iter().map(|route| route.host.as_str());
-    hosts.filter(|host| *host == "localhost" || host.ends_with(".localhost")).collect()
+/// Returns the hosts that need a certificate of this server's own authorities: names that mean only this machine (RFC 6761,
+/// section 6.3), and hosts of a control plane on this server.
+pub(crate) fn own_hosts(state: &DesiredState) -> BTreeSet<&str> {
+    let is_own = |route: &&Route| is_local(&route.host) || matches!(route.target, RouteTarget::ControlSocket(_));
+    state.routes.iter().filter(is_own).map(|route| route.host.as_str()).collect()
+}
+
+/// True for a name that means only this machine.
+pub(crate) fn is_local(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost")
 }
 
 /// Returns the whole table. An app without an instance keeps its routes: the proxy answers that it is not running.
@@ -94,7 +100,7 @@ mod tests {
     use std::net::SocketAddr;
     use std::time::Duration;
 
-    use fairlead_model::{AppId, EnvironmentId, InstanceId, Route};
+    use fairlead_model::{AppId, EnvironmentId, InstanceId};
 
     use super::*;
 
@@ -113,9 +119,10 @@ mod tests {
             route("a.localhost", RouteTarget::App(key.clone())),
             route("a.example.com", RouteTarget::App(key.clone())),
             route("fairlead.localhost", RouteTarget::ControlSocket("web".into())),
+            route("203.0.113.5", RouteTarget::ControlSocket("web".into())),
         ];
         let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);
-        assert_eq!((made.routes.len(), made.apps.len()), (3, 2));
+        assert_eq!((made.routes.len(), made.apps.len()), (4, 2));
         assert!(made.apps.iter().any(|app| app.upstreams.is_empty() && app.measured));
         let control: Vec<&str> =
             made.apps.iter().flat_map(|app| &app.upstreams).map(|one| one.address.as_str()).collect();
@@ -159,6 +166,7 @@ mod tests {
             let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);
             assert!(made.apps.iter().any(|app| app.measured && app.wake_timeout_ms == waits));
         }
-        assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);
+        let own = own_hosts(&state).into_iter().collect::<Vec<_>>();
+        assert_eq!(own, ["203.0.113.5", "a.localhost", "fairlead.localhost"]);
     }
 }

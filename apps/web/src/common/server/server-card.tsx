@@ -41,6 +41,7 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
       {isDiskShort(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes) ? (
         <Mark tone="warn">Disk nearly full</Mark>
       ) : null}
+      {server.drainedAt === null ? null : <Mark tone="warn">Drained</Mark>}
       <AgentMark server={server} />
       <div className="mt-4 grid grid-cols-3 gap-4">
         {gauges.map((gauge) => (

@@ -9,6 +9,11 @@ export function ServerOptions({ servers }: { readonly servers: readonly ServerSu
   ));
 }
 
+/** Drained servers get no app. */
+export function openServers(servers: readonly ServerSummary[]): readonly ServerSummary[] {
+  return servers.filter(({ drainedAt }) => drainedAt === null);
+}
+
 export function serverLabel({ name, state }: Pick<ServerSummary, 'name' | 'state'>): string {
   return state === 'online' ? name : `${name} (offline)`;
 }

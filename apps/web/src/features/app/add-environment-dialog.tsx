@@ -4,6 +4,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { usePathname, useRouter } from 'next/navigation';
 import { type FormEvent, useId, useState } from 'react';
@@ -12,7 +13,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { ServerOptions } from '../../common/server/server-options.tsx';
+import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
 import { fieldOfAddedEnvironment, formErrors } from './form-errors.ts';
 
 const NEW = 'new';
@@ -25,7 +26,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
   const router = useRouter();
   const pathname = usePathname();
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items;
-  const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
+  const servers = openServers(useQuery(trpc.server.list.queryOptions()).data?.items ?? []);
   const open = (environments ?? []).filter(
     ({ id, projectId }) =>
       projectId === app.projectId && !app.placements.some(({ environmentId }) => environmentId === id),
@@ -83,15 +84,9 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={formId}
-            variant="accent"
-            pending={add.isPending}
-            disabled={environments === undefined}
-          >
+          <SubmitButton form={formId} variant="accent" pending={add.isPending} disabled={environments === undefined}>
             Add
-          </Button>
+          </SubmitButton>
         </>
       }
     >

@@ -12,6 +12,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { openServers } from '../../common/server/server-options.tsx';
 import { DeployKeyStep, type DeployKeyStepProps } from './deploy-key-step.tsx';
 import { NewAppForm } from './new-app-form.tsx';
 
@@ -28,7 +29,10 @@ export function NewAppPage() {
       />
       {key === null ? (
         <QueryView query={servers} skeleton={<Skeleton className="h-[520px]" />}>
-          {({ items }) => (items.length === 0 ? <NoServer /> : <NewAppForm servers={items} onKey={setKey} />)}
+          {({ items }) => {
+            const open = openServers(items);
+            return open.length === 0 ? <NoServer /> : <NewAppForm servers={open} onKey={setKey} />;
+          }}
         </QueryView>
       ) : (
         <DeployKeyStep {...key} />

@@ -8,6 +8,7 @@ export const FEATURES = [
   ['deployment', 'Deployments'],
   ['domain', 'Domains'],
   ['server', 'Servers'],
+  ['agent_rollout', 'Agent rollouts'],
   ['volume', 'Volumes'],
   ['benchmark', 'Benchmarks'],
   ['secret', 'Secrets'],

@@ -5,6 +5,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { Field, Select } from '@fairlead/ui/input';
 import { StateText } from '@fairlead/ui/state-pill';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -15,7 +16,7 @@ import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { ServerOptions } from '../../common/server/server-options.tsx';
+import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
 
 export function ServersCard({ app, placement }: { readonly app: AppDetail; readonly placement: AppPlacement }) {
   const { paths, can } = useMe();
@@ -51,9 +52,8 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
   );
   const where = { projectId: app.projectId, environmentId };
   const mayWrite = can('app.write', where);
-  const others = (useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? []).filter(
-    (server) => !servers.some((each) => each.serverId === server.id),
-  );
+  const known = useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? [];
+  const others = openServers(known).filter((server) => !servers.some((each) => each.serverId === server.id));
   return (
     <Card>
       <CardHeader title="Servers" detail="Built once, run on each server" />
@@ -113,9 +113,9 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
               </Select>
             )}
           </Field>
-          <Button type="submit" className="h-9" pending={attach.pending}>
+          <SubmitButton className="h-9" pending={attach.pending}>
             Add
-          </Button>
+          </SubmitButton>
         </form>
       ) : null}
     </Card>

@@ -7,6 +7,7 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -61,9 +62,9 @@ function AddServer({ onClose }: { readonly onClose: () => void }) {
       </Field>
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
-        <Button type="submit" variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
+        <SubmitButton variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
           Create command
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );
@@ -99,6 +100,12 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
           </code>
           <CopyButton value={enrolment.command} label="Copy command" />
         </div>
+        {enrolment.caFingerprint === null ? null : (
+          <p className="mt-2 text-ink-soft text-xs">
+            The command pins this control plane's own certificate authority. Its SHA-256 fingerprint:{' '}
+            <code className="break-all font-mono">{enrolment.caFingerprint}</code>
+          </p>
+        )}
       </div>
       <Steps
         label="Progress"

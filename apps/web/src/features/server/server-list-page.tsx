@@ -18,6 +18,7 @@ import { QueryView } from '../../common/page/query-view.tsx';
 import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
 import { ServerCard } from '../../common/server/server-card.tsx';
 import { AddServerDialog } from './add-server-dialog.tsx';
+import { AgentRolloutNote } from './agent-rollout-note.tsx';
 
 export function ServerListPage() {
   const { can } = useMe();
@@ -46,6 +47,7 @@ export function ServerListPage() {
               </Card>
             ) : (
               <>
+                <AgentRolloutNote />
                 <SearchInput
                   label="Search servers"
                   value={search.typed}

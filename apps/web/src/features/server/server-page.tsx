@@ -1,26 +1,19 @@
 'use client';
 // Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
-import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
-import { Menu, MenuItem } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { Segmented } from '@fairlead/ui/tabs';
-import { useToast } from '@fairlead/ui/toast';
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
-import { Ellipsis, Trash2 } from 'lucide-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
-import { useRouter } from 'next/navigation';
-import { useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
 import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { serverLook } from '../../common/deployment/states.ts';
-import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
@@ -28,7 +21,9 @@ import { useUrlFilter } from '../../common/page/use-url-state.ts';
 import { isDiskShort } from '../../common/server/disk.ts';
 import { ProxyForm } from './proxy-form.tsx';
 import { ServerDisk } from './server-disk.tsx';
+import { ServerDrainNote } from './server-drain-note.tsx';
 import { ServerFacts } from './server-facts.tsx';
+import { ServerMenu } from './server-menu.tsx';
 
 const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
   ssr: false,
@@ -56,6 +51,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
           actions={<ServerMenu server={server} />}
         />
         <div className="flex flex-col gap-6">
+          <ServerDrainNote server={server} />
           <Warnings server={server} />
           <Card>
             <CardHeader
@@ -120,52 +116,6 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function ServerMenu({ server }: { readonly server: ServerDetail }) {
-  const { paths, can } = useMe();
-  const trpc = useTRPC();
-  const router = useRouter();
-  const toast = useToast();
-  const [deleting, setDeleting] = useState(false);
-  const remove = useMutation(trpc.server.delete.mutationOptions());
-  if (!can('server.delete') || server.isLocal) return null;
-  return (
-    <>
-      <Menu
-        label="More actions"
-        trigger={(trigger) => (
-          <IconButton {...trigger} label="More actions">
-            <Ellipsis size={18} aria-hidden="true" />
-          </IconButton>
-        )}
-      >
-        <MenuItem icon={<Trash2 size={15} />} danger onSelect={() => setDeleting(true)}>
-          Delete server
-        </MenuItem>
-      </Menu>
-      <ConfirmDelete
-        open={deleting}
-        onClose={() => setDeleting(false)}
-        what="server"
-        name={server.name}
-        consequences="Its key and charts are deleted. Its agent keeps serving until you stop it there."
-        pending={remove.isPending}
-        error={remove.error}
-        onConfirm={(confirmName) =>
-          remove.mutate(
-            { serverId: server.id, confirmName },
-            {
-              onSuccess: () => {
-                toast({ title: `${server.name} is deleted` });
-                router.push(paths.servers);
-              },
-            },
-          )
-        }
-      />
-    </>
   );
 }
 

@@ -12,7 +12,9 @@ const parts: InstallScriptParts = {
   downloadBaseUrl: 'https://fairlead.example.com',
   controlUrl: 'https://fairlead.example.com:8443',
   digests: [{ target: 'linux-x64', sha256: 'a'.repeat(64) }],
+  authority: null,
 };
+const AUTHORITY = '-----BEGIN CERTIFICATE-----\nMIIBfake+/=\n-----END CERTIFICATE-----\n';
 
 async function withScript<T>(work: (path: string, dir: string) => Promise<T>, of = parts): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-install-'));
@@ -43,6 +45,13 @@ test.each([
   expect(() => installScript({ ...parts, controlUrl: url })).toThrow(InstallScriptError);
   expect(() => installScript({ ...parts, downloadBaseUrl: url })).toThrow(InstallScriptError);
 });
+
+test.each(['', "';id;'", `${AUTHORITY}'; id; '`, AUTHORITY.replace('MIIB', "'")])(
+  'the authority %j is refused',
+  (authority) => {
+    expect(() => installScript({ ...parts, authority })).toThrow(InstallScriptError);
+  },
+);
 
 test('an invalid digest is refused', () => {
   expect(() => installScript({ ...parts, digests: [{ target: 'linux-x64', sha256: "';id;'" }] })).toThrow(
@@ -89,13 +98,14 @@ test('an enrolled server gets the new agent, keeps its identity, and the agent r
   const agent = '#!/bin/sh\nprintf "%s\\n" "$*" >>"$SAID"\n';
   const sha256 = createHash('sha256').update(agent).digest('hex');
   const digests = (['linux-x64', 'linux-arm64'] as const).map((target) => ({ target, sha256 }));
-  const install = async (path: string, dir: string) => {
+  const install = async (path: string, dir: string, trust = '') => {
     const [bin, data, said] = [join(dir, 'bin'), join(dir, 'data'), join(dir, 'said')];
     await mkdir(bin);
     // The script runs without root here, and its download is a stub.
     await writeFile(join(bin, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 });
     await writeFile(join(dir, 'agent'), agent);
-    const fetches = '#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp "$AGENT" "$2"\n';
+    const fetches =
+      '#!/bin/sh\nprintf "%s " "$@" >"$HOME/curled"\nwhile [ "$1" != --output ]; do shift; done\ncp "$AGENT" "$2"\n';
     await writeFile(join(bin, 'curl'), fetches, { mode: 0o755 });
     const env = {
       ...process.env,
@@ -107,7 +117,7 @@ test('an enrolled server gets the new agent, keeps its identity, and the agent r
       AGENT: join(dir, 'agent'),
     };
     await run('sh', [path], { env });
-    const enrolled = `enrol --control ${parts.controlUrl} --data ${data} --token-file -\n`;
+    const enrolled = `enrol --control ${parts.controlUrl} --data ${data} --token-file -${trust}\n`;
     expect(await readFile(said, 'utf8')).toBe(enrolled);
     await writeFile(join(data, 'agent.toml'), '');
     const { stderr } = await run('sh', [path], { env });
@@ -115,6 +125,14 @@ test('an enrolled server gets the new agent, keeps its identity, and the agent r
     expect(await readFile(said, 'utf8')).toBe(enrolled);
   };
   await withScript(install, { ...parts, digests });
+  await withScript(
+    async (path, dir) => {
+      await install(path, dir, ` --ca ${join(dir, 'data/control-ca.pem')}`);
+      expect(await readFile(join(dir, 'data/control-ca.pem'), 'utf8')).toBe(AUTHORITY);
+      expect(await readFile(join(dir, 'curled'), 'utf8')).toMatch(/ --cacert \S+\/ca\.pem /);
+    },
+    { ...parts, digests, authority: AUTHORITY },
+  );
   expect(installScript(parts)).toContain('systemctl restart fairlead-agent.service\n');
 });
 

@@ -9,23 +9,30 @@ export interface InstallScriptParts {
   /** URL that the agent connects to. */
   readonly controlUrl: string;
   readonly digests: readonly { readonly target: AgentTarget; readonly sha256: string }[];
+  /** Certificate authority of both URLs in PEM, to trust beside the system's; null if there is none to add. */
+  readonly authority: string | null;
 }
 
 export class InstallScriptError extends Error {}
 
 const URL_PATTERN = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/;
 const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
+const PEM_PATTERN = /^-----BEGIN CERTIFICATE-----\n(?:[A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n$/;
 
-export function installScript({ downloadBaseUrl, controlUrl, digests }: InstallScriptParts): string {
+export function installScript({ downloadBaseUrl, controlUrl, digests, authority }: InstallScriptParts): string {
   for (const url of [downloadBaseUrl, controlUrl]) {
     if (!URL_PATTERN.test(url)) throw new InstallScriptError(`not an address that a script may hold: ${url}`);
   }
   for (const { target, sha256 } of digests) {
     if (!DIGEST_PATTERN.test(sha256)) throw new InstallScriptError(`not a digest for ${target}`);
   }
+  if (authority !== null && !PEM_PATTERN.test(authority)) {
+    throw new InstallScriptError('not a certificate that a script may hold');
+  }
   const digestOf = (target: AgentTarget) => digests.find((each) => each.target === target)?.sha256 ?? '';
   return SCRIPT.replace('@DOWNLOAD@', downloadBaseUrl)
     .replace('@CONTROL@', controlUrl)
+    .replace('@AUTHORITY@', authority?.trimEnd() ?? '')
     .replace('@DIGEST_X64@', digestOf('linux-x64'))
     .replace('@DIGEST_ARM64@', digestOf('linux-arm64'));
 }
@@ -51,6 +58,8 @@ unit=/etc/systemd/system/fairlead-agent.service
 main() {
   download_url='@DOWNLOAD@'
   control_url='@CONTROL@'
+  # The certificate authority of these addresses; empty if it is one that the system trusts.
+  authority='@AUTHORITY@'
   token="\${FAIRLEAD_ENROL_TOKEN:-}"
   unset FAIRLEAD_ENROL_TOKEN
   [ -n "$token" ] || stop "FAIRLEAD_ENROL_TOKEN is not set. Copy the whole command from the dashboard under Servers."
@@ -83,8 +92,13 @@ main() {
 
   temporary=$(mktemp -d)
   trap 'rm -rf "$temporary"' EXIT
+  set --
+  if [ -n "$authority" ]; then
+    printf '%s\\n' "$authority" >"$temporary/ca.pem"
+    set -- --cacert "$temporary/ca.pem"
+  fi
   say "fetching the agent for $target"
-  curl --fail --silent --show-error --location --proto '=http,https' --retry 3 \\
+  curl --fail --silent --show-error --location --proto '=http,https' --retry 3 "$@" \\
     --output "$temporary/fairlead-agent" "$download_url/install/agent/$target"
   printf '%s  %s\\n' "$digest" "$temporary/fairlead-agent" | sha256sum --check --status ||
     stop "the download does not have the digest that the control plane promised. Nothing was installed."
@@ -92,12 +106,17 @@ main() {
   install -d "$(dirname "$program")"
   install -d -m 0711 "$data"
   install -m 0755 "$temporary/fairlead-agent" "$program"
+  # An enrolled server that runs this again trusts the control plane's present authority from then on.
+  if [ -n "$authority" ]; then
+    install -m 0644 "$temporary/ca.pem" "$data/control-ca.pem"
+    set -- --ca "$data/control-ca.pem"
+  fi
 
   if [ -e "$data/agent.toml" ]; then
     say "this server is enrolled already and keeps its place; the token is not used"
   else
     say "enrolling this server"
-    printf '%s' "$token" | "$program" enrol --control "$control_url" --data "$data" --token-file - ||
+    printf '%s' "$token" | "$program" enrol --control "$control_url" --data "$data" --token-file - "$@" ||
       stop "the server could not be enrolled. The line above says why."
   fi
 

@@ -1,8 +1,6 @@
 // One call of each mutation, with a valid input. A new mutation without an entry here does not compile.
 import { newId, parseId } from '@fairlead/contract/ids';
-import { expect } from 'vitest';
 import type { AppRouter } from '../../index.ts';
-import { testAgent } from '../test-api.ts';
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 import { peopleCalls } from './people-calls.ts';
@@ -35,6 +33,9 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     newSecret,
     newGroup,
     newAttachment,
+    connectOldAgent,
+    requireStoredAgent,
+    newStoppedRollout,
   } = auditInputs(stage);
   return {
     ...peopleCalls(stage),
@@ -245,30 +246,31 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'server.update_proxy',
       input: async () => ({ serverId: stage.api.world.serverId, proxy: { http3: false } }),
     },
+    'agentRollout.start': {
+      action: 'agent_rollout.start',
+      input: async () => {
+        await connectOldAgent();
+        return undefined;
+      },
+      after: requireStoredAgent,
+    },
+    'agentRollout.retry': { action: 'agent_rollout.retry', input: () => newStoppedRollout() },
+    'agentRollout.cancel': { action: 'agent_rollout.cancel', input: () => newStoppedRollout() },
     'server.upgrade': {
       action: 'server.upgrade',
       input: async () => {
-        const { serverId } = stage.api.world;
-        await stage.api.world.system(({ tx, clock }) =>
-          tx.server.update({
-            where: { id: serverId },
-            data: {
-              connectedGateway: 'here#1',
-              lastSeenAt: clock.now(),
-              capabilities: ['upgrade'],
-              hostInfo: { arch: 'x86_64' },
-            },
-          }),
-        );
-        return { serverId };
+        await connectOldAgent();
+        return { serverId: stage.api.world.serverId };
       },
-      after: async () => {
-        const hex = testAgent.digest.slice('sha256:'.length);
-        const { organizationId } = stage.api.world;
-        expect(await stage.api.parts.artifacts.size({ organizationId, hex })).toBe(testAgent.sizeBytes);
-        expect(
-          await stage.api.world.system(({ tx }) => tx.artifact.count({ where: { digest: testAgent.digest } })),
-        ).toBe(1);
+      after: requireStoredAgent,
+    },
+    'server.drain': { action: 'server.drain', input: async () => ({ serverId: await newServer(), drained: true }) },
+    'server.moveApps': {
+      action: 'server.move_apps',
+      input: async () => {
+        const serverId = await newServer();
+        await caller().server.drain({ serverId, drained: true });
+        return { serverId, targetServerId: await newServer() };
       },
     },
     'server.delete': {

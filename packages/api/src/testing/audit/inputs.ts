@@ -1,6 +1,7 @@
 // Creates the rows that calls of mutations need: apps, members, secrets and the rest, each new.
 import { type AppId, newId } from '@fairlead/contract/ids';
-import type { TestApi } from '../test-api.ts';
+import { expect } from 'vitest';
+import { type TestApi, testAgent } from '../test-api.ts';
 
 interface Person {
   readonly cookie: string;
@@ -58,6 +59,42 @@ export function auditInputs(stage: AuditStage) {
     );
     return id;
   }
+  /** Connects an agent that can be upgraded to the offered one. */
+  async function connectOldAgent(): Promise<void> {
+    const { serverId } = stage.api.world;
+    await stage.api.world.system(({ tx, clock }) =>
+      tx.server.update({
+        where: { id: serverId },
+        data: {
+          connectedGateway: 'here#1',
+          lastSeenAt: clock.now(),
+          capabilities: ['upgrade'],
+          hostInfo: { arch: 'x86_64' },
+        },
+      }),
+    );
+  }
+
+  /** Expects the offered agent in the store of the organization. */
+  async function requireStoredAgent(): Promise<void> {
+    const { digest, sizeBytes } = testAgent;
+    const { organizationId } = stage.api.world;
+    const hex = digest.slice('sha256:'.length);
+    expect(await stage.api.parts.artifacts.size({ organizationId, hex })).toBe(sizeBytes);
+    expect(await stage.api.world.system(({ tx }) => tx.artifact.count({ where: { digest } }))).toBe(1);
+  }
+
+  async function newStoppedRollout() {
+    const rolloutId = newId('aro');
+    const { organizationId } = stage.api.world;
+    const data = { id: rolloutId, organizationId, offers: [testAgent], state: 'stopped' };
+    await stage.api.world.system(async ({ tx }) => {
+      await tx.agentRollout.updateMany({ where: { state: 'running' }, data: { state: 'cancelled' } });
+      await tx.agentRollout.create({ data });
+    });
+    return { rolloutId };
+  }
+
   async function newVolume() {
     const id = newId('vol');
     const { organizationId } = stage.api.world;
@@ -154,5 +191,8 @@ export function auditInputs(stage: AuditStage) {
     newAttachment,
     newOrganization,
     setOwner,
+    connectOldAgent,
+    requireStoredAgent,
+    newStoppedRollout,
   };
 }

@@ -123,6 +123,8 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   },
   // Public: the same script and program for all, because a new server has no session.
   'install/agent.sh/route.ts': { methods: ['GET'], who: 'everyone', requests: () => [get('/install/agent.sh', 200)] },
+  // The check's public URL has no authority of its own.
+  'install/ca.pem/route.ts': { methods: ['GET'], who: 'everyone', requests: () => [get('/install/ca.pem', 404)] },
   'install/agent/[target]/route.ts': {
     methods: ['GET'],
     who: 'everyone',

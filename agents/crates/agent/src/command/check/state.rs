@@ -51,6 +51,7 @@ fn repair_file(folders: &Folders, path: &Path) -> io::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if name != USERS {
         let aside = state_file::set_aside(path)?;
+        let name = if path.parent() == Some(&folders.control_authorities()) { "control-ca" } else { name };
         return Ok(format!("renamed to {}; {}", aside.display(), consequence(name)));
     }
     let text = fs::read(path)?;
@@ -79,6 +80,9 @@ fn consequence(name: &str) -> &'static str {
         }
         "desired.bin" => "the agent waits for the control plane's state, and no older one is accepted",
         "key.age" => "the agent makes a new key at its next start, and the control plane seals the secrets to that",
+        "control-ca" => {
+            "the agent makes a new authority for this address at its next start. Servers elsewhere trust the old one: run the command of “Add server” on each again"
+        }
         "ca" => "the agent makes a new local authority at its next start; trust that one instead",
         _ => "the agent begins it anew",
     }
@@ -100,6 +104,24 @@ fn damaged(folders: &Folders) -> Vec<StateFileError> {
         && let Err(error) = LocalAuthority::open_or_create(&folders.authority())
     {
         errors.push(StateFileError::damaged(&folders.authority(), chain(&error)));
+    }
+    errors.extend(damaged_control_authorities(folders));
+    errors
+}
+
+fn damaged_control_authorities(folders: &Folders) -> Vec<StateFileError> {
+    // A server without a control plane has no such folder.
+    let Ok(entries) = std::fs::read_dir(folders.control_authorities()) else { return Vec::new() };
+    let mut errors = Vec::new();
+    for folder in entries.flatten().map(|entry| entry.path()) {
+        // Opening it would create a missing one. A repair renames damaged ones.
+        if let Some(host) = folder.file_name().and_then(|name| name.to_str())
+            && !host.contains(".damaged")
+            && folder.join("ca.pem").exists()
+            && let Err(error) = LocalAuthority::open_or_create_for(&folder, host)
+        {
+            errors.push(StateFileError::damaged(&folder, chain(&error)));
+        }
     }
     errors
 }

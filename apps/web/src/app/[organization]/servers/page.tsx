@@ -5,6 +5,9 @@ import { organizationPage } from '../../../server/organization-page.tsx';
 export const metadata: Metadata = { title: 'Servers' };
 
 export default organizationPage(async ({ api }) => {
-  await api.load(api.queryClient.prefetchQuery(api.trpc.server.list.queryOptions()));
+  await api.load(
+    api.queryClient.prefetchQuery(api.trpc.server.list.queryOptions()),
+    api.queryClient.prefetchQuery(api.trpc.agentRollout.get.queryOptions()),
+  );
   return <ServerListPage />;
 });
