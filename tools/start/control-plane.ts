@@ -152,7 +152,7 @@ export class ControlPlane {
 
   /** Stops everything but PostgreSQL. */
   async stopServices(): Promise<void> {
-    for (const name of ['worker', 'gateway', 'web']) await this.#options.supervisor.stop(name);
+    await Promise.all(['worker', 'gateway', 'web'].map((name) => this.#options.supervisor.stop(name)));
   }
 
   async stopDatabase(): Promise<void> {

@@ -144,7 +144,8 @@ async function startLocalAgent(
   path: string,
 ): Promise<ServerSummary> {
   const { folders, settings, supervisor, signal } = context;
-  const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
+  const listServers = async () => (await product.verbs.listServers()).items;
+  const findServer = async () => (await listServers()).find((server) => server.isLocal);
   const proof = process.env.FAIRLEAD_AGENT_PROOF_SECONDS;
   const agent: LocalAgentOptions = {
     name: AGENT,
@@ -167,11 +168,20 @@ async function startLocalAgent(
     );
   }
   if (known === undefined) {
-    const { token } = await product.verbs.createEnrolment({ name: LOCAL_SERVER, isLocal: true });
+    const { token } = await product.verbs.createEnrolment({ name: freeName(await listServers()), isLocal: true });
     await enrolAgent(agent, token);
   }
   await startAgent(agent);
   return waitFor(findServer, { what: 'the local server', timeoutMs: 5000, signal });
+}
+
+/** A restored control plane still knows the local server of the lost machine. */
+function freeName(servers: readonly ServerSummary[]): string {
+  const taken = new Set(servers.map(({ name }) => name));
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? LOCAL_SERVER : `${LOCAL_SERVER}-${number}`;
+    if (!taken.has(name)) return name;
+  }
 }
 
 /** Deploys the sample app; its failure is reported and does not stop the rest. */
