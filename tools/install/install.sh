@@ -13,9 +13,10 @@ update      backs up, installs a newer version, checks it, and goes back to the 
 uninstall   removes units and programs; keeps data, settings and backups
 
   --from DIR|URL             folder with the files of a release, or its https address
-  --public-url URL           https address of the dashboard, which your reverse proxy serves
+  --public-url URL           https address of the dashboard, with a name or an address of this server
   --email ADDRESS            contact for security reports, in security.txt
   --database-url-file FILE   file with the URL of your own PostgreSQL, instead of the embedded one
+  --no-start                 with install: start nothing, to restore a backup first
   --delete-data              with uninstall: delete data, settings and backups too; asks first
   --yes                      ask nothing, except before data is deleted
   --help                     show this
@@ -38,7 +39,7 @@ stop() { say "$*"; exit 1; }
 need() { command -v "$1" >/dev/null 2>&1 || stop "$1 is missing. Install it, then run this again."; }
 
 main() {
-  verb=install from='' public_url='' email='' database_url_file='' yes='' delete_data=''
+  verb=install from='' public_url='' email='' database_url_file='' yes='' no_start='' delete_data=''
   case "${1:-}" in install | update | uninstall | write-units) verb=$1 && shift ;; esac
   while [ $# -gt 0 ]; do
     case "$1" in
@@ -49,6 +50,7 @@ main() {
       --public-url) public_url=$2 && shift ;;
       --email) email=$2 && shift ;;
       --database-url-file) database_url_file=$2 && shift ;;
+      --no-start) no_start=1 ;;
       --delete-data) delete_data=1 ;;
       --yes) yes=1 ;;
       --help | -h) printf '%s\n' "$HELP" && exit ;;
@@ -85,6 +87,10 @@ install() {
   write_units "$programs/$version" || changed=1
   systemctl enable --quiet fairlead.service
   need_nftables
+  if [ -n "$no_start" ]; then
+    say "version $version is installed, and not started. Restore a backup with fairlead restore, then run this again without --no-start"
+    return
+  fi
   if [ -n "$changed" ] || ! systemctl is-active --quiet fairlead.service; then
     say "starting"
     start || stop "Fairlead did not start. The end of $log:
@@ -160,6 +166,8 @@ uninstall() {
   fi
   systemctl disable --quiet fairlead.service 2>/dev/null || true
   systemctl stop fairlead.service 2>/dev/null || true
+  # Apps and the proxy stay in its control group where the kernel delegates no limits.
+  systemctl kill --signal=SIGKILL fairlead.service 2>/dev/null || true
   # The agent of a server for another control plane has the same unit for its apps.
   if [ ! -e "$units/fairlead-agent.service" ]; then
     systemctl kill --signal=SIGKILL fairlead-apps.service 2>/dev/null || true
@@ -196,7 +204,7 @@ need_supported_system() {
 check_answers() {
   if [ ! -e "$settings" ] && [ -z "$yes" ]; then
     if [ -z "$public_url" ]; then
-      printf 'Domain of the dashboard, which your reverse proxy serves (empty: only this server reaches it): ' >&2
+      printf 'Domain or IP address of the dashboard, such as %s (empty: only this server reaches it): ' "$(own_address)" >&2
       public_url=$(answer)
     fi
     if [ -z "$email" ]; then
@@ -208,11 +216,13 @@ check_answers() {
     '' | http://* | https://*) ;;
     *) public_url="https://$public_url" ;;
   esac
-  is_one_line "$public_url" '(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?)?' ||
+  is_one_line "$public_url" '(https://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?/?)?' ||
     stop "--public-url must be an https address such as https://fairlead.example.com"
   is_one_line "$email" '([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+)?' || stop "--email must be an e-mail address"
   [ -z "$database_url_file" ] || [ -r "$database_url_file" ] || stop "$database_url_file cannot be read."
 }
+
+own_address() { hostname -I 2>/dev/null | awk '{ address = $1 } END { print (address == "" ? "203.0.113.5" : address) }'; }
 
 # Succeeds if text $1 is one line and matches the pattern $2 as a whole.
 is_one_line() { [ "$(printf '%s\n' "$1" | wc -l)" = 1 ] && printf '%s\n' "$1" | grep -Eqx "$2"; }
@@ -327,7 +337,7 @@ write_settings() {
     umask 077
     {
       echo '# Settings of Fairlead (docs/settings.md). They change with: systemctl restart fairlead'
-      [ -z "$public_url" ] || printf 'public_url = "%s"\ntrusted_proxies = ["127.0.0.1", "::1"]\n' "$public_url"
+      [ -z "$public_url" ] || printf 'public_url = "%s"\n' "$public_url"
       [ -z "$email" ] || printf 'security_contact = "mailto:%s"\n' "$email"
       [ -z "$url" ] || printf '\n[database]\nurl = "%s"\n' "$url"
     } >"$settings.new"
@@ -398,25 +408,41 @@ start() {
 said() { tail -c "+$((before + 1))" "$log" 2>/dev/null; }
 
 report() {
-  authority=$data/agent/ca/ca.pem
-  fingerprint=$(sed '/^-/d' "$authority" | base64 -d | sha256sum | cut -d ' ' -f 1 | sed 's/../&:/g; s/:$//')
-  address=$(sed -n 's/^public_url *= *"\([^"]*\)".*/\1/p' "$settings")
+  address=$(sed -n '/^\[/q; s/^public_url *= *"\([^"]*\)".*/\1/p' "$settings")
+  # The start writes this summary. The proxy of this server made the authority of its public URL.
+  authority=$(summary_of Authority)
+  signs="certificates of $address"
+  if [ -z "$authority" ]; then authority=$data/agent/ca/ca.pem signs="certificates of https://*.localhost only"; fi
+  fingerprint=$(sed '/^-/d' "$authority" | base64 -d | sha256sum | cut -d ' ' -f 1 | tr a-f A-F | sed 's/../&:/g; s/:$//')
   say "version $version is installed"
   printf '\n  Dashboard    %s\n' "${address:-http://localhost:4400 (on this server only)}"
-  # Of the last start: there is none once the first account exists.
-  setup=$(awk '/Fairlead is up/ { link = "" } $1 == "Setup" { link = $2 } END { print link }' "$log")
+  # There is none once the first account exists.
+  setup=$(summary_of Setup)
   [ -z "$setup" ] || printf '  Set up       %s\n               The first account becomes the owner. The link works once.\n' "$setup"
-  printf '  Authority    SHA-256 %s\n               of %s, which signs https://*.localhost only\n' "$fingerprint" "$authority"
+  printf '  Authority    SHA-256 %s\n               of %s, which signs %s\n' "$fingerprint" "$authority" "$signs"
   printf '  Settings     %s\n  Data         %s\n  Log          %s and %s/logs\n' "$settings" "$data" "$log" "$data"
-  if [ -n "$address" ]; then
-    printf '\n  Your reverse proxy must serve %s from http://127.0.0.1:4400 (docs/install.md).\n' "$address"
-    printf '  If a firewall is on, open the ports of your reverse proxy:\n'
-    printf '    ufw:       ufw allow 80,443/tcp\n    nftables:  nft add rule inet filter input tcp dport { 80, 443 } accept\n'
-  else
-    printf '\n  From your computer:  ssh -L 4400:localhost:4400 root@THIS-SERVER\n'
-  fi
+  case "$authority" in
+    "$data/agent/ca/"*)
+      if [ -z "$address" ]; then
+        printf '\n  From your computer:  ssh -L 4400:localhost:4400 root@THIS-SERVER\n'
+      else
+        printf '\n  Your reverse proxy must serve %s (docs/guide.md#your-own-reverse-proxy).\n' "$address"
+      fi
+      ;;
+    *)
+      printf '\n  Browsers warn until they trust the authority: download %s/install/ca.pem,\n' "${address%/}"
+      printf '  compare its fingerprint with the one above, and import it. Servers that you add trust it by themselves.\n'
+      port=$(printf '%s' "$address" | sed -n 's|.*:\([0-9][0-9]*\)/*$|\1|p')
+      printf '  If a firewall is on, open the ports of the dashboard and of apps:\n'
+      printf '    ufw:       ufw allow 80,%s/tcp\n' "${port:-443}"
+      printf '    nftables:  nft add rule inet filter input tcp dport { 80, %s } accept\n' "${port:-443}"
+      ;;
+  esac
   echo
 }
+
+# First word of a row in the summary of the last start.
+summary_of() { awk -v row="$1" '/Fairlead is up/ { word = "" } $1 == row { word = $2 } END { print word }' "$log"; }
 
 need_space() {
   # Copies of the database and the keys, and as much again for a migration.

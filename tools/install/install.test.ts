@@ -29,12 +29,15 @@ test('an installation starts the unit and prints address, set-up link and finger
   expect(output).toContain('version 1.0.0 is installed');
   expect(code).toBe(0);
   expect(output).toContain('Dashboard    https://paas.example.com');
-  expect(output).toContain('http://localhost:4400/setup#token=secret');
+  expect(output).toContain('https://paas.example.com/setup#token=secret');
   // SHA-256 of three zero bytes.
-  expect(output).toContain('SHA-256 70:9e:80:c8:84:87:a2:41');
+  expect(output).toContain('SHA-256 70:9E:80:C8:84:87:A2:41');
+  expect(output).toContain('which signs certificates of https://paas.example.com');
+  expect(output).toContain('ufw allow 80,443/tcp');
   expect(readlinkSync(root.path('opt/fairlead/current'))).toBe('1.0.0');
-  expect(root.read('etc/fairlead/fairlead.toml')).toContain('public_url = "https://paas.example.com"\ntrusted_proxies');
-  expect(root.read('etc/fairlead/fairlead.toml')).toContain('security_contact = "mailto:ops@example.com"\n');
+  expect(root.read('etc/fairlead/fairlead.toml')).toContain(
+    'public_url = "https://paas.example.com"\nsecurity_contact = "mailto:ops@example.com"\n',
+  );
   expect(statSync(root.path('etc/fairlead/fairlead.toml')).mode & 0o777).toBe(0o640);
   expect(calls()).toContain('chown root:fairlead /etc/fairlead/fairlead.toml.new');
   expect(calls()).toContain('enable --quiet fairlead.service');

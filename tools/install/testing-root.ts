@@ -36,11 +36,16 @@ case "$1" in
   update | uninstall) exec sh "$root/tools/install/install.sh" "$@" ;;
   health) exit "$(cat "$root/health")" ;;
   start)
-    mkdir -p $data/postgres $data/secrets $data/agent/ca
+    mkdir -p $data/postgres $data/secrets
     basename "$root" >>$data/postgres/migrations
     [ -e $data/secrets/master-key ] || echo key >$data/secrets/master-key
-    printf -- '-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n' >$data/agent/ca/ca.pem
-    printf '  Fairlead is up, after 1 s.\\n  Setup       http://localhost:4400/setup#token=secret\\n' ;;
+    url=$(sed -n 's/^public_url = "\\(.*\\)"/\\1/p' /etc/fairlead/fairlead.toml)
+    folder=$data/agent/ca
+    [ -z "$url" ] || folder=$data/agent/control-ca/\${url#https://}
+    mkdir -p "$folder"
+    printf -- '-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n' >"$folder/ca.pem"
+    printf '  Fairlead is up, after 1 s.\\n  Setup       %s/setup#token=secret\\n' "\${url:-http://localhost:4400}"
+    [ -z "$url" ] || printf '  Authority   %s\\n' "$folder/ca.pem" ;;
 esac
 `;
 
