@@ -1,5 +1,5 @@
 // Releases for the install check: repacked from a built one under other versions, and signed with a key pair of the check.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RELEASE_FILE, type Release } from '../../tools/lib/release.ts';
 import { INSTALLER, renderInstaller, writeInstaller } from '../../tools/release/installer.ts';
@@ -15,7 +15,7 @@ export interface RepackOptions {
   readonly to: string;
   readonly version: string;
   /** Changes the unpacked files. */
-  readonly change?: (stage: string) => void;
+  readonly change?: (stage: string, target: Target) => void;
 }
 
 export async function repack({ archive, target, to, version, change }: RepackOptions): Promise<void> {
@@ -30,7 +30,7 @@ export async function repack({ archive, target, to, version, change }: RepackOpt
   const release = JSON.parse(readFileSync(join(stage, RELEASE_FILE), 'utf8')) as Release;
   writeFileSync(join(stage, RELEASE_FILE), JSON.stringify({ ...release, version }));
   writeInstaller(stage, readPublicKey(signer));
-  change?.(stage);
+  change?.(stage, target);
   await must('tar', [
     '--create',
     '--use-compress-program=gzip -1',
@@ -46,7 +46,8 @@ export async function repack({ archive, target, to, version, change }: RepackOpt
 }
 
 /** Adds a migration and breaks the web server after it: the update fails once the database has changed. */
-export function breakAfterMigration(stage: string): void {
+export function breakAfterMigration(stage: string, target: Target): void {
+  changeAgent(stage, target);
   const folder = join(stage, 'prisma/migrations/20991231000000_install_check');
   mkdirSync(folder, { recursive: true });
   // Fairlead starts on no database with a table that lacks row-level security.
@@ -56,4 +57,9 @@ ALTER TABLE install_check FORCE ROW LEVEL SECURITY;
 `;
   writeFileSync(join(folder, 'migration.sql'), sql);
   writeFileSync(join(stage, 'apps/web/.next/standalone/apps/web/server.js'), 'throw new Error("broken on purpose");\n');
+}
+
+/** Makes another file of the same agent, which servers are offered as an upgrade. */
+export function changeAgent(stage: string, { name }: Target): void {
+  appendFileSync(join(stage, 'agents', name), 'x');
 }
