@@ -21,7 +21,7 @@ export interface InstallationOptions {
 export class Installation {
   server: Server;
   readonly url: string;
-  /** Of the authority that the installer printed last. */
+  /** SHA-256 of the authority, as the installer printed it last. */
   fingerprint = '';
   setupToken = '';
   readonly #target: Target;

@@ -13,6 +13,7 @@ import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
 import type { Programs } from './launch.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
+import { localName } from './local-name.ts';
 import { startRotation } from './log-rotation.ts';
 import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
@@ -44,7 +45,6 @@ class ServeFailed extends Error {
   override readonly name = 'ServeFailed';
 }
 
-const LOCAL_SERVER = 'local';
 const AGENT = 'agent';
 
 /** Runs until the signal; stops everything it started before it resolves or rejects. */
@@ -168,20 +168,11 @@ async function startLocalAgent(
     );
   }
   if (known === undefined) {
-    const { token } = await product.verbs.createEnrolment({ name: freeName(await listServers()), isLocal: true });
+    const { token } = await product.verbs.createEnrolment({ name: localName(await listServers()), isLocal: true });
     await enrolAgent(agent, token);
   }
   await startAgent(agent);
   return waitFor(findServer, { what: 'the local server', timeoutMs: 5000, signal });
-}
-
-/** A restored control plane still knows the local server of the lost machine. */
-function freeName(servers: readonly ServerSummary[]): string {
-  const taken = new Set(servers.map(({ name }) => name));
-  for (let number = 1; ; number++) {
-    const name = number === 1 ? LOCAL_SERVER : `${LOCAL_SERVER}-${number}`;
-    if (!taken.has(name)) return name;
-  }
 }
 
 /** Deploys the sample app; its failure is reported and does not stop the rest. */
