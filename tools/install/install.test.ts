@@ -70,6 +70,8 @@ test('the questions are asked without --yes, and a wrong address is refused', ()
     output: expect.stringContaining('--public-url'),
   });
   expect(existsSync(root.path('opt/fairlead'))).toBe(false);
+  for (const wrong of ['http://paas.example.com', 'https://paas.example.com/path', 'https://[::1'])
+    expect(root.install(from, '--yes', '--public-url', wrong).output).toContain('must be an https address');
   expect(root.run(install, 'paas.example.com\nops@example.com\n').code).toBe(0);
   expect(root.read('etc/fairlead/fairlead.toml')).toContain('public_url = "https://paas.example.com"\n');
 });
@@ -89,6 +91,18 @@ test('a second installation changes nothing, and repairs what is missing', () =>
   expect(root.read('opt/fairlead/1.0.0/health')).toBe('0');
   expect(root.read('etc/systemd/system/fairlead.service')).toContain('ExecStart=');
   expect(root.read('etc/fairlead/fairlead.toml')).toBe(settings);
+});
+
+test('an installation without a start leaves room for a restore, and the next one starts', () => {
+  const from = root.release({ version: '1.0.0' });
+  expect(root.install(from, '--yes', '--no-start')).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('fairlead restore'),
+  });
+  expect(readlinkSync(root.path('opt/fairlead/current'))).toBe('1.0.0');
+  expect(migrations()).toBe('');
+  expect(root.install(from, '--yes')).toMatchObject({ code: 0, output: expect.stringContaining('starting') });
+  expect(migrations()).toBe('1.0.0\n');
 });
 
 test('a changed archive, list, comment or key installs nothing', () => {
