@@ -56,7 +56,19 @@ export async function startPebble({ folder, httpPort, nonceRejectPercent = 5 }: 
     join(folder, 'root.pem'),
   ];
   const subject = ['-subj', '/CN=directory', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-addext', 'basicConstraints=critical,CA:FALSE'];
+  const made = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-addext',
+    'basicConstraints=critical,CA:FALSE',
+  ];
   const certificate = await run('openssl', [...made, ...subject, '-keyout', key, '-out', cert]);
   if (certificate.code !== 0) throw new Error(certificate.output);
   const config = join(folder, 'pebble.json');

@@ -1,9 +1,9 @@
 // Rate limit of calls for all web processes together. Each process takes small portions of calls out of PostgreSQL's count and
 // spends them from memory. Never decides who a caller is; it learns a credential's owner afterwards.
 import { createHash, createHmac } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { SignedCookies } from '@fairlead/auth';
 import { AppError, errorTable } from '@fairlead/contract/errors';
+import { networkOf } from '@fairlead/core/kernel';
 import { type ClaimedCalls, claimCalls } from '@fairlead/core/request';
 import type { Database } from '@fairlead/db';
 import { bearerOf } from './bearer.ts';
@@ -21,6 +21,8 @@ export interface CallLimits {
   readonly addressless: number;
   /** Inspections of one person, in all sessions and by all tokens: each makes a server clone a repository. */
   readonly inspections: number;
+  /** Test emails of one person. */
+  readonly testMails: number;
 }
 
 export const defaultCallLimits: CallLimits = {
@@ -29,6 +31,7 @@ export const defaultCallLimits: CallLimits = {
   address: 600,
   addressless: 3000,
   inspections: 20,
+  testMails: 3,
 };
 
 export interface RateLimitOptions {
@@ -52,6 +55,8 @@ export interface RateLimit {
   admit(caller: Caller, calls: number): Promise<void>;
   /** Counts one inspection, in addition to its call; throws request.rate_limited. */
   admitInspection(userId: string): Promise<void>;
+  /** Counts one test email, in addition to its call; throws request.rate_limited. */
+  admitTestMail(userId: string): Promise<void>;
   /**
    * Records that the credential in these headers is valid and its owner: from the next request on it has a limit of
    * its own.
@@ -103,6 +108,7 @@ export function createRateLimit({ limits, database, secret, cookies }: RateLimit
       return spend(`${prefix}addressless`, limits.addressless, calls);
     },
     admitInspection: (userId) => spend(`inspection ${userId}`, limits.inspections, 1),
+    admitTestMail: (userId) => spend(`test mail ${userId}`, limits.testMails, 1),
     recognise: (headers, owner) => {
       const credential = credentialOf(headers);
       if (credential !== null) owners.keep(credential, owner);
@@ -231,18 +237,4 @@ export function retryHeaders(error: unknown): Record<string, string> {
 
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
-}
-
-/** Returns the /64 of an IPv6 address: one subscriber has 2^64 addresses, and they count as one. */
-function networkOf(ip: string): string {
-  if (!isIPv6(ip)) return ip;
-  const [head = '', tail] = ip.toLowerCase().split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups =
-    tail === undefined ? before : [...before, ...Array(8 - before.length - after.length).fill('0'), ...after];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }

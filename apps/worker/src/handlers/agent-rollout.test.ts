@@ -47,6 +47,8 @@ const run = () =>
       publicUrl: null,
       acmeDirectoryUrl: 'https://authority.example.test/directory',
       buildSlots: defaultBuildSlots,
+      backups: null,
+      stopping: new AbortController().signal,
       clock: acme.clock,
       log: { ...silentLog, error: (fields, message) => complaints.push(`${message} ${JSON.stringify(fields)}`) },
     },

@@ -73,6 +73,8 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       publicUrl: null,
       acmeDirectoryUrl: 'https://authority.example.test/directory',
       buildSlots: defaultBuildSlots,
+      backups: null,
+      stopping: new AbortController().signal,
       clock: world.clock,
       log: silentLog,
     },

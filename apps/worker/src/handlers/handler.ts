@@ -9,6 +9,7 @@ import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
+import type { BackupMaker } from '../backup-process.ts';
 
 export interface HandlerParts {
   readonly database: Database;
@@ -24,6 +25,10 @@ export interface HandlerParts {
   /** Directory of the certificate authority. */
   readonly acmeDirectoryUrl: string;
   readonly buildSlots: BuildSlots;
+  /** Null if no folder for backups is configured. */
+  readonly backups: BackupMaker | null;
+  /** Signals that the worker stops. Handlers that take long end then; the worker waits for the others. */
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -37,6 +37,8 @@ beforeEach(async () => {
     publicUrl: null,
     acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
+    backups: null,
+    stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields) => void failures.push(fields) },
   };

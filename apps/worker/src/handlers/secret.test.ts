@@ -69,6 +69,8 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     publicUrl: 'https://fairlead.example.test',
     acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
+    backups: null,
+    stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields, message) => void complaints.push(`${message} ${JSON.stringify(fields)}`) },
     ...change,

@@ -3,6 +3,8 @@ import {
   certificatePageSchema,
   certificateRefSchema,
   certificateSchema,
+  domainCertificateSchema,
+  getCertificate,
   listCertificates,
   listCertificatesInputSchema,
   retryCertificate,
@@ -14,6 +16,10 @@ export const certificateRouter = router({
   list: memberProcedure('domain.read', { input: listCertificatesInputSchema, lists: 'environment' })
     .output(certificatePageSchema)
     .query(({ ctx, input }) => listCertificates(ctx.core, input, ctx.access.reach('domain.read'))),
+
+  get: memberProcedure('domain.read', { input: certificateRefSchema, scope: byDomain })
+    .output(domainCertificateSchema)
+    .query(({ ctx, input }) => getCertificate(ctx.core, input)),
 
   retry: memberProcedure('domain.write', { input: certificateRefSchema, scope: byDomain })
     .output(certificateSchema)

@@ -24,6 +24,13 @@ export const certificateSchema = z.object({
 });
 export type CertificateView = z.infer<typeof certificateSchema>;
 
+/** `local`: the authority of the app's server issues it. `public` without a certificate: its first order is not planned yet. */
+export const domainCertificateSchema = z.object({
+  kind: z.enum(['local', 'public']),
+  certificate: certificateSchema.nullable(),
+});
+export type DomainCertificate = z.infer<typeof domainCertificateSchema>;
+
 export const certificatePageSchema = pageSchema(certificateSchema);
 export const listCertificatesInputSchema = pageInputSchema.extend({ search: searchSchema.optional() });
 export type ListCertificatesInput = z.infer<typeof listCertificatesInputSchema>;

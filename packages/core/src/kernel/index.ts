@@ -1,5 +1,5 @@
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
-export { isHostAtOrBelow, isInRanges, plainAddress } from './address.ts';
+export { forwardedAddress, isHostAtOrBelow, isInRanges, networkOf, plainAddress } from './address.ts';
 export {
   type Actor,
   actorUserId,
@@ -13,6 +13,7 @@ export {
 } from './context.ts';
 export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { withDeletedApps } from './deleted-apps.ts';
+export { type DiskSpace, freeDiskBytes, readDisk, readDisks, reserveOf, roomOf } from './disk.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
 export { retention } from './retention.ts';
