@@ -71,7 +71,8 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
   const controlPlane = await ControlPlane.open({
     folders,
     ports,
-    settings: options.settings ?? {},
+    // No test may reach a public certificate authority.
+    settings: { FAIRLEAD_ACME_DIRECTORY_URL: '', ...options.settings },
     supervisor,
     agentBinary: binary,
     webServer: options.dashboard === true ? WEB_SERVER : undefined,

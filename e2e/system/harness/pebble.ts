@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { ROOT, run } from '../../../tools/lib/command.ts';
 import { freePort } from '../../../tools/lib/free-ports.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
+import { makeDirectoryCertificate } from './acme-directory.ts';
 
 const MODULE = join(ROOT, 'e2e/acme/pebble');
 const PROGRAMS = join(ROOT, 'node_modules/.cache/pebble');
@@ -50,27 +51,8 @@ export async function startPebble({ folder, httpPort, nonceRejectPercent = 5 }: 
     await freePort(),
     await freePort(),
   ];
-  const [cert, key, rootFile] = [
-    join(folder, 'directory.pem'),
-    join(folder, 'directory.key'),
-    join(folder, 'root.pem'),
-  ];
-  const subject = ['-subj', '/CN=directory', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const made = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-days',
-    '2',
-    '-addext',
-    'basicConstraints=critical,CA:FALSE',
-  ];
-  const certificate = await run('openssl', [...made, ...subject, '-keyout', key, '-out', cert]);
-  if (certificate.code !== 0) throw new Error(certificate.output);
+  const rootFile = join(folder, 'root.pem');
+  const { cert, key } = await makeDirectoryCertificate(folder);
   const config = join(folder, 'pebble.json');
   writeFileSync(
     config,

@@ -46,8 +46,8 @@ export const databaseUrl = {
 } as const;
 
 export const directoryUrl = {
-  type: z.url({ protocol: /^https$/ }),
-  expects: 'an https URL',
+  type: z.union([z.literal(''), z.url({ protocol: /^https$/ })]),
+  expects: 'an https URL, or nothing',
   toml: 'string',
 } as const;
 

@@ -4,6 +4,7 @@ import type { Handler } from './handler.ts';
 
 export const planCertificatesHandler: Handler<'certificate.plan'> = async (parts) => {
   const { database, clock, log, secretKeys, acmeDirectoryUrl } = parts;
+  if (acmeDirectoryUrl === '') return;
   const ids = await database.system('certificate.plan', (tx) => listOrganizationsWithHosts({ tx, clock, log }));
   for (const organizationId of ids) {
     try {

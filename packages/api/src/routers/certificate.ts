@@ -10,6 +10,7 @@ import {
   retryCertificate,
 } from '@fairlead/core/certificate';
 import { memberProcedure, router } from '../procedures.ts';
+import { open } from '../protection.ts';
 import { byDomain } from '../scopes.ts';
 
 export const certificateRouter = router({
@@ -19,9 +20,13 @@ export const certificateRouter = router({
 
   get: memberProcedure('domain.read', { input: certificateRefSchema, scope: byDomain })
     .output(domainCertificateSchema)
-    .query(({ ctx, input }) => getCertificate(ctx.core, input)),
+    .query(({ ctx, input }) => getCertificate(ctx.core, input, ctx.config)),
 
-  retry: memberProcedure('domain.write', { input: certificateRefSchema, scope: byDomain })
+  retry: memberProcedure('domain.write', {
+    input: certificateRefSchema,
+    scope: byDomain,
+    protection: open('the site stays what it is'),
+  })
     .output(certificateSchema)
     .mutation(({ ctx, input }) => retryCertificate(ctx.core, input)),
 });

@@ -1,4 +1,4 @@
-export { getCertificate } from './get-certificate.ts';
+export { type CertificateConfig, getCertificate } from './get-certificate.ts';
 export { listCertificates } from './list-certificates.ts';
 export { type AcmeOptions, loadCertificates } from './load-certificates.ts';
 export { type AcmeConfig, listOrganizationsWithHosts, planOrders } from './plan-orders.ts';

@@ -24,9 +24,12 @@ export const certificateSchema = z.object({
 });
 export type CertificateView = z.infer<typeof certificateSchema>;
 
-/** `local`: the authority of the app's server issues it. `public` without a certificate: its first order is not planned yet. */
+/**
+ * `local`: the authority of the app's server issues it. `off`: the operator turned orders off. `public` without a
+ * certificate: its first order is not planned yet.
+ */
 export const domainCertificateSchema = z.object({
-  kind: z.enum(['local', 'public']),
+  kind: z.enum(['local', 'public', 'off']),
   certificate: certificateSchema.nullable(),
 });
 export type DomainCertificate = z.infer<typeof domainCertificateSchema>;

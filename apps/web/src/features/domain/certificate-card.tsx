@@ -41,14 +41,19 @@ export function CertificateCard({ domain }: { readonly domain: DomainDetail }) {
   );
   if (query.data === undefined || query.data.kind === 'local') return null;
   const { certificate } = query.data;
-  const [tone, label] = STATE[certificate?.state ?? 'waiting'];
+  const [tone, label] = query.data.kind === 'off' ? (['idle', 'Off'] as const) : STATE[certificate?.state ?? 'waiting'];
   const isOrdering = certificate?.state === 'ordering';
   const failure = certificate?.failure ?? null;
   return (
     <Card className="mb-6">
       <CardHeader title="Certificate" detail={<StatePill tone={tone}>{label}</StatePill>} />
       <div className="flex flex-col gap-3 border-line border-t px-4 py-4 text-sm">
-        {certificate === null || certificate.state === 'waiting' ? (
+        {query.data.kind === 'off' ? (
+          <p className="text-ink-soft">
+            This control plane orders no certificates: its operator left the setting{' '}
+            <span className="font-mono">acme.directory_url</span> empty.
+          </p>
+        ) : certificate === null || certificate.state === 'waiting' ? (
           <p className="text-ink-soft">
             It is ordered within seconds, once a server of the app is connected. Point the DNS record of{' '}
             <span className="font-mono">{domain.host}</span> at {domain.serverName ?? "the app's server"}, with port 80
