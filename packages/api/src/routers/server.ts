@@ -29,8 +29,8 @@ import {
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverOfServer, open } from '../protection.ts';
-import { movesAppsOfServer, writesAppsOfServer } from '../scopes.ts';
+import { approverOfDrain, approverOfServer, open } from '../protection.ts';
+import { drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -77,11 +77,11 @@ export const serverRouter = router({
 
   drain: memberProcedure('server.write', {
     input: drainServerInputSchema,
-    also: writesAppsOfServer,
-    protection: approverOfServer,
+    also: drainsAppsOfServer,
+    protection: approverOfDrain,
   })
     .output(serverDrainSchema)
-    .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
+    .mutation(({ ctx, input }) => drainServer(ctx.core, input, ctx.verifyRights)),
 
   // Fresh, as each app that opens its network to another server needs it.
   moveApps: memberProcedure('server.write', {
@@ -91,7 +91,7 @@ export const serverRouter = router({
     fresh: true,
   })
     .output(movedAppsSchema)
-    .mutation(({ ctx, input }) => moveApps(ctx.core, input)),
+    .mutation(({ ctx, input }) => moveApps(ctx.core, input, ctx.verifyRights)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

@@ -2,20 +2,21 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { detachServer } from './detach-server.ts';
-import { loadDrainedApps } from './drained-apps.ts';
+import { lockDrainedApps, type VerifyRights } from './drained-apps.ts';
 import { getDrain } from './get-drain.ts';
 import type { DrainServerInput, ServerDrain } from './schema.ts';
-import { lockApps } from './store.ts';
 
 /**
  * A drained server can be drained again: apps that could not leave before may leave then. Ends the drain with
  * `drained: false`; apps do not come back. Throws server.not_found.
  */
-export async function drainServer(ctx: Ctx, { serverId, drained }: DrainServerInput): Promise<ServerDrain> {
+export async function drainServer(
+  ctx: Ctx,
+  { serverId, drained }: DrainServerInput,
+  verifyRights: VerifyRights,
+): Promise<ServerDrain> {
   const { tx, organizationId } = ctx;
-  // Reports and deployments lock apps before servers too.
-  const placed = await loadDrainedApps(ctx, { serverId });
-  await lockApps(ctx, [...new Set(placed.map(({ appId }) => appId))]);
+  const placed = await lockDrainedApps(ctx, { serverId }, verifyRights);
   const server = await tx.server.findFirst({
     where: { id: serverId, organizationId },
     select: { name: true, drainedAt: true },
@@ -36,7 +37,7 @@ export async function drainServer(ctx: Ctx, { serverId, drained }: DrainServerIn
     after: { drained },
   });
   if (drained) {
-    for (const { appId, environmentId, stays } of await loadDrainedApps(ctx, { serverId })) {
+    for (const { appId, environmentId, stays } of placed) {
       if (stays === null) await detachServer(ctx, { appId, environmentId, serverId });
     }
   }

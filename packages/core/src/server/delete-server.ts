@@ -1,21 +1,20 @@
 // Deletes a server.
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, notifyChange, withDeletedApps } from '../kernel/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { requireNoApps } from './require-no-apps.ts';
 import type { DeleteServerInput, GetServerInput } from './schema.ts';
 
 /** Forgets a server without apps. Its agent is refused from then on; what it still runs is for its owner to stop. */
 export async function deleteServer(ctx: Ctx, input: DeleteServerInput): Promise<GetServerInput> {
   const { organizationId } = ctx;
   const { serverId } = input;
-  const server = await withDeletedApps(ctx, () =>
-    ctx.tx.server.findFirst({
-      where: { id: serverId, organizationId },
-      select: { name: true, isLocal: true, _count: { select: { placements: true } } },
-    }),
-  );
+  const server = await ctx.tx.server.findFirst({
+    where: { id: serverId, organizationId },
+    select: { name: true, isLocal: true },
+  });
   if (server === null) throw new AppError('server.not_found', { serverId });
   if (server.isLocal) throw new AppError('server.is_local', { serverId });
-  if (server._count.placements > 0) throw new AppError('server.in_use', { apps: server._count.placements });
+  await requireNoApps(ctx, { serverId });
   if (server.name !== input.confirmName.trim()) throw new AppError('server.confirm_mismatch', { serverId });
   await ctx.tx.server.delete({ where: { id: serverId } });
   await recordAudit(ctx, {
