@@ -1,15 +1,13 @@
 // `npm run backup` and `npm run restore`: parses options and runs them. Every expected failure is one clear line.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findRunning, startEmbedded } from '@fairlead/db/embedded';
-import type { Given } from '@fairlead/settings';
 import { operatorSettings } from '@fairlead/settings/load';
 import { ROOT } from '../lib/command.ts';
-import { freePort } from '../lib/free-ports.ts';
 import { findRelease, nameCommands } from '../lib/release.ts';
-import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
+import { chooseFolders, FolderError, openData } from '../start/folders.ts';
 import { ArchiveError } from './archive.ts';
+import { type Installation, withDatabase } from './database.ts';
 
 const HELP = `Usage: npm run backup -- [--to DIR] [--data DIR] [--recovery-key FILE | --recipient age1…] [--keep N]
        npm run restore -- --from FILE.data.age --keys FILE.keys.age --recovery-key FILE [--data DIR]
@@ -71,11 +69,6 @@ async function main(): Promise<void> {
   throw new UsageError('say backup or restore');
 }
 
-interface Installation {
-  readonly folders: Folders;
-  readonly settings: Given;
-}
-
 interface BackupWish {
   readonly to: string;
   readonly recoveryKey: string | undefined;
@@ -120,24 +113,6 @@ async function restore(installation: Installation, files: RestoreFiles): Promise
   );
   console.log(`  ok restored what was backed up at ${madeAt.toISOString()}: ${servers} servers, a new epoch`);
   console.log(nameCommands('  ok now run npm start', isRelease));
-}
-
-/** Runs `work` on the external database, the running embedded one, or the embedded one started for this. */
-async function withDatabase<T>({ folders, settings }: Installation, work: (url: string) => Promise<T>): Promise<T> {
-  const outside = settings.DATABASE_URL ?? (await findRunning(folders.postgres));
-  if (outside) return work(outside);
-  const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
-  const server = await startEmbedded({
-    dataDir: folders.postgres,
-    port: await freePort(),
-    log: () => undefined,
-    ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
-  });
-  try {
-    return await work(server.url);
-  } finally {
-    await server.stop();
-  }
 }
 
 function readCount(text: string): number {

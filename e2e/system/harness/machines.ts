@@ -12,6 +12,8 @@ const SUBNET = '198.51.100';
 export interface Machine {
   readonly name: string;
   readonly address: string;
+  /** File of its network namespace. */
+  readonly namespace: string;
   /** Command prefix that runs on the machine. Not `ip netns exec`: that hides the control groups. */
   readonly prefix: readonly string[];
   /** Runs a command on the machine; a failure is in the result. */
@@ -70,6 +72,7 @@ export async function openMachines<N extends string>(options: MachinesOptions<N>
       machines[name] = {
         name,
         address: addressOf(name),
+        namespace: `/var/run/netns/${id}-${name}`,
         prefix,
         run: (command) => execute([...prefix, ...command]),
       };
