@@ -9,6 +9,10 @@ const HELP = `Usage: fairlead COMMAND [options]
   backup       back up the control plane, encrypted
   restore      restore a backup into an empty data folder
   recover      print a one-time link for a locked-out person
+  health       check that dashboard and gateway answer
+  new-epoch    make every server accept the state of a database that was put back
+  update       install a newer release, and go back if it does not start
+  uninstall    remove the programs, and keep the data
   master-key   rotate or prune the master key
   version      print the version
 
@@ -17,6 +21,8 @@ fairlead COMMAND --help lists the options of a command.
 
 /** Scripts that read their own options; `backup` and `restore` read their name too. */
 const SCRIPTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  health: () => import('./health.ts'),
+  'new-epoch': () => import('./new-epoch.ts'),
   recover: () => import('./recover.ts'),
   'master-key': () => import('./master-key.ts'),
 };

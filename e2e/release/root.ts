@@ -22,16 +22,29 @@ if [ -d "$root/opt/fairlead" ]; then
 fi
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"`;
 
-/** Makes a root folder; `folder` caches what debootstrap fetched. */
-export async function makeRoot(folder: string, architecture: 'amd64' | 'arm64'): Promise<string> {
-  const base = join(folder, `${SUITE}-${architecture}`);
+/** Makes a root folder with these packages beside the base; `folder` caches what debootstrap fetched. */
+export async function makeRoot(
+  folder: string,
+  architecture: 'amd64' | 'arm64',
+  packages: readonly string[] = [],
+): Promise<string> {
+  const base = join(folder, [SUITE, architecture, ...packages].join('-'));
   if (!existsSync(base)) {
     mkdirSync(folder, { recursive: true });
     const partial = `${base}.partial`;
     rmSync(partial, { recursive: true, force: true });
     // The other processor's packages are only unpacked: qemu-user needs its libraries, not a system.
     const foreign = architecture === 'arm64' ? ['--foreign'] : [];
-    await must('debootstrap', [...foreign, `--arch=${architecture}`, '--variant=minbase', SUITE, partial, ARCHIVE]);
+    const included = packages.length === 0 ? [] : [`--include=${packages.join(',')}`];
+    await must('debootstrap', [
+      ...foreign,
+      ...included,
+      `--arch=${architecture}`,
+      '--variant=minbase',
+      SUITE,
+      partial,
+      ARCHIVE,
+    ]);
     renameSync(partial, base);
   }
   return base;

@@ -1,8 +1,6 @@
 // Tests of a control plane for other machines: control plane, two servers and a visitor in networks of their own, which
 // share nothing but a switch. Needs root.
-import { spawn } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -16,17 +14,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROOT } from '../../tools/lib/command.ts';
 import { ADA, type Person } from '../../tools/lib/dashboard-client.ts';
-import { freePort } from '../../tools/lib/free-ports.ts';
-import { nodeOf } from '../../tools/lib/install.mjs';
 import { type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
 import { type Undo, undoAll } from '../../tools/lib/undo.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { AGENT_BINARY } from './harness/assemble.ts';
 import { type ApiClient, curl, openClient, type Site, signInFrom } from './harness/machine-client.ts';
+import { serveOnMachine } from './harness/machine-repository.ts';
 import { type Machine, type Machines, openMachines } from './harness/machines.ts';
-import { serveRepositories } from './harness/repository.ts';
+import type { Repositories } from './harness/repository.ts';
 import { pasteEnrolment, type SecondServer } from './harness/second-server.ts';
 
 const GRACE: Person = { name: 'Grace Example', email: 'grace@example.com', password: 'a boat sails home' };
@@ -208,7 +204,9 @@ test('another machine joins by the command of “Add server”, and comes back a
 
 test('an app that one server builds is deployed from there to the other, and a visitor reaches it on its address', async () => {
   const { east: machine, visitor } = network.machines;
-  const repositoryUrl = await serveSite(machine);
+  const served = join(folder, 'source');
+  const site = (repositories: Repositories) => repositories.createExample('site', 'hello-static');
+  const repositoryUrl = await serveOnMachine({ machine, folder: served, port: PORTS.source, create: site }, undo);
   const { items } = await owner.server.list.query();
   const serverIds = ['east', 'local'].map((name) => items.find((server) => server.name === name)?.id);
   const { deploymentId } = await owner.app.create.mutate({
@@ -265,39 +263,6 @@ test('the agent of another machine is upgraded over its link, and the app there 
   const caFile = join(folder, 'east/.local/share/fairlead/ca/ca.pem');
   expect((await curl(visitor, 'https://site.localhost:8443/', { caFile, flags })).status).toBe(200);
 });
-
-/** Serves a repository with a static site on the machine itself, as only loopback may be plain HTTP; returns its URL. */
-async function serveSite(machine: Machine): Promise<string> {
-  const served = join(folder, 'source');
-  const repositories = await serveRepositories(served, await freePort());
-  undo.push(() => repositories.close());
-  await repositories.createExample('site', 'hello-static');
-  const [program = '', ...args] = [
-    ...machine.prefix,
-    nodeOf(ROOT),
-    '--input-type=module',
-    '--eval',
-    `import { serveSource } from '${join(ROOT, 'tools/start/source-repository.ts')}';
-     await serveSource({ port: ${PORTS.source}, folder: '${join(served, 'served')}' });`,
-  ];
-  const server = spawn(program, args, { stdio: 'ignore' });
-  await once(server, 'spawn');
-  undo.push(async () => {
-    const exited = once(server, 'exit');
-    server.kill('SIGTERM');
-    await exited;
-  });
-  const url = `http://127.0.0.1:${PORTS.source}/site.git`;
-  await waitFor(
-    async () =>
-      (await machine.run(['curl', '--silent', '--fail', `${url}/info/refs?service=git-upload-pack`])).code === 0,
-    {
-      what: 'the repository',
-      timeoutMs: 10_000,
-    },
-  );
-  return url;
-}
 
 test.each([
   ['IPv4', 'address'],

@@ -16,12 +16,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase } from '@fairlead/db';
-import { type EmbeddedServer, findRunning, startEmbedded } from '@fairlead/db/embedded';
+import { findRunning } from '@fairlead/db/embedded';
 import { settingNames } from '@fairlead/settings';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT, run } from '../../tools/lib/command.ts';
 import { ADA, claimSetup, type Dashboard, type Entrance, signIn } from '../../tools/lib/dashboard-client.ts';
-import { freePort, freePorts } from '../../tools/lib/free-ports.ts';
+import { freePorts } from '../../tools/lib/free-ports.ts';
 import { nodeOf } from '../../tools/lib/install.mjs';
 import { pidsListeningOn } from '../../tools/lib/listeners.ts';
 import { requestPinned } from '../../tools/lib/pinned-request.ts';
@@ -40,6 +40,7 @@ import {
   waitReasonOfSecondBuild,
   writeSettings,
 } from './harness/settings.ts';
+import { describeOwnDatabase } from './harness/settings-own-database.ts';
 
 const PUBLIC_URL = 'https://fairlead.example.com';
 const AGENT_URL = 'https://agents.example.com';
@@ -192,6 +193,12 @@ describe('behind a public https address', () => {
     expect(await firstRefusal(() => statusWith(token, CLIENT), 900)).toBe(429);
   });
 
+  effect(['FAIRLEAD_FREE_DISK_MIB'], 'uploads and logs leave that much of the disk free', async () => {
+    type State = { storage: { disks: { reserveBytes: number }[] } };
+    const { storage } = await dashboard.query<State>('controlPlane.get', ORGANIZATION);
+    expect(storage.disks[0]?.reserveBytes).toBe(100 * 1024 ** 2);
+  });
+
   effect(['FAIRLEAD_ARTIFACT_STORE_DIR'], 'dashboard and gateway share the folder of artifacts', async () => {
     const server = async () => {
       const { items } = await dashboard.query<{ items: { id: string; upgrade: { state: string } | null }[] }>(
@@ -332,60 +339,7 @@ describe('behind a public https address', () => {
   }
 });
 
-describe('on this machine, with a PostgreSQL of its own', () => {
-  let product: RunningProduct;
-  let postgres: EmbeddedServer;
-
-  beforeAll(async () => {
-    const own = join(folder, 'own');
-    postgres = await startEmbedded({ dataDir: join(own, 'postgres'), port: await freePort(), log: () => undefined });
-    const smtpUrlFile = join(folder, 'smtp-url');
-    writeFileSync(smtpUrlFile, `${mail.url}\n`, { mode: 0o600 });
-    product = await startProduct({
-      agent: AGENT_BINARY,
-      data: join(folder, 'second'),
-      env: {
-        DATABASE_URL: postgres.url,
-        FAIRLEAD_SMTP_URL_FILE: smtpUrlFile,
-        FAIRLEAD_MAIL_FROM: 'Second <second@example.test>',
-        FAIRLEAD_BUILDS_PER_SERVER: '3',
-        FAIRLEAD_BUILDS_PER_ORGANIZATION: '1',
-      },
-    });
-    if (product.setupToken === undefined) throw new Error('the summary names no token');
-    await claimSetup(product.url, product.setupToken, ADA);
-  }, 600_000);
-  afterAll(async () => {
-    await product?.stop();
-    await postgres?.stop();
-  });
-
-  test('the summary warns that only this machine reaches the dashboard', () => {
-    expect(product.summary).toMatch(/Warning +Only this machine reaches these addresses/);
-    expect(product.summary).toContain('--public-url');
-  });
-
-  effect(['DATABASE_URL'], 'the tables are in that PostgreSQL, and none is embedded', async () => {
-    expect(existsSync(join(product.data, 'postgres/cluster'))).toBe(false);
-    const database = createDatabase({ url: postgres.url, poolMax: 1, applicationName: 'test' });
-    const organizations = await database.system('count organizations', (tx) => tx.organization.count());
-    await database.close();
-    expect(organizations).toBe(1);
-  });
-
-  effect(['FAIRLEAD_SMTP_URL_FILE'], 'mails leave by the server that the file names', async () => {
-    const dashboard = await signIn(product.url, ADA);
-    await dashboard.call('invitation.create', { role: 'admin', email: 'mallory@example.test' }, ORGANIZATION);
-    expect(await mailWith(mail.folder, 'mallory@example.test')).toContain('From: Second <second@example.test>');
-  });
-
-  effect(['FAIRLEAD_BUILDS_PER_ORGANIZATION'], 'an organization has one build slot', async () => {
-    const dashboard = await signIn(product.url, ADA);
-    expect(await waitReasonOfSecondBuild(dashboard)).toBe(
-      'All build slots are in use: 1 build is running in this organization.',
-    );
-  });
-});
+describeOwnDatabase(() => ({ folder, mail }));
 
 test('a wrong setting ends the start in one line that names the file and the key, never the value', async () => {
   const file = join(folder, 'wrong.toml');

@@ -2,6 +2,7 @@
 import { appendFileSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newRecoveryKey } from '../../tools/backup/archive.ts';
 import { startProduct } from '../../tools/lib/running-product.ts';
 import { startMailSink } from './mail-sink.ts';
 
@@ -9,9 +10,12 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
   const agent = process.env.FAIRLEAD_E2E_AGENT;
   const mail = await startMailSink();
   const offered = agent === undefined ? undefined : offerAnotherAgent(agent);
+  const backups = mkdtempSync(join(tmpdir(), 'fairlead-backups-'));
   const env = {
     FAIRLEAD_SMTP_URL: mail.url,
     FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
+    FAIRLEAD_BACKUP_FOLDER: backups,
+    FAIRLEAD_BACKUP_RECIPIENT: (await newRecoveryKey()).recipient,
     ...(offered === undefined
       ? {}
       : { FAIRLEAD_AGENT_BINARY: join(offered, 'agent'), FAIRLEAD_AGENT_PROOF_SECONDS: '3' }),
@@ -23,9 +27,11 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
   process.env.FAIRLEAD_E2E_CA = product.caFile;
   process.env.FAIRLEAD_E2E_DATA = product.data;
   process.env.FAIRLEAD_E2E_MAILS = mail.folder;
+  process.env.FAIRLEAD_E2E_BACKUPS = backups;
   return async () => {
     await product.stop();
     await mail.close();
+    rmSync(backups, { recursive: true });
     if (offered !== undefined) rmSync(offered, { recursive: true });
   };
 }

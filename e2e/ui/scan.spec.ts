@@ -33,6 +33,7 @@ const PAGES = [
   '/settings/organization',
   '/settings/secrets',
   '/settings/audit',
+  '/settings/control-plane',
   '/settings/tokens',
 ];
 /** Detail pages, opened by the first link of their list. */

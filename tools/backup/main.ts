@@ -1,21 +1,21 @@
 // `npm run backup` and `npm run restore`: parses options and runs them. Every expected failure is one clear line.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findRunning, startEmbedded } from '@fairlead/db/embedded';
-import type { Given } from '@fairlead/settings';
 import { operatorSettings } from '@fairlead/settings/load';
 import { ROOT } from '../lib/command.ts';
-import { freePort } from '../lib/free-ports.ts';
 import { findRelease, nameCommands } from '../lib/release.ts';
-import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
+import { chooseFolders, FolderError, openData } from '../start/folders.ts';
 import { ArchiveError } from './archive.ts';
+import { type Installation, withDatabase } from './database.ts';
 
-const HELP = `Usage: npm run backup -- --to DIR [--data DIR] [--recovery-key FILE]
+const HELP = `Usage: npm run backup -- [--to DIR] [--data DIR] [--recovery-key FILE | --recipient age1…] [--keep N]
        npm run restore -- --from FILE.data.age --keys FILE.keys.age --recovery-key FILE [--data DIR]
 
 backup writes two files into DIR, while Fairlead runs or not: the data (database and logs) and the keys. Keep them apart.
 Both open only with the recovery key, which the first backup writes to --recovery-key FILE: keep it away from this machine.
+--recipient encrypts for a recovery key that was made elsewhere. --keep deletes all but the N newest backups in DIR afterwards.
+Without --to and --recipient, the settings backup.folder and backup.recipient apply.
 
 restore fills an empty data folder; npm start then resumes from the backup, and every server accepts the restored control plane.
 
@@ -38,6 +38,8 @@ async function main(): Promise<void> {
     from: text,
     keys: text,
     'recovery-key': text,
+    recipient: text,
+    keep: text,
     help: { type: 'boolean' },
   } as const;
   const { values } = readArguments(() => parseArgs({ args, options }));
@@ -48,7 +50,12 @@ async function main(): Promise<void> {
   const recoveryKey = values['recovery-key'];
   // A release brings the generated client.
   if (!isRelease) await (await import('../start/builds.ts')).generateClient(() => undefined);
-  if (verb === 'backup') return backup({ folders, settings }, from(required(values.to, '--to')), recoveryKey);
+  if (verb === 'backup') {
+    const recipient = values.recipient ?? settings.FAIRLEAD_BACKUP_RECIPIENT;
+    const keep = values.keep === undefined ? undefined : readCount(values.keep);
+    const to = values.to === undefined ? settings.FAIRLEAD_BACKUP_FOLDER : from(values.to);
+    return backup({ folders, settings }, { to: required(to, '--to'), recoveryKey, recipient, keep });
+  }
   if (verb === 'restore') {
     return restore(
       { folders, settings },
@@ -62,19 +69,23 @@ async function main(): Promise<void> {
   throw new UsageError('say backup or restore');
 }
 
-interface Installation {
-  readonly folders: Folders;
-  readonly settings: Given;
+interface BackupWish {
+  readonly to: string;
+  readonly recoveryKey: string | undefined;
+  readonly recipient: string | undefined;
+  readonly keep: number | undefined;
 }
 
-async function backup(installation: Installation, to: string, recoveryKey: string | undefined): Promise<void> {
-  const { backUp } = await import('./backup.ts');
+async function backup(installation: Installation, { to, recoveryKey, recipient, keep }: BackupWish): Promise<void> {
+  const { backUp, pruneBackups } = await import('./backup.ts');
   const { dataFile, keysFile, tables } = await withDatabase(installation, (databaseUrl) =>
     backUp({
       folders: installation.folders,
       databaseUrl,
       to,
       now: new Date(),
+      masterKeyFile: installation.settings.FAIRLEAD_MASTER_KEY_FILE,
+      recipient,
       onNewRecoveryKey: (identity) => {
         const file = from(required(recoveryKey, 'this is the first backup: --recovery-key'));
         writeFileSync(file, `${identity}\n`, { mode: 0o600, flag: 'wx' });
@@ -84,6 +95,7 @@ async function backup(installation: Installation, to: string, recoveryKey: strin
   );
   console.log(`  ok ${tables} tables and all logs in ${dataFile}`);
   console.log(`  ok the keys in ${keysFile}: keep it apart from the data`);
+  if (keep !== undefined) console.log(`  ok ${pruneBackups(to, keep)} older backups deleted`);
 }
 
 interface RestoreFiles {
@@ -103,22 +115,9 @@ async function restore(installation: Installation, files: RestoreFiles): Promise
   console.log(nameCommands('  ok now run npm start', isRelease));
 }
 
-/** Runs `work` on the external database, the running embedded one, or the embedded one started for this. */
-async function withDatabase<T>({ folders, settings }: Installation, work: (url: string) => Promise<T>): Promise<T> {
-  const outside = settings.DATABASE_URL ?? (await findRunning(folders.postgres));
-  if (outside) return work(outside);
-  const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
-  const server = await startEmbedded({
-    dataDir: folders.postgres,
-    port: await freePort(),
-    log: () => undefined,
-    ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
-  });
-  try {
-    return await work(server.url);
-  } finally {
-    await server.stop();
-  }
+function readCount(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--keep must be a whole number from 1. See --help');
+  return Number(text);
 }
 
 function required(value: string | undefined, option: string): string {

@@ -2,15 +2,13 @@
 // agents accept its state however far ahead of the backup they are.
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { type Log, systemClock } from '@fairlead/core/kernel';
-import { startNewEpoch } from '@fairlead/core/server';
-import { createDatabase } from '@fairlead/db';
+import type { Log } from '@fairlead/core/kernel';
 import { restoreTables } from '@fairlead/db/dump';
 import { migrate } from '@fairlead/db/migrate';
 import { ROOT } from '../lib/command.ts';
 import type { Folders } from '../start/folders.ts';
-import { isEnrolled } from '../start/local-agent.ts';
 import { ArchiveError, unpack } from './archive.ts';
+import { beginEpoch } from './begin-epoch.ts';
 import { DATABASE, MANIFEST, type Manifest, manifestSchema, STAGING } from './manifest.ts';
 
 export interface RestoreOptions {
@@ -42,23 +40,12 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   await migrate({ url: databaseUrl, dir: MIGRATIONS, log: quiet, until: migrations.at(-1) ?? '' });
   await restoreTables(databaseUrl, manifest.database, (table) => createReadStream(join(staging, DATABASE, table)));
   await migrate({ url: databaseUrl, dir: MIGRATIONS, log: quiet });
-  const servers = await beginEpoch(options, new Date(manifest.madeAt));
+  const servers = await beginEpoch({ ...options, backupMadeAt: new Date(manifest.madeAt) });
   rmSync(staging, { recursive: true });
   // Unpack keys last: a folder with keys counts as complete.
   const keys = [folders.secrets, folders.controlAuthorities].map((folder) => relative(folders.data, folder));
   await unpack(options.keysFile, folders.data, keys, options.recoveryKey);
   return { madeAt: new Date(manifest.madeAt), servers };
-}
-
-async function beginEpoch({ databaseUrl, folders, log }: RestoreOptions, backupMadeAt: Date): Promise<number> {
-  const database = createDatabase({ url: databaseUrl, poolMax: 1, applicationName: 'fairlead-restore' });
-  try {
-    return await database.system('restore from a backup', (tx) =>
-      startNewEpoch({ tx, clock: systemClock, log }, { backupMadeAt, hasLocalAgent: isEnrolled(folders.agent) }),
-    );
-  } finally {
-    await database.close();
-  }
 }
 
 /** Throws if there are keys, which are never overwritten: they may be the only ones that open something. */

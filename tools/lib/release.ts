@@ -19,6 +19,14 @@ export function findRelease(root: string): Release | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Release) : undefined;
 }
 
+/** Returns the version of a release with its commit, or that of a clone. */
+export function versionOf(root: string): string {
+  const release = findRelease(root);
+  if (release !== undefined) return `${release.version} (${release.commit.slice(0, 7)})`;
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
+  return `${version} from a clone`;
+}
+
 /** Turns the npm commands of a help text into those of a release: `npm run backup -- --to DIR` into `fairlead backup --to DIR`. */
 export function nameCommands(text: string, isRelease: boolean): string {
   if (!isRelease) return text;

@@ -1,4 +1,4 @@
-// Steady traffic to one app through the proxy on a few keep-alive connections. Reports the start and end of every
+// Steady traffic to one app through the proxy on a few connections. Reports the start and end of every
 // failure, so that a test can decide which ones were allowed.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -20,10 +20,14 @@ export interface Traffic {
 
 export interface TrafficOptions {
   readonly host: string;
+  /** Address of the proxy. Default: loopback. */
+  readonly address?: string;
   readonly port: number;
   readonly caFile: string;
   readonly path: string;
   readonly connections: number;
+  /** False for a new connection with each request. */
+  readonly keepAlive?: boolean;
 }
 
 /** Pause of a connection after each request: without it, one test takes a whole core from the others. */
@@ -31,7 +35,11 @@ const PAUSE_MS = 10;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export function startTraffic(options: TrafficOptions): Traffic {
-  const agent = new Agent({ keepAlive: true, maxSockets: options.connections, ca: readFileSync(options.caFile) });
+  const agent = new Agent({
+    keepAlive: options.keepAlive !== false,
+    maxSockets: options.connections,
+    ca: readFileSync(options.caFile),
+  });
   const failures: Failure[] = [];
   const waiting = new Set<() => void>();
   let answered = 0;
@@ -87,11 +95,11 @@ export function startTraffic(options: TrafficOptions): Traffic {
   };
 }
 
-function ask({ host, port, path }: TrafficOptions, agent: Agent): Promise<void> {
+function ask({ host, address = '127.0.0.1', port, path }: TrafficOptions, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
-        host: '127.0.0.1',
+        host: address,
         servername: host,
         port,
         path,

@@ -19,6 +19,7 @@ import { ROOT, run } from '../lib/command.ts';
 import { RELEASE_FILE, type Release } from '../lib/release.ts';
 import { buildWeb, generateClient } from '../start/builds.ts';
 import { requireOldGlibc } from './elf.ts';
+import { writeInstaller } from './installer.ts';
 import { findPackages } from './inventory.ts';
 import { unpackPlatformPackages } from './platform-packages.ts';
 import { fileNames, ReleaseFailed, TARGETS, type Target } from './targets.ts';
@@ -33,6 +34,8 @@ export interface ControlPlaneInput {
   /** Time of the commit in seconds: the same commit gives the same archive. */
   readonly commitTime: number;
   readonly isDevelopment: boolean;
+  /** Key that the installed version accepts updates of, as minisign writes it. */
+  readonly publicKey: string;
 }
 
 /** Next's image optimizer, which the configuration turns off: a program of one processor, under the LGPL. */
@@ -61,6 +64,7 @@ export async function buildControlPlane(input: ControlPlaneInput, detail: (text:
     mkdirSync(join(stage, 'bin'));
     copyFileSync(join(ROOT, 'tools/release/fairlead.sh'), join(stage, 'bin/fairlead'));
     chmodSync(join(stage, 'bin/fairlead'), 0o755);
+    writeInstaller(stage, input.publicKey);
     writeFileSync(join(stage, RELEASE_FILE), `${JSON.stringify(describeRelease(input), null, 2)}\n`);
     detail('checking');
     await requireListed(stage);

@@ -1,6 +1,6 @@
 // `npm run release`: builds the files of a release into a folder, with checksums and a signature. Every expected failure
 // is one clear line.
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
@@ -8,8 +8,9 @@ import { BuildFailed } from '../start/builds.ts';
 import { createProgress } from '../start/progress.ts';
 import { buildReleaseAgent } from './agent.ts';
 import { buildControlPlane } from './control-plane.ts';
+import { INSTALLER, renderInstaller } from './installer.ts';
 import { writeInventory } from './inventory.ts';
-import { openSigner, signFile, signRelease } from './sign.ts';
+import { openSigner, readPublicKey, signFile, signRelease } from './sign.ts';
 import { fileNames, nameOf, type Part, ReleaseFailed, selectParts } from './targets.ts';
 
 const HELP = `Usage: npm run release -- [options]
@@ -40,12 +41,16 @@ async function main(): Promise<void> {
     if (part.kind === 'sbom') return writeInventory(to, { version, ...commit }, detail);
     const { target } = part;
     if (part.kind === 'control-plane')
-      return buildControlPlane({ ...commit, target, to, version, isDevelopment: signer.isDevelopment }, detail);
+      return buildControlPlane(
+        { ...commit, target, to, version, isDevelopment: signer.isDevelopment, publicKey: readPublicKey(signer) },
+        detail,
+      );
     const name = fileNames.agent(version, target);
     await buildReleaseAgent(target, join(to, name), detail);
     signFile(signer, join(to, name), `fairlead ${version} ${name}`);
   };
   for (const part of parts) await progress.step(nameOf(part), (detail) => build(part, detail));
+  writeFileSync(join(to, INSTALLER), renderInstaller(readPublicKey(signer)), { mode: 0o755 });
   const files = await progress.step('checksums and signature', async () => signRelease(to, version, signer));
   for (const file of files) progress.note(`${formatSize(statSync(join(to, file)).size)}  ${file}`);
   if (signer.isDevelopment) {

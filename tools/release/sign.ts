@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { INSTALLER } from './installer.ts';
 import { fileNames, ReleaseFailed, TARGETS } from './targets.ts';
 
 export interface Signer {
@@ -29,6 +30,11 @@ export function openSigner(to: string): Signer {
   return { secretKeyFile, publicKeyFile, isDevelopment: given === undefined };
 }
 
+/** Reads the key itself, without the comment in its file. */
+export function readPublicKey({ publicKeyFile }: Signer): string {
+  return readFileSync(publicKeyFile, 'utf8').split('\n')[1]?.trim() ?? '';
+}
+
 /** Writes `<file>.minisig`. The signature covers the comment, so a file can't stand in for another one. */
 export function signFile(signer: Signer, file: string, comment: string): void {
   minisign(['-S', '-s', signer.secretKeyFile, '-m', file, '-t', comment]);
@@ -42,7 +48,7 @@ export function signRelease(to: string, version: string, signer: Signer): string
     `${fileNames.agent(version, target)}.minisig`,
     fileNames.controlPlane(version, target),
   ]);
-  files.push(fileNames.sbom(version), fileNames.licences(version));
+  files.push(fileNames.sbom(version), fileNames.licences(version), INSTALLER);
   const present = files.filter((name) => existsSync(join(to, name)));
   const digests = present.map((name) => [name, sha256(join(to, name))] as const);
   writeFileSync(join(to, CHECKSUMS), formatChecksums(digests));

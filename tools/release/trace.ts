@@ -8,6 +8,7 @@ import { ROOT } from '../lib/command.ts';
 const ENTRIES = [
   'apps/gateway/src/main.ts',
   'apps/worker/src/main.ts',
+  'tools/backup/run.ts',
   'tools/fairlead.ts',
   'tools/start/control-socket.ts',
 ];

@@ -18,10 +18,12 @@ import {
 } from '@fairlead/settings';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
+import { versionOf } from '../lib/release.ts';
 import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
 import type { PortName } from './options.mjs';
+import { listenerUrl } from './ports.ts';
 import { openSecrets } from './secrets.ts';
 import { servedUrl } from './served-url.ts';
 import type { Service, Supervisor } from './supervisor.ts';
@@ -80,20 +82,23 @@ export class ControlPlane {
     this.publicCaFile = served && join(folders.controlAuthorities, served.hostname, 'ca.pem');
     this.controlHost = this.#values.FAIRLEAD_CONTROL_HOST;
     this.pools = poolSizes(this.#values);
-    this.localUrl = `http://${reachable(this.#values.FAIRLEAD_WEB_HOST)}:${ports.web}`;
-    this.gatewayUrl = `http://${reachable(this.#values.FAIRLEAD_GATEWAY_HOST)}:${ports.gateway}`;
+    this.localUrl = listenerUrl(this.#values.FAIRLEAD_WEB_HOST, ports.web);
+    this.gatewayUrl = listenerUrl(this.#values.FAIRLEAD_GATEWAY_HOST, ports.gateway);
     const secrets = openSecrets(folders, settings.FAIRLEAD_MASTER_KEY_FILE);
     this.#variables = {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
       ...given,
       ...(this.publicCaFile === undefined ? {} : { FAIRLEAD_PUBLIC_CA_FILE: this.publicCaFile }),
       DATABASE_URL: databaseUrl,
+      FAIRLEAD_DATA_DIR: folders.data,
+      FAIRLEAD_VERSION: versionOf(ROOT),
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
       FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
+      FAIRLEAD_BACKUP_SCRIPT: join(ROOT, 'tools/backup/run.ts'),
     };
   }
 
@@ -151,7 +156,7 @@ export class ControlPlane {
 
   /** Stops everything but PostgreSQL. */
   async stopServices(): Promise<void> {
-    for (const name of ['worker', 'gateway', 'web']) await this.#options.supervisor.stop(name);
+    await Promise.all(['worker', 'gateway', 'web'].map((name) => this.#options.supervisor.stop(name)));
   }
 
   async stopDatabase(): Promise<void> {
@@ -192,13 +197,6 @@ export class ControlPlane {
       NODE_COMPILE_CACHE: this.#options.folders.compileCache,
     };
   }
-}
-
-/** Returns the host of a URL at which this machine reaches a listener on the address. */
-function reachable(address: string): string {
-  if (address === '0.0.0.0') return '127.0.0.1';
-  if (address === '::') return '[::1]';
-  return address.includes(':') ? `[${address}]` : address;
 }
 
 type Log = (line: string) => void;

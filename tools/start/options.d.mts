@@ -14,6 +14,8 @@ export interface Options {
   readonly flags: Readonly<Record<string, { readonly option: string; readonly value: string }>>;
   readonly reset: boolean;
   readonly yes: boolean;
+  /** True to leave apps and proxy running at the end. */
+  readonly keepApps: boolean;
   readonly help: boolean;
 }
 

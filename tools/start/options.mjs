@@ -23,6 +23,7 @@ ${line('settings FILE', 'settings file (default: /etc/fairlead/fairlead.toml, if
 ${line('agent FILE', agent)}
 ${line('reset', 'delete all data first; asks before it does')}
 ${line('yes', "answer --reset's question with yes")}
+${line('keep-apps', 'leave the apps of this server running when Fairlead stops')}
 ${line('help', 'show this')}
 
 The local agent's proxy serves a public URL on all addresses, by default at the URL's port (443) and at 80 for redirects to
@@ -64,6 +65,7 @@ export function parseOptions(args, { root, cwd }) {
     ),
     reset: values.reset === true,
     yes: values.yes === true,
+    keepApps: values['keep-apps'] === true,
     help: values.help === true,
   };
 }
@@ -73,7 +75,14 @@ function read(args) {
   const flag = { type: /** @type {const} */ ('boolean') };
   const settings = SETTING_OPTIONS.map(({ option, value }) => [option, value === undefined ? flag : text]);
   const ports = PORTS.map(({ option }) => [option, text]);
-  const options = { settings: text, agent: text, reset: flag, yes: flag, help: { ...flag, short: 'h' } };
+  const options = {
+    settings: text,
+    agent: text,
+    reset: flag,
+    yes: flag,
+    'keep-apps': flag,
+    help: { ...flag, short: 'h' },
+  };
   try {
     return parseArgs({ args, options: { ...options, ...Object.fromEntries([...settings, ...ports]) } }).values;
   } catch (error) {

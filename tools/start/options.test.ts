@@ -13,6 +13,7 @@ describe('options of npm start', () => {
       settingsFile: undefined,
       flags: {},
       reset: false,
+      keepApps: false,
     });
     const { ports, values } = startSettings([]);
     expect(ports).toEqual({ web: 4400, gateway: 4401, source: 4402, https: 4443, http: 4480, database: 24432 });

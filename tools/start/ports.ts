@@ -1,4 +1,5 @@
-// Checks that ports are free before anything starts, and names the option that changes each.
+// Listen addresses of the control plane: checks that ports are free before anything starts, and names the option that
+// changes each.
 import { createServer } from 'node:net';
 import { PORTS, type PortName } from './options.mjs';
 import type { StartSettings } from './start-settings.ts';
@@ -35,4 +36,11 @@ function tryPort(port: number, host: string): Promise<string | undefined> {
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
+}
+
+/** Returns the URL at which this machine reaches a plain http listener on the address. */
+export function listenerUrl(address: string, port: number): string {
+  if (address === '0.0.0.0') return `http://127.0.0.1:${port}`;
+  if (address === '::') return `http://[::1]:${port}`;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

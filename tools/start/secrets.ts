@@ -14,12 +14,17 @@ export interface SecretFiles {
 
 export function openSecrets(folders: Folders, masterKeyFile: string | undefined): SecretFiles {
   // The operator may store it elsewhere, on a separate disk or as a mounted secret; then none is created here.
-  const masterKey = masterKeyFile ?? makeMasterKey(join(folders.secrets, 'master-key'));
+  const masterKey = masterKeyFile ?? makeMasterKey(masterKeyOf(folders));
   return {
     authSecret: ensureSecretFile(join(folders.secrets, 'auth-secret')),
     internalToken: ensureSecretFile(join(folders.secrets, 'internal-token')),
     masterKey,
   };
+}
+
+/** Returns the default place of the master key. */
+export function masterKeyOf(folders: Folders): string {
+  return join(folders.secrets, 'master-key');
 }
 
 function ensureSecretFile(file: string): string {

@@ -13,6 +13,7 @@ import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
 import type { Programs } from './launch.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
+import { localName } from './local-name.ts';
 import { startRotation } from './log-rotation.ts';
 import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
@@ -44,7 +45,6 @@ class ServeFailed extends Error {
   override readonly name = 'ServeFailed';
 }
 
-const LOCAL_SERVER = 'local';
 const AGENT = 'agent';
 
 /** Runs until the signal; stops everything it started before it resolves or rejects. */
@@ -119,7 +119,7 @@ export async function serve(context: ServeOptions): Promise<void> {
     await aborted(signal);
   } finally {
     await progress.step('stopping', async (detail) => {
-      detail('apps, agent, worker, gateway, web, PostgreSQL');
+      detail(`${context.options.keepApps ? '' : 'apps, '}agent, worker, gateway, web, PostgreSQL`);
       await undoAll(undo);
     });
   }
@@ -144,7 +144,8 @@ async function startLocalAgent(
   path: string,
 ): Promise<ServerSummary> {
   const { folders, settings, supervisor, signal } = context;
-  const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
+  const listServers = async () => (await product.verbs.listServers()).items;
+  const findServer = async () => (await listServers()).find((server) => server.isLocal);
   const proof = process.env.FAIRLEAD_AGENT_PROOF_SECONDS;
   const agent: LocalAgentOptions = {
     name: AGENT,
@@ -157,7 +158,7 @@ async function startLocalAgent(
     controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
     supervisor,
     connected: async () => (await findServer())?.state === 'online',
-    stopAppsOnExit: true,
+    stopAppsOnExit: !context.options.keepApps,
     ...(proof === undefined ? {} : { proofSeconds: Number(proof) }),
   };
   const known = await findServer();
@@ -167,7 +168,7 @@ async function startLocalAgent(
     );
   }
   if (known === undefined) {
-    const { token } = await product.verbs.createEnrolment({ name: LOCAL_SERVER, isLocal: true });
+    const { token } = await product.verbs.createEnrolment({ name: localName(await listServers()), isLocal: true });
     await enrolAgent(agent, token);
   }
   await startAgent(agent);

@@ -6,7 +6,7 @@ import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
-import { poolSizes, readEnvironment } from '@fairlead/settings';
+import { freeBytesMin, poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
 import { controlHosts } from './control-hosts.ts';
 import { startGateway } from './gateway.ts';
@@ -24,9 +24,10 @@ await database.assertSafe(poolSizes(env));
 log.info({ pool: env.FAIRLEAD_GATEWAY_POOL }, 'the database is open');
 const gateway = await startGateway({
   database,
-  store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR, { freeBytesMin: freeBytesMin(env) }),
   artifacts: createFolderArtifactStore(
     env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+    { freeBytesMin: freeBytesMin(env) },
   ),
   signingKeyDir: env.FAIRLEAD_SIGNING_KEY_DIR,
   secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),

@@ -8,8 +8,9 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
-import { buildSlots, poolSizes, readEnvironment } from '@fairlead/settings';
+import { buildSlots, freeBytesMin, poolSizes, readEnvironment } from '@fairlead/settings';
 import { pino } from 'pino';
+import { createBackupMaker } from './backup-process.ts';
 import { startWorker } from './worker.ts';
 
 // Nothing else reads process.env.
@@ -31,10 +32,12 @@ const worker = await startWorker({
   concurrentJobs: env.FAIRLEAD_WORKER_JOBS,
   buildSlots: buildSlots(env),
   workerId: `${hostname()}:${randomUUID()}`,
-  logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR, { freeBytesMin: freeBytesMin(env) }),
   artifacts: createFolderArtifactStore(
     env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+    { freeBytesMin: freeBytesMin(env) },
   ),
+  backups: createBackupMaker(env, log),
   log,
 });
 log.info({ jobs: env.FAIRLEAD_WORKER_JOBS, pool: env.FAIRLEAD_WORKER_POOL }, 'ready');

@@ -9,6 +9,7 @@ import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
 import { defaultOf } from '@fairlead/settings';
 import { Logger, run, type TaskList } from 'graphile-worker';
+import type { BackupMaker } from './backup-process.ts';
 import { type Handlers, runJob } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
 import { cronItems, startIntervals } from './schedule.ts';
@@ -26,6 +27,8 @@ export interface WorkerOptions {
   readonly publicUrl?: string | null;
   readonly concurrentJobs?: number;
   readonly buildSlots?: BuildSlots;
+  /** Absent without a folder for backups. */
+  readonly backups?: BackupMaker | null;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -44,6 +47,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { database, workerId, secretKeys, logs, artifacts, log } = options;
   const handlers = options.handlers ?? allHandlers;
   const concurrentJobs = options.concurrentJobs ?? defaultOf('FAIRLEAD_WORKER_JOBS');
+  const stopping = new AbortController();
   const parts = {
     database,
     workerId,
@@ -55,6 +59,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     mailer: options.mailer ?? null,
     publicUrl: options.publicUrl ?? null,
     buildSlots: options.buildSlots ?? defaultBuildSlots,
+    backups: options.backups ?? null,
+    stopping: stopping.signal,
   };
   const tasks: TaskList = Object.fromEntries(
     (Object.keys(jobs) as JobName[]).map((name) => [
@@ -81,6 +87,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   );
   let stopped: Promise<void> | null = null;
   async function stop(): Promise<void> {
+    stopping.abort();
     await stopIntervals();
     await runner.stop();
   }

@@ -19,6 +19,8 @@ export interface Machine {
   readonly address: string;
   /** IPv6 address. */
   readonly address6: string;
+  /** File of its network namespace. */
+  readonly namespace: string;
   /** Command prefix that runs on the machine. Not `ip netns exec`: that hides the control groups. */
   readonly prefix: readonly string[];
   /** Runs a command on the machine; a failure is in the result. */
@@ -85,6 +87,7 @@ export async function openMachines<N extends string>(options: MachinesOptions<N>
         name,
         address: addressOf(name),
         address6: `${SUBNET6}::${numberOf(name)}`,
+        namespace: `/var/run/netns/${id}-${name}`,
         prefix,
         run: (command) => execute([...prefix, ...command]),
       };

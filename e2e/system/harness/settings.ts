@@ -44,6 +44,7 @@ export function writeSettings(folder: string, smtpUrl: string, ports: Readonly<R
     'calls_per_minute = 300',
     'builds_per_server = 1',
     'worker_jobs = 2',
+    'free_disk_mib = 100',
     '[database]',
     'web_pool = 2',
     'gateway_pool = 4',

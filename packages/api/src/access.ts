@@ -3,6 +3,7 @@
 // Invariant: it never looks at rows of the organization; scopes.ts does.
 import type { Session } from '@fairlead/auth';
 import type { OrganizationId } from '@fairlead/contract/ids';
+import { findOperatedOrganization, type OperatorCtx } from '@fairlead/core/control-plane';
 import { type Actor, AppError } from '@fairlead/core/kernel';
 import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
 import { may, mayAnywhere, type Permission, type Reach, type Rights, reachOf, type Scope } from '@fairlead/core/role';
@@ -34,6 +35,19 @@ export async function requireAccess(ctx: ApiContext): Promise<Access> {
   if (member === null) throw new AppError('organization.not_found');
   requireSecondFactor(session, member);
   return accessOf(member);
+}
+
+export type Operator = Pick<OperatorCtx, 'organizationId' | 'actor'>;
+
+/** Throws control_plane.operator_only unless the caller operates this control plane and asks in the organization for it. */
+export async function requireOperator(ctx: ApiContext): Promise<Operator> {
+  const { user } = await requireSession(ctx);
+  const { organizationId, actor } = await requireAccess(ctx);
+  const operated = await inSystemScope(ctx, 'tell whether a person operates the control plane', (core) =>
+    findOperatedOrganization(core, { userId: user.id }),
+  );
+  if (actor.kind !== 'member' || operated !== organizationId) throw new AppError('control_plane.operator_only');
+  return { organizationId, actor };
 }
 
 async function requireToken(ctx: ApiContext, token: string): Promise<Access> {

@@ -2,6 +2,7 @@
 // Invariant: it never decides a permission; the procedures do.
 import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
+import type { ControlPlaneFacts } from '@fairlead/core/control-plane';
 import type { BuildSlots } from '@fairlead/core/deployment';
 import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
@@ -44,6 +45,7 @@ export interface ApiConfig extends HostPolicy {
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
   readonly agentOffers: AgentOffers;
+  readonly controlPlane: ControlPlaneFacts;
 }
 
 /** Parts of the process, the same for every request. */

@@ -7,7 +7,7 @@ import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/r
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
 import { z } from 'zod';
-import { type Access, requireAccess, requireSession } from './access.ts';
+import { type Access, requireAccess, requireOperator, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { publicErrorOf, toTrpcError } from './errors.ts';
 import { type Protection, requireApprover } from './protection.ts';
@@ -15,7 +15,7 @@ import type { AlsoNeeds, ScopeOf } from './scopes.ts';
 
 /** Declarations of every procedure; docs/permissions.md is rendered from them. */
 export interface ProcedureMeta {
-  readonly access: 'public' | 'signed_in' | Permission;
+  readonly access: 'public' | 'signed_in' | 'operator' | Permission;
   /**
    * For member procedures: the narrowest grant of the permission that suffices. `anywhere`: it touches no data of the
    * organization.
@@ -63,6 +63,11 @@ export const publicProcedure = mapped.meta({ access: 'public' });
 
 export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async ({ ctx, next }) => {
   return next({ ctx: { signedIn: await requireSession(ctx) } });
+});
+
+/** For people who operate this control plane, in its first organization; never for an API token. */
+export const operatorProcedure = mapped.meta({ access: 'operator' }).use(async ({ ctx, next }) => {
+  return next({ ctx: { operator: await requireOperator(ctx) } });
 });
 
 /**

@@ -16,7 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const generous: CallLimits = { known: 1000, signed: 1000, address: 1000, addressless: 1000, inspections: 1000 };
+const generous: CallLimits = {
+  known: 1000,
+  signed: 1000,
+  address: 1000,
+  addressless: 1000,
+  inspections: 1000,
+  testMails: 1000,
+};
 const nobody = createSignedCookies({ secret: 'nobody signs with it', baseUrl: origin });
 
 function newRateLimit(limits: CallLimits, cookies = createSignedCookies(api.authOptions)) {
@@ -253,7 +260,7 @@ test('several web processes share one count, and together admit no call more tha
 
 test('addresses share a bounded number of rows', async () => {
   await api.world.system(({ tx }) => tx.callCount.deleteMany());
-  const rateLimit = newRateLimit({ known: 5, signed: 5, address: 5, addressless: 5, inspections: 5 });
+  const rateLimit = newRateLimit({ known: 5, signed: 5, address: 5, addressless: 5, inspections: 5, testMails: 5 });
   for (let at = 0; at < 50; at += 1) await rateLimit.admit({ headers: new Headers(), ip: `2001:db8:0:${at}::1` }, 1);
   const rows = await api.world.system(({ tx }) => tx.callCount.findMany());
   expect(rows.length).toBeGreaterThan(1);

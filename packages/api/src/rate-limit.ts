@@ -21,6 +21,8 @@ export interface CallLimits {
   readonly addressless: number;
   /** Inspections of one person, in all sessions and by all tokens: each makes a server clone a repository. */
   readonly inspections: number;
+  /** Test emails of one person. */
+  readonly testMails: number;
 }
 
 export const defaultCallLimits: CallLimits = {
@@ -29,6 +31,7 @@ export const defaultCallLimits: CallLimits = {
   address: 600,
   addressless: 3000,
   inspections: 20,
+  testMails: 3,
 };
 
 export interface RateLimitOptions {
@@ -52,6 +55,8 @@ export interface RateLimit {
   admit(caller: Caller, calls: number): Promise<void>;
   /** Counts one inspection, in addition to its call; throws request.rate_limited. */
   admitInspection(userId: string): Promise<void>;
+  /** Counts one test email, in addition to its call; throws request.rate_limited. */
+  admitTestMail(userId: string): Promise<void>;
   /**
    * Records that the credential in these headers is valid and its owner: from the next request on it has a limit of
    * its own.
@@ -103,6 +108,7 @@ export function createRateLimit({ limits, database, secret, cookies }: RateLimit
       return spend(`${prefix}addressless`, limits.addressless, calls);
     },
     admitInspection: (userId) => spend(`inspection ${userId}`, limits.inspections, 1),
+    admitTestMail: (userId) => spend(`test mail ${userId}`, limits.testMails, 1),
     recognise: (headers, owner) => {
       const credential = credentialOf(headers);
       if (credential !== null) owners.keep(credential, owner);

@@ -6,6 +6,7 @@ import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { configRouter } from './routers/config.ts';
+import { controlPlaneRouter } from './routers/control-plane.ts';
 import { credentialRouter } from './routers/credential.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
@@ -42,6 +43,7 @@ export const apiRouter = router({
   domain: domainRouter,
   environment: environmentRouter,
   grant: grantRouter,
+  controlPlane: controlPlaneRouter,
   invitation: invitationRouter,
   live: liveRouter,
   log: logRouter,

@@ -40,6 +40,7 @@ const idKinds = {
   art: 'artifact in the store',
   vol: 'volume',
   crd: 'credential of a source',
+  bak: 'backup of the control plane',
 } as const;
 
 export type IdPrefix = keyof typeof idKinds;
@@ -68,6 +69,7 @@ export type SecretId = Id<'sec'>;
 export type SecretGroupId = Id<'scg'>;
 export type SecretSnapshotId = Id<'scs'>;
 export type ConfigId = Id<'cfg'>;
+export type BackupId = Id<'bak'>;
 export type VolumeId = Id<'vol'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -112,6 +114,7 @@ export const projectIdSchema = idSchema('prj');
 export const environmentIdSchema = idSchema('env');
 export const appIdSchema = idSchema('app');
 export const serverIdSchema = idSchema('srv');
+export const backupIdSchema = idSchema('bak');
 export const enrolmentIdSchema = idSchema('enr');
 export const agentRolloutIdSchema = idSchema('aro');
 export const releaseIdSchema = idSchema('rel');

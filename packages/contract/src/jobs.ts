@@ -1,7 +1,7 @@
 // Background jobs: name, payload, attempts and schedule of each. Definitions are data: handlers are in apps/worker,
 // enqueueing in packages/db.
 import { z } from 'zod';
-import { appIdSchema, deploymentIdSchema, environmentIdSchema, organizationIdSchema } from './ids.ts';
+import { appIdSchema, backupIdSchema, deploymentIdSchema, environmentIdSchema, organizationIdSchema } from './ids.ts';
 
 export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
   readonly name: Name;
@@ -66,6 +66,24 @@ const pruneArtifactsJob = defineJob({
   payload: z.object({}),
   attemptsMax: 1,
   every: { cron: '41 * * * *' },
+});
+
+/** Makes one backup of the control plane. */
+export const runBackupJob = defineJob({
+  name: 'backup.run',
+  scope: 'system',
+  payload: z.object({ backupId: backupIdSchema }),
+  attemptsMax: 1,
+  every: null,
+});
+
+/** Ends backups that lost their worker, and starts the one that is due. Safe to run twice. */
+const sweepBackupsJob = defineJob({
+  name: 'backup.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 15_000 },
 });
 
 /** Finds deployments that are overdue or have lost their worker, and resumes or fails them. */
@@ -177,6 +195,8 @@ export const jobs = {
   'app.purge': purgeAppsJob,
   'agent_rollout.advance': advanceAgentRolloutsJob,
   'artifact.prune': pruneArtifactsJob,
+  'backup.run': runBackupJob,
+  'backup.sweep': sweepBackupsJob,
   'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,

@@ -38,6 +38,7 @@ export { Prisma } from './generated/client.ts';
 export type { ListenHandlers } from './listener.ts';
 export { dropExpiredMetricPartitions, ensureMetricPartitions } from './metric.ts';
 export { type EnqueueableJob, type EnqueueOptions, enqueue } from './queue.ts';
+export { countJobs, type FailedJob, type JobCount, listFailedJobs, retryFailedJob } from './queue-overview.ts';
 export { UnsafeDatabaseError } from './safety.ts';
 export type { ScopedTx, SystemTx, TenantTx } from './scope.ts';
 export { bookkeepingTables, identityTables, systemTables } from './tables.ts';

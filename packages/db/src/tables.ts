@@ -20,7 +20,14 @@ export const identityTables = [
 ] as const;
 
 /** The control plane's own. Only system scope sees them. */
-export const systemTables = ['setup_token', 'signing_key', 'metric.roll_up_due', 'call_count', 'open_stream'] as const;
+export const systemTables = [
+  'setup_token',
+  'signing_key',
+  'metric.roll_up_due',
+  'call_count',
+  'open_stream',
+  'backup',
+] as const;
 
 /** Books of tools; no role but the login role reaches them. */
 export const bookkeepingTables = ['_prisma_migrations'] as const;

@@ -109,6 +109,7 @@ test('an organization cannot make or end organizations', async () => {
 test('system and identity tables are closed to an organization', async () => {
   for (const table of [
     'setup_token',
+    'backup',
     'signing_key',
     'session',
     'account',

@@ -1,9 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMailer, openMailer } from './mailer.ts';
+import { createMailer, MailError, openMailer } from './mailer.ts';
 
 const received: string[] = [];
 const sink = new SMTPServer({
@@ -57,6 +58,30 @@ test('a user-chosen name stays text and cannot inject a header', async () => {
 test('a server that does not answer is an error', async () => {
   const lost = createMailer({ url: 'smtp://127.0.0.1:1', from: 'fairlead@example.test' });
   await expect(lost.send({ to: 'ada@example.test', subject: 'x', paragraphs: [] })).rejects.toThrow(/ECONNREFUSED/);
+});
+
+test('a refusal quotes the reply of the server, and no password in any form', async () => {
+  const strict = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth: ({ password }, _session, done) => {
+      const text = String(password);
+      done(new Error(`go away ${text} ${Buffer.from(text).toString('base64')}`));
+    },
+  });
+  await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+  const { port } = strict.server.address() as { port: number };
+  const url = `smtp://ada:hunter%2F2@127.0.0.1:${port}`;
+  const sent = createMailer({ url, from: 'a@example.test' }).send({
+    to: 'b@example.test',
+    subject: 'x',
+    paragraphs: [],
+  });
+  const error: unknown = await sent.catch((thrown: unknown) => thrown);
+  await new Promise<void>((resolve) => strict.close(resolve));
+  expect(error).toBeInstanceOf(MailError);
+  expect(String(error)).toContain(`The mail server 127.0.0.1:${port} refused the mail: 535 go away`);
+  expect(inspect(error)).not.toMatch(/hunter|aHVudGVy/);
 });
 
 const withPassword = 'smtp://fairlead:hunter2@mail.example.test';

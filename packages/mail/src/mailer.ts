@@ -18,6 +18,22 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
+const mailErrorBrand = Symbol.for('fairlead.MailError');
+
+/** A mail that the server did not take. Its message is a sentence for people who operate the control plane. */
+export class MailError extends Error {
+  override readonly name = 'MailError';
+
+  get [mailErrorBrand](): true {
+    return true;
+  }
+
+  /** A bundler may load this module twice in one process, and an error of either copy is one of ours. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && mailErrorBrand in value;
+  }
+}
+
 interface MailerOptions {
   /** smtp://user:password@host:587 or smtps://…; its password is a secret. */
   readonly url: string;
@@ -29,16 +45,38 @@ export function createMailer(options: MailerOptions): Mailer {
   const transport = createTransport(options.url, { from: options.from });
   return {
     send: async (mail) => {
-      await transport.sendMail({
+      const message = {
         to: mail.to,
         subject: mail.subject,
         text: toText(mail),
         html: toHtml(mail),
         disableFileAccess: true,
         disableUrlAccess: true,
+      };
+      await transport.sendMail(message).catch((error: unknown) => {
+        // Without the cause: it quotes the server's reply unredacted.
+        throw new MailError(explain(error, new URL(options.url)));
       });
     },
   };
+}
+
+/** Tells what failed in a sentence with the server's reply, which a server may have filled with the password. */
+function explain(error: unknown, url: URL): string {
+  const { message, response } = error as { readonly message: string; readonly response?: string };
+  const sentence =
+    response === undefined
+      ? `The mail server ${url.host} could not be reached: ${message}.`
+      : `The mail server ${url.host} refused the mail: ${response}`;
+  return secretsOf(url).reduce((text, secret) => text.replaceAll(secret, '…'), sentence);
+}
+
+/** Returns the password in each form that the SMTP dialogue has it. */
+function secretsOf(url: URL): string[] {
+  if (url.password === '') return [];
+  const [user, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  return [base64(`\0${user}\0${password}`), base64(password), url.password, password];
 }
 
 interface MailSettings {

@@ -85,3 +85,8 @@ export function buildSlots(
     perOrganization: environment.FAIRLEAD_BUILDS_PER_ORGANIZATION,
   };
 }
+
+/** Returns the bytes of the control plane's disk that stay free. */
+export function freeBytesMin(environment: Pick<Environment<'web'>, 'FAIRLEAD_FREE_DISK_MIB'>): number {
+  return environment.FAIRLEAD_FREE_DISK_MIB * 1024 ** 2;
+}

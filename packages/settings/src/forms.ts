@@ -71,6 +71,8 @@ export const listenAddress = {
 
 export const path = { type: z.string().min(1), expects: 'a path', toml: 'path' } as const;
 
+export const text = { type: z.string().min(1), expects: 'a text', toml: 'string' } as const;
+
 export const sender = {
   type: z.string().min(3).max(320),
   expects: 'a sender such as "Fairlead <fairlead@example.com>"',
@@ -108,3 +110,39 @@ export const flag = {
 } as const;
 
 export const port = integer(1, 65_535);
+
+export const recipient = {
+  type: z.string().regex(/^age1[02-9ac-hj-np-z]{58}$/),
+  expects: 'a public recovery key, which begins with age1',
+  toml: 'string',
+} as const;
+
+/** Times of a recurring task: `offsetMs` after each full `periodMs` since 1970, UTC. */
+export interface Schedule {
+  readonly periodMs: number;
+  readonly offsetMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
+/** Hours that divide a day, so that each day has the same times. */
+const INTERVAL = /^(1|2|3|4|6|8|12)h$/;
+
+export const schedule = {
+  type: z.union([
+    z
+      .string()
+      .regex(TIME_OF_DAY)
+      .transform((text): Schedule => {
+        const [hours = 0, minutes = 0] = text.split(':').map(Number);
+        return { periodMs: 24 * HOUR_MS, offsetMs: hours * HOUR_MS + minutes * MINUTE_MS };
+      }),
+    z
+      .string()
+      .regex(INTERVAL)
+      .transform((text): Schedule => ({ periodMs: Number.parseInt(text, 10) * HOUR_MS, offsetMs: 0 })),
+  ]),
+  expects: 'a time of day (UTC) such as 03:30, or 1h, 2h, 3h, 4h, 6h, 8h or 12h',
+  toml: 'string',
+} as const;

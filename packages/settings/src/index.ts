@@ -4,6 +4,7 @@ export {
   buildSlots,
   defaultOf,
   type Environment,
+  freeBytesMin,
   type Given,
   type PoolSizes,
   poolSizes,
@@ -11,5 +12,5 @@ export {
   variablesFor,
 } from './environment.ts';
 export { PORTS, type PortName, type PortOption, SETTING_OPTIONS } from './flags.mjs';
-export { isLocalUrl } from './forms.ts';
+export { isLocalUrl, type Schedule } from './forms.ts';
 export { type SettingName, settingNames, type VariableName } from './table.ts';

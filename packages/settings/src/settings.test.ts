@@ -51,7 +51,7 @@ describe('table', () => {
     };
     expect(variablesFor('gateway', given)).toEqual({ LOG_LEVEL: 'debug' });
     expect(variablesFor('start', given)).toEqual({ FAIRLEAD_DATA_DIR: '/d' });
-    expect(Object.keys(variablesFor('worker', given))).toEqual(['FAIRLEAD_SMTP_URL', 'LOG_LEVEL']);
+    expect(Object.keys(variablesFor('worker', given))).toEqual(['FAIRLEAD_SMTP_URL', 'LOG_LEVEL', 'FAIRLEAD_DATA_DIR']);
   });
 
   test('a process names every missing or wrong variable at once, and no value', () => {
@@ -189,6 +189,21 @@ describe('errors name source, key and expected form, never the value', () => {
       'public_url = "https://fairlead.example.com"\npublic_ca_file = "ca.pem"',
       'public_ca_file needs FAIRLEAD_BEHIND_PROXY, or behind_proxy',
     ],
+    [
+      'a schedule without a folder',
+      '[backup]\nschedule = "03:30"',
+      'backup.schedule needs FAIRLEAD_BACKUP_FOLDER, or backup.folder',
+    ],
+    [
+      'an interval that does not divide the day',
+      '[backup]\nfolder = "b"\nschedule = "5h"',
+      'backup.schedule must be a time of day (UTC) such as 03:30, or 1h, 2h, 3h, 4h, 6h, 8h or 12h',
+    ],
+    [
+      'a private recovery key',
+      `[backup]\nrecipient = "AGE-SECRET-KEY-1${secret}"`,
+      'backup.recipient must be a public recovery key, which begins with age1',
+    ],
     ['a text as a flag', `behind_proxy = "${secret}"`, 'behind_proxy must be true or false, as a TOML boolean'],
     ['broken TOML', `[mail]\nsmtp_url = "smtp://ada:${secret}`, 'line 2, column'],
   ])('%s', (_what, text, message) => {
@@ -233,4 +248,11 @@ describe('errors name source, key and expected form, never the value', () => {
     chmodSync(secretFile, 0o600);
     expect(load({ env }).given).toEqual(env);
   });
+});
+
+test('a schedule is a time of day or an interval', () => {
+  const scheduleOf = (text: string) => settings.FAIRLEAD_BACKUP_SCHEDULE.type.parse(text);
+  expect(scheduleOf('03:30')).toEqual({ periodMs: 86_400_000, offsetMs: 12_600_000 });
+  expect(scheduleOf('6h')).toEqual({ periodMs: 21_600_000, offsetMs: 0 });
+  for (const text of ['24:00', '3:30', '03:60', '0h', '6', '6h ']) expect(() => scheduleOf(text)).toThrow();
 });

@@ -14,13 +14,18 @@ import {
   path,
   port,
   publicUrl,
+  recipient,
+  schedule,
   sender,
   smtpUrl,
+  text,
 } from './forms.ts';
 import { optional, type ProcessName, required, withDefault } from './setting.ts';
 
 const SERVICES = ['web', 'gateway', 'worker'] as const;
 const ALL = [...SERVICES, 'start'] as const;
+
+const WEB = ['web', 'start'] as const;
 
 function portRow<P extends ProcessName>(name: PortName, processes: readonly P[], servedDefault?: string) {
   const option = PORTS.find((each) => each.name === name);
@@ -103,7 +108,7 @@ export const settings = {
     form: path,
     about: 'Folder for all data and logs.',
     defaultWords: '`.fairlead` in the clone',
-    processes: ['start'],
+    processes: ['web', 'worker', 'start'],
   }),
   FAIRLEAD_ARTIFACT_STORE_DIR: optional({
     key: 'artifact_store_dir',
@@ -172,12 +177,44 @@ export const settings = {
     processes: ['web', 'worker'],
   }),
 
+  FAIRLEAD_BACKUP_FOLDER: optional({
+    key: 'backup.folder',
+    form: path,
+    about: 'Folder for scheduled backups, on another disk than the data. No other control plane may use it.',
+    processes: ['web', 'worker'],
+  }),
+  FAIRLEAD_BACKUP_SCHEDULE: optional({
+    key: 'backup.schedule',
+    form: schedule,
+    about: 'Time of day of the daily backup (UTC, `03:30`), or an interval from `1h` to `12h` that divides the day.',
+    defaultWords: 'none: backups start only by the button or the command',
+    processes: ['web', 'worker'],
+    needs: 'FAIRLEAD_BACKUP_FOLDER',
+  }),
+  FAIRLEAD_BACKUP_KEEP: withDefault(
+    {
+      key: 'backup.keep',
+      form: integer(1, 1000),
+      about: 'Backups that stay in the folder. After each scheduled backup, older ones are deleted.',
+      processes: ['web', 'worker'],
+      needs: 'FAIRLEAD_BACKUP_FOLDER',
+    },
+    14,
+  ),
+  FAIRLEAD_BACKUP_RECIPIENT: optional({
+    key: 'backup.recipient',
+    form: recipient,
+    about: 'Public recovery key (`age1…`) that backups are encrypted for. Its private half opens them.',
+    defaultWords: 'the recovery key that the first `npm run backup` made',
+    processes: ['worker'],
+  }),
+
   FAIRLEAD_WEB_HOST: withDefault(
     {
       key: 'listen.web',
       form: listenAddress,
       about: 'Address on which the dashboard listens with plain http, for a reverse proxy.',
-      processes: ['start'],
+      processes: WEB,
     },
     '127.0.0.1',
   ),
@@ -186,13 +223,13 @@ export const settings = {
       key: 'listen.gateway',
       form: listenAddress,
       about: 'Address on which the gateway listens with plain http, for a reverse proxy.',
-      processes: ['gateway', 'start'],
+      processes: ['web', 'gateway', 'start'],
     },
     '127.0.0.1',
   ),
 
-  FAIRLEAD_WEB_PORT: portRow('web', ['start']),
-  FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['gateway', 'start']),
+  FAIRLEAD_WEB_PORT: portRow('web', WEB),
+  FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['web', 'gateway', 'start']),
   FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
   FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start'], "the URL's port (443)"),
   FAIRLEAD_HTTP_PORT: portRow('http', ['start'], '`80`'),
@@ -224,6 +261,16 @@ export const settings = {
       processes: ['web', 'worker'],
     },
     8,
+  ),
+  FAIRLEAD_FREE_DISK_MIB: withDefault(
+    {
+      key: 'limits.free_disk_mib',
+      form: integer(64, 10_000_000),
+      about:
+        "MiB of the control plane's disk that stay free for the database, at most 5 % of the disk. Below, uploads, artifacts and build logs are refused, and operators are warned.",
+      processes: SERVICES,
+    },
+    2048,
   ),
   FAIRLEAD_WORKER_JOBS: withDefault(
     {
@@ -274,6 +321,10 @@ export const derived = {
     },
     'http://127.0.0.1:4401',
   ),
+  FAIRLEAD_VERSION: withDefault(
+    { key: '', form: text, about: 'Version of the control plane, for the control plane page.', processes: ['web'] },
+    'unknown',
+  ),
   FAIRLEAD_INTERNAL_TOKEN_FILE: required({
     key: '',
     form: path,
@@ -300,6 +351,12 @@ export const derived = {
     form: path,
     about: "Unix socket of this process for the local agent's proxy.",
     processes: ['web'],
+  }),
+  FAIRLEAD_BACKUP_SCRIPT: optional({
+    key: '',
+    form: path,
+    about: 'Script that the worker starts for a backup.',
+    processes: ['worker'],
   }),
   FAIRLEAD_LOG_STORE_DIR: required({
     key: '',

@@ -216,7 +216,7 @@ table inet {table} {{
 	}}
 	chain refuse {{
 		meta l4proto tcp reject with tcp reset
-		reject with icmpx admin-prohibited
+		reject with icmpx type admin-prohibited
 	}}
 	chain resolve {{
 {resolve}	}}

@@ -12,9 +12,10 @@ import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
 import { openMailer } from '@fairlead/mail';
 import { createOutbound } from '@fairlead/outbound';
-import { buildSlots, poolSizes } from '@fairlead/settings';
+import { buildSlots, freeBytesMin, poolSizes } from '@fairlead/settings';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
+import { controlPlaneFacts } from './control-plane-facts.ts';
 import { trustedProxies, type WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { createHealthCheck, type HealthCheck } from './health-check.ts';
@@ -80,9 +81,10 @@ async function createParts(): Promise<WebParts> {
       token: () => readSecret(env.FAIRLEAD_INTERNAL_TOKEN_FILE),
       log,
     }),
-    logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR, { freeBytesMin: freeBytesMin(env) }),
     artifacts: createFolderArtifactStore(
       env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+      { freeBytesMin: freeBytesMin(env) },
     ),
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
@@ -102,6 +104,7 @@ async function createParts(): Promise<WebParts> {
       agentDownload: () => agentDownload(env, binaries),
       buildSlots: buildSlots(env),
       agentOffers: agentOffers(binaries),
+      controlPlane: controlPlaneFacts(env, mail !== null),
     },
   };
 }

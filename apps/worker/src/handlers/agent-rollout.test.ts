@@ -46,6 +46,8 @@ const run = () =>
       mailer: null,
       publicUrl: null,
       buildSlots: defaultBuildSlots,
+      backups: null,
+      stopping: new AbortController().signal,
       clock: acme.clock,
       log: { ...silentLog, error: (fields, message) => complaints.push(`${message} ${JSON.stringify(fields)}`) },
     },

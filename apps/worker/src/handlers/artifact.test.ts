@@ -72,6 +72,8 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       mailer: null,
       publicUrl: null,
       buildSlots: defaultBuildSlots,
+      backups: null,
+      stopping: new AbortController().signal,
       clock: world.clock,
       log: silentLog,
     },

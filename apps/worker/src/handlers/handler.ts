@@ -9,6 +9,7 @@ import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
+import type { BackupMaker } from '../backup-process.ts';
 
 export interface HandlerParts {
   readonly database: Database;
@@ -22,6 +23,10 @@ export interface HandlerParts {
   /** Base URL of links in mails, without a trailing slash; null if not configured. */
   readonly publicUrl: string | null;
   readonly buildSlots: BuildSlots;
+  /** Null if no folder for backups is configured. */
+  readonly backups: BackupMaker | null;
+  /** Signals that the worker stops. Handlers that take long end then; the worker waits for the others. */
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -6,6 +6,7 @@ import { pruneRequests } from '@fairlead/core/request';
 import { advanceAgentRolloutsHandler } from './agent-rollout.ts';
 import { purgeAppsHandler } from './app.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
+import { runBackupHandler, sweepBackupsHandler } from './backup.ts';
 import { pruneBenchmarksHandler } from './benchmark.ts';
 import { advanceDeploymentHandler, pruneDeploymentsHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
@@ -20,6 +21,8 @@ export const handlers: Handlers = {
   'app.purge': purgeAppsHandler,
   'agent_rollout.advance': advanceAgentRolloutsHandler,
   'artifact.prune': pruneArtifactsHandler,
+  'backup.run': runBackupHandler,
+  'backup.sweep': sweepBackupsHandler,
   'benchmark.prune': pruneBenchmarksHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));

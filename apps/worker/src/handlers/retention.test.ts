@@ -36,6 +36,8 @@ beforeEach(async () => {
     mailer: null,
     publicUrl: null,
     buildSlots: defaultBuildSlots,
+    backups: null,
+    stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields) => void failures.push(fields) },
   };

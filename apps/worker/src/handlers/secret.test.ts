@@ -68,6 +68,8 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     mailer,
     publicUrl: 'https://fairlead.example.test',
     buildSlots: defaultBuildSlots,
+    backups: null,
+    stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields, message) => void complaints.push(`${message} ${JSON.stringify(fields)}`) },
     ...change,

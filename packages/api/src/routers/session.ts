@@ -1,4 +1,5 @@
 // Procedures of the signed-in person: identity and memberships.
+import { findOperatedOrganization } from '@fairlead/core/control-plane';
 import { listMemberships } from '@fairlead/core/organization';
 import { meSchema } from '@fairlead/core/session/schema';
 import { inSystemScope } from '../context.ts';
@@ -7,9 +8,10 @@ import { router, signedInProcedure } from '../procedures.ts';
 export const sessionRouter = router({
   me: signedInProcedure.output(meSchema).query(async ({ ctx }) => {
     const { id, name, email, hasSecondFactor } = ctx.signedIn.user;
-    const organizations = await inSystemScope(ctx, 'list the memberships of a person', (core) =>
-      listMemberships(core, { userId: id }),
-    );
-    return { user: { id, name, email, hasSecondFactor }, organizations };
+    return inSystemScope(ctx, 'list the memberships of a person', async (core) => ({
+      user: { id, name, email, hasSecondFactor },
+      organizations: await listMemberships(core, { userId: id }),
+      operatedOrganizationId: await findOperatedOrganization(core, { userId: id }),
+    }));
   }),
 });

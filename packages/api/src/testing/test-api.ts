@@ -105,7 +105,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     secretKeys: world.keys,
     // Disabled here, because the limit has tests of its own.
     rateLimit: createRateLimit({
-      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 1e9 },
+      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 1e9, testMails: 3 },
       database: db.database,
       secret: authOptions.secret,
       cookies: createSignedCookies(authOptions),
@@ -118,6 +118,20 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
+      controlPlane: {
+        addresses: {
+          publicUrl: origin,
+          agentUrl: origin,
+          webListen: '127.0.0.1:4400',
+          gatewayListen: '127.0.0.1:4401',
+          trustedProxies: ['10.0.0.0/8'],
+        },
+        mail: null,
+        version: '0.1.0',
+        backups: { folder: join(dir, 'backups'), schedule: null, keep: 14 },
+        freeBytesMin: 0,
+        folders: [dir],
+      },
       agentDownload: () =>
         Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32), caFingerprint: null }),
     },

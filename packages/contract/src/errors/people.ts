@@ -108,6 +108,18 @@ export const peopleErrors = {
     retryable: true,
   }),
 
+  'control_plane.operator_only': forbidden(
+    'Only owners of the organization that was set up first may do this: they operate this control plane.',
+  ),
+  'control_plane.mail_not_set_up': conflict(
+    'This control plane has no mail server. Set FAIRLEAD_SMTP_URL_FILE and FAIRLEAD_MAIL_FROM, then start it again.',
+  ),
+  'control_plane.backup_not_set_up': conflict(
+    'This control plane has no folder for backups. Set backup.folder in the settings file, then start it again.',
+  ),
+  'control_plane.backup_running': conflict('A backup is already being made. Wait until it is done.'),
+  'control_plane.job_not_failed': conflict('This job no longer waits for a retry. It may be running or finished.'),
+
   'environment.not_found': missing('There is no such environment.'),
   'project.not_found': missing('There is no such project.'),
 

@@ -3,8 +3,9 @@
 // Invariant: the bytes under a digest have that digest; they count only after they were read again and hashed.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freeDiskBytes, readDisk, roomOf } from '../kernel/index.ts';
 import { createUploadQuotas, type UploadQuota, type UploadQuotaBounds } from './upload-quota.ts';
 
 /** Far above the size of an app, far below one that fills a disk in a single upload. */
@@ -14,7 +15,7 @@ const defaultBounds: UploadQuotaBounds = {
   organizationBytesMax: 200 * 1024 ** 3,
   organizationFilesMax: 20_000,
   uploadsMax: 32,
-  freeBytesMin: 2 * 1024 ** 3,
+  freeBytesMin: freeDiskBytes,
 };
 
 export interface ArtifactKey {
@@ -98,10 +99,7 @@ export function createFolderArtifactStore(dir: string, bounds: Partial<UploadQuo
   const partialOf = (key: ArtifactKey, sender: string): string => `${pathOf(key)}.${checked(sender)}.partial`;
   const enter = createUploadQuotas({
     bounds: { ...defaultBounds, ...bounds },
-    freeBytes: async () => {
-      const { bavail, bsize } = await statfs(dir);
-      return bavail * bsize;
-    },
+    roomBytes: async (freeBytesMin) => roomOf(await readDisk(dir), freeBytesMin),
     bytesOf: (organizationId) => usedIn(folderOf(organizationId)),
     filesOf: async (organizationId) => (await namesIn(folderOf(organizationId))).length,
   });

@@ -16,7 +16,8 @@ async function uploadAtOnce(spare: number, reserves: boolean, others = 0): Promi
     await setImmediate();
     return measured;
   };
-  const enter = createUploadQuotas({ bounds, freeBytes, bytesOf: async () => 0, filesOf: async () => 0 });
+  const roomBytes = async () => (await freeBytes()) - freeBytesMin;
+  const enter = createUploadQuotas({ bounds, roomBytes, bytesOf: async () => 0, filesOf: async () => 0 });
   const upload = async (organizationId: string) => {
     const room = enter(organizationId);
     // Without reservations each upload measures for itself, and again after 64 MiB.

@@ -7,7 +7,7 @@ export interface UploadQuotaBounds {
   readonly organizationFilesMax: number;
   /** Maximum number of an organization's concurrent uploads. */
   readonly uploadsMax: number;
-  /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
+  /** Bytes of the disk that stay free, at most 5 % of it: PostgreSQL may lie on it too. */
   readonly freeBytesMin: number;
 }
 
@@ -22,7 +22,8 @@ export interface UploadQuota {
 
 interface UploadQuotaOptions {
   readonly bounds: UploadQuotaBounds;
-  readonly freeBytes: () => Promise<number>;
+  /** Bytes that may still be written to the disk. */
+  readonly roomBytes: (freeBytesMin: number) => Promise<number>;
   readonly bytesOf: (organizationId: string) => Promise<number>;
   readonly filesOf: (organizationId: string) => Promise<number>;
 }
@@ -41,8 +42,8 @@ interface OrganizationQuota {
 
 /** Returns a function that begins an upload; it returns null while the organization has `uploadsMax` running. */
 export function createUploadQuotas(options: UploadQuotaOptions): (organizationId: string) => UploadQuota | null {
-  const { bounds, freeBytes, bytesOf, filesOf } = options;
-  const disk = createMeter(async () => (await freeBytes()) - bounds.freeBytesMin, diskStepBytes);
+  const { bounds, roomBytes, bytesOf, filesOf } = options;
+  const disk = createMeter(() => roomBytes(bounds.freeBytesMin), diskStepBytes);
   /** Quotas of organizations with a running upload; the next upload after them measures again. */
   const rooms = new Map<string, OrganizationQuota>();
 

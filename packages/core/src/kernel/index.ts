@@ -13,6 +13,7 @@ export {
 } from './context.ts';
 export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { withDeletedApps } from './deleted-apps.ts';
+export { type DiskSpace, freeDiskBytes, readDisk, readDisks, reserveOf, roomOf } from './disk.ts';
 export { notifyChange } from './notify-change.ts';
 export { type Page, toPage } from './page.ts';
 export { retention } from './retention.ts';

@@ -80,7 +80,10 @@ async function recordLog(
   const stored = await recordLogChunk(ctx, { store, serverId, deploymentId, firstLine, lines, sequence });
   if (stored) return true;
   const fields = { serverId, deploymentId, firstLine, lines: lines.length };
-  ctx.log.warn(fields, 'log lines were dropped: their deployment is foreign or long over, or its log is full');
+  ctx.log.warn(
+    fields,
+    'log lines were dropped: their deployment is foreign or long over, its log is full, or the disk is',
+  );
   return false;
 }
 

@@ -57,8 +57,8 @@ export async function findLogSlot(
 }
 
 /**
- * False, and nothing is stored, when the server has no business with that deployment, the deployment is over for long, or
- * its log is full.
+ * False, and nothing is stored, when the server has no business with that deployment, the deployment is over for long, its
+ * log is full, or the disk is nearly full.
  */
 export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunkInput): Promise<boolean> {
   const { organizationId } = ctx;
@@ -90,6 +90,8 @@ export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunk
   });
   if ((stored._sum.lineCount ?? 0) + length > storedLinesMax) return false;
   if ((stored._sum.sizeBytes ?? 0) > storedBytesMax) return false;
+
+  if (!(await input.store.hasRoom())) return false;
 
   const { lines } = input;
   const bytes = await encodeLogLines(lines);

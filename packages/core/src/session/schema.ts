@@ -1,4 +1,5 @@
 // Schemas of the signed-in person: identity and memberships.
+import { organizationIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { membershipSchema } from '../organization/schema.ts';
 
@@ -9,5 +10,10 @@ export const userSchema = z.object({
   hasSecondFactor: z.boolean(),
 });
 
-export const meSchema = z.object({ user: userSchema, organizations: z.array(membershipSchema) });
+export const meSchema = z.object({
+  user: userSchema,
+  organizations: z.array(membershipSchema),
+  /** Organization in which the person operates the control plane; null for most people. */
+  operatedOrganizationId: organizationIdSchema.nullable(),
+});
 export type Me = z.infer<typeof meSchema>;

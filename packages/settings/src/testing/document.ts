@@ -7,6 +7,7 @@ import { settings } from '../table.ts';
 const SECTIONS: readonly { readonly table: string; readonly title: string }[] = [
   { table: '', title: 'General' },
   { table: 'mail', title: 'Email' },
+  { table: 'backup', title: 'Backups' },
   { table: 'listen', title: 'Listen addresses' },
   { table: 'ports', title: 'Ports' },
   { table: 'limits', title: 'Limits' },
@@ -56,6 +57,10 @@ address of this machine ([how](guide.md#serve-other-machines)). If a reverse pro
 
 export function renderSettings(): string {
   const rows = Object.entries<Setting>(settings);
+  const homeless = rows.find(
+    ([, { key }]) => key.includes('.') && !SECTIONS.some(({ table }) => table === key.split('.')[0]),
+  );
+  if (homeless !== undefined) throw new Error(`no section of docs/settings.md is for ${homeless[1].key}`);
   const sections = SECTIONS.map(({ table, title }) => {
     const own = rows.filter(([, { key }]) => (key.includes('.') ? key.split('.')[0] : '') === table);
     const lines = own.map(([name, setting]) => renderRow(name, setting));

@@ -72,7 +72,7 @@ delete table inet fairlead
 table inet fairlead {{
 	chain refuse {{
 		meta l4proto tcp reject with tcp reset
-		reject with icmpx admin-prohibited
+		reject with icmpx type admin-prohibited
 	}}
 	chain output {{
 		type filter hook output priority 0; policy accept;

@@ -13,6 +13,8 @@ export interface MeView {
   readonly organization: Organization;
   readonly organizations: readonly Organization[];
   readonly paths: Paths;
+  /** True if the person operates this control plane, in this organization. */
+  readonly isOperator: boolean;
   /** True if the permission is granted in the scope; without a scope, in the whole organization. */
   readonly can: (permission: Permission, scope?: PermissionScope) => boolean;
   /** True if the permission is granted in any scope, as lists need it. */
@@ -42,6 +44,7 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
       organization,
       organizations: me.organizations,
       paths: pathsOf(organization.slug),
+      isOperator: me.operatedOrganizationId === organization.id,
       can: (permission, { projectId = null, environmentId = null } = {}) =>
         may(rights, permission, { projectId, environmentId }),
       canAnywhere: (permission) => mayAnywhere(rights, permission),

@@ -41,6 +41,7 @@ export function pathsOf(organization: string) {
     tokens: `${root}/settings/tokens`,
     environments: `${root}/settings/environments`,
     organizationSettings: `${root}/settings/organization`,
+    controlPlane: `${root}/settings/control-plane`,
     sharedSecrets: `${root}/settings/secrets`,
   } as const;
 }

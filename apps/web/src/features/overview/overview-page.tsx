@@ -62,11 +62,12 @@ interface OverviewBodyProps {
 }
 
 function OverviewBody({ overview, projectId }: OverviewBodyProps) {
-  const { paths } = useMe();
+  const { isOperator, paths } = useMe();
+  const warnings = useQuery(useTRPC().controlPlane.listWarnings.queryOptions(undefined, { enabled: isOperator }));
   const apps = projectId === undefined ? paths.apps : paths.projectApps(projectId);
   return (
     <div className="flex flex-col gap-6">
-      <Attention items={overview.attention} />
+      <Attention items={overview.attention} warnings={warnings.data?.items ?? []} />
       <Card>
         <CardHeader
           title="Apps"

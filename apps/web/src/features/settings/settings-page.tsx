@@ -14,7 +14,7 @@ import { Page } from '../../common/page/page.tsx';
 import { useTheme } from '../../common/theme/use-theme.ts';
 
 export function SettingsPage() {
-  const { user, organization, can, paths } = useMe();
+  const { user, organization, can, isOperator, paths } = useMe();
   const signOut = useSignOut();
   return (
     <Page width="narrow">
@@ -91,6 +91,19 @@ export function SettingsPage() {
             </Setting>
           ) : null}
         </Card>
+        {isOperator ? (
+          <Card>
+            <CardHeader title="Control plane" />
+            <Setting
+              title="Status"
+              detail="Backups, storage, jobs, mail, addresses and versions of this control plane."
+            >
+              <HoverLink href={paths.controlPlane} className={buttonClass()}>
+                Open control plane
+              </HoverLink>
+            </Setting>
+          </Card>
+        ) : null}
       </div>
     </Page>
   );

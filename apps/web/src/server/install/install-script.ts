@@ -170,7 +170,6 @@ CapabilityBoundingSet=
 PrivateNetwork=yes
 ProtectSystem=strict
 ProtectHome=yes
-RestrictAddressFamilies=none
 RestrictNamespaces=yes
 MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native

@@ -1,4 +1,6 @@
 // Calls of the mutations on people and what they hold: members, invitations, roles, grants, tokens, organizations.
+import { createMailer } from '@fairlead/mail';
+import { newFailedJob } from '../failed-job.ts';
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 
@@ -14,11 +16,36 @@ export function peopleCalls(stage: AuditStage) {
     newOrganization,
     setOwner,
   } = auditInputs(stage);
+  /** Marks the organization as the one that was set up, so that its owner is an operator. */
+  const operate = () =>
+    stage.api.world.system(({ tx }) => {
+      const { organizationId } = stage.api.world;
+      const data = { id: 'stk_used', organizationId, tokenHash: 'used', usedAt: stage.api.world.clock.now() };
+      return tx.setupToken.upsert({ where: { id: data.id }, create: data, update: {} });
+    });
   return {
     'grant.create': { action: 'grant.create', input: () => newGrant() },
     'grant.delete': {
       action: 'grant.delete',
       input: async () => ({ grantId: (await caller().grant.create(await newGrant())).grantId }),
+    },
+    'controlPlane.sendTestMail': {
+      action: 'control_plane.send_test_mail',
+      input: async () => {
+        await operate();
+        // Nothing listens there: the failure is recorded too.
+        const mail = createMailer({ url: 'smtp://127.0.0.1:1', from: 'fairlead@example.test' });
+        Object.assign(stage.api.parts, { mail });
+      },
+      after: async () => void Object.assign(stage.api.parts, { mail: null }),
+    },
+    'controlPlane.startBackup': { action: 'control_plane.start_backup', input: operate },
+    'controlPlane.retryJob': {
+      action: 'control_plane.retry_job',
+      input: async () => {
+        await operate();
+        return { jobId: await newFailedJob(stage.api.db) };
+      },
     },
     'invitation.create': { action: 'invitation.create', input: async () => ({ role: 'viewer' }) },
     'invitation.rotate': {

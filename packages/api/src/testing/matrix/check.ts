@@ -88,6 +88,8 @@ export async function checkMatrix(
       await checkRoles(procedure, procedure.access, samples);
       await checkFurther(procedure, samples);
       await checkGrants(procedure, procedure.access, byReferences(samples));
+    } else if (procedure.access === 'operator') {
+      await checkOperator(procedure, samples);
     } else {
       await checkOpen(procedure, samples);
     }
@@ -278,6 +280,19 @@ export async function checkMatrix(
     const unknown = await call(procedure, person, withValueAt(value, place.path, unknownOf(place.kind)));
     if (foreign.outcome === unknown.outcome) return;
     report.leaks.push(`${procedure.path} as ${person.name} tells a foreign id in ${place.path.join('.')} from no id`);
+  }
+
+  /** Only owners of the organization that was set up may call it, with any input. */
+  async function checkOperator(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
+    await checkOutsiders(procedure, samples);
+    for (const { value } of samples) {
+      for (const person of [...stage.roles, stage.custom, stage.granted]) {
+        const answer = await call(procedure, person, value);
+        if ('role' in person && person.role === 'owner')
+          requireReached(procedure, person, answer, [{ path: [], kind: '' }]);
+        else expectOutcome(procedure, person, answer, 'control_plane.operator_only');
+      }
+    }
   }
 
   /** Checks a public or signed-in procedure: it reveals no foreign data, and a signed-in one needs a session. */

@@ -23,5 +23,5 @@ export function declaredProcedures(router: AnyRouter): DeclaredProcedure[] {
 }
 
 export function isOfMembers(access: ProcedureMeta['access']): access is Permission {
-  return access !== 'public' && access !== 'signed_in';
+  return access !== 'public' && access !== 'signed_in' && access !== 'operator';
 }

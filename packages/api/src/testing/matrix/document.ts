@@ -67,6 +67,8 @@ ${table(
 - **Granted on**: the narrowest grant that is enough. With "only rows of the grant", a list shows the rows that the caller's role
   and grants cover.
 - **Fresh session**: the person confirmed their identity within the last fifteen minutes. An API token needs only the permission.
+- **Operator**: an owner of the organization that was set up with the setup token, signed in to that organization. An API token
+  never is one, and other organizations have none.
 - A row of another organization gets the same response as one that does not exist.
 
 ${table(
@@ -97,6 +99,7 @@ function grantedOn({ grain, lists }: DeclaredProcedure): string {
 function needs({ access, alsoNeeds, fresh }: DeclaredProcedure): string {
   if (access === 'public') return 'nothing';
   if (access === 'signed_in') return 'a session';
+  if (access === 'operator') return 'to be an operator';
   const permission = alsoNeeds === undefined ? `\`${access}\`` : `\`${access}\`; ${alsoNeeds.words}`;
   return fresh === true ? `${permission}, fresh session` : permission;
 }

@@ -156,6 +156,13 @@ export async function setStage(api: TestApi): Promise<Stage> {
   ];
   const custom = await join(ownRows.organizationId, 'custom', customRole);
   const granted = await join(ownRows.organizationId, 'granted', emptyRole);
+  // Our organization is the one that was set up, so its owner is an operator.
+  const { organizationId: setUpId } = ownRows;
+  await world.system(({ tx }) =>
+    tx.setupToken.create({
+      data: { id: newId('stk'), organizationId: setUpId, tokenHash: 'used', usedAt: world.clock.now() },
+    }),
+  );
   const elsewhere = newId('prj');
   await world.system(({ tx }) =>
     tx.project.create({
