@@ -12,11 +12,12 @@ import { findUnfinished } from './store.ts';
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /**
- * Passes over apps with volumes and those with a deployment ahead. Throws server.not_found, server.not_drained and
+ * Passes over apps with volumes unless `leaveVolumes` is set, and those with a deployment ahead. Throws server.not_found, server.not_drained and
  * server.drained.
  */
-export async function moveApps(ctx: Ctx, { serverId, targetServerId }: MoveAppsInput): Promise<MovedApps> {
-  const drain = await getDrain(ctx, { serverId });
+export async function moveApps(ctx: Ctx, { targetServerId, ...input }: MoveAppsInput): Promise<MovedApps> {
+  const { serverId, leaveVolumes = false } = input;
+  const drain = await getDrain(ctx, input);
   if (drain.drainedAt === null) throw new AppError('server.not_drained', { serverId });
   await requireOpenServer(ctx, { serverId: targetServerId });
   const moving = drain.apps.filter(({ stays }) => stays === 'only_here');
@@ -32,7 +33,11 @@ export async function moveApps(ctx: Ctx, { serverId, targetServerId }: MoveAppsI
   await recordAudit(ctx, {
     action: 'server.move_apps',
     target: { kind: 'server', id: serverId, label: server ?? '' },
-    after: { server: target ?? '', apps: items.map(({ appId, environmentId }) => `${appId} ${environmentId}`) },
+    after: {
+      server: target ?? '',
+      leaveVolumes,
+      apps: items.map(({ appId, environmentId }) => `${appId} ${environmentId}`),
+    },
   });
   ctx.log.info({ serverId, targetServerId, apps: items.length, actor: ctx.actor }, 'moved apps to another server');
   return { items };
