@@ -27,8 +27,11 @@ afterAll(async () => {
   await system?.stop();
 });
 
+/** Tests act as the system. */
+const isAllowed = async () => {};
+
 const drain = (server: FleetServer, drained = true) =>
-  system.asSystem((ctx) => drainServer(ctx, { serverId: server.id, drained }));
+  system.asSystem((ctx) => drainServer(ctx, { serverId: server.id, drained }, isAllowed));
 
 /** Without an app, a server has no certificate for its host. */
 const isGone = (host: string) =>
@@ -79,7 +82,9 @@ test('apps of a dead server move to another one, and it drops them when it is ba
     const isLost = async () => (await east.summary()).state === 'offline';
     await waitFor(isLost, { what: 'the loss of the server', timeoutMs: 120_000 });
     await drain(east);
-    const { items } = await system.asSystem((ctx) => moveApps(ctx, { serverId: east.id, targetServerId: west.id }));
+    const { items } = await system.asSystem((ctx) =>
+      moveApps(ctx, { serverId: east.id, targetServerId: west.id }, isAllowed),
+    );
     expect(items).toHaveLength(1);
     for (const { deploymentId } of items) {
       if (deploymentId === null) throw new Error('the app moved without a deployment');

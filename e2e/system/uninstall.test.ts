@@ -40,14 +40,17 @@ afterAll(async () => {
   await system?.stop();
 });
 
+/** Tests act as the system. */
+const isAllowed = async () => {};
+
 /** Moves the app, whose data stays behind. */
 async function move(from: FleetServer, to: FleetServer['id']): Promise<void> {
   const leave = { serverId: from.id, leaveVolumes: true };
-  await system.asSystem((ctx) => drainServer(ctx, { ...leave, drained: true }));
-  const { items } = await system.asSystem((ctx) => moveApps(ctx, { ...leave, targetServerId: to }));
+  await system.asSystem((ctx) => drainServer(ctx, { ...leave, drained: true }, isAllowed));
+  const { items } = await system.asSystem((ctx) => moveApps(ctx, { ...leave, targetServerId: to }, isAllowed));
   const deploymentId = items[0]?.deploymentId ?? expect.fail('no app moved');
   expect(await system.waitForDeployment(deploymentId)).toMatchObject(live);
-  const { apps } = await system.asSystem((ctx) => drainServer(ctx, { ...leave, drained: true }));
+  const { apps } = await system.asSystem((ctx) => drainServer(ctx, { ...leave, drained: true }, isAllowed));
   expect(apps).toEqual([]);
 }
 

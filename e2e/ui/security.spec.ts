@@ -87,6 +87,21 @@ async function addPasskey(name: string): Promise<void> {
   await expect(card('Passkeys').getByRole('listitem').filter({ hasText: name })).toBeVisible();
 }
 
+test('no form can be sent before its script runs, which would put the password into the address', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '', javaScriptEnabled: false });
+  const still = await context.newPage();
+  await still.goto('/sign-in');
+  await expect(still.getByRole('button', { name: 'Sign in', exact: true })).toBeDisabled();
+  await still.getByLabel('Email').fill(ADA.email);
+  await still.getByLabel('Password').fill(ADA.password);
+  await still.keyboard.press('Enter');
+  await expect(still.getByLabel('Password')).toHaveValue(ADA.password);
+  await expect(still).toHaveURL(/\/sign-in$/);
+  await context.close();
+});
+
 test('several passkeys are added, renamed and removed, and one signs in', async () => {
   await signIn();
   await openAccount();

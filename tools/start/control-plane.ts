@@ -217,7 +217,13 @@ function startDatabase(options: ControlPlaneOptions, log: Log): Promise<KeptData
   return KeptDatabase.open(() => startEmbedded(server), log);
 }
 
-/** Writes each line synchronously, because the lines of a crash matter most. */
+/** Writes each line synchronously, because the lines of a crash matter most. A full disk loses lines, and ends nothing. */
 function appendTo(file: string): Log {
-  return (line) => appendFileSync(file, `${line}\n`, { mode: 0o600 });
+  return (line) => {
+    try {
+      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  };
 }

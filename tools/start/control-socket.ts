@@ -4,7 +4,10 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { chmodSync, rmSync } from 'node:fs';
 import { Server as HttpServer, type IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+
+/** The gateway reads this mark of a connection (apps/gateway/src/from-proxy.ts). */
+const PROXY_MARK = Symbol.for('fairlead.fromProxy');
 
 /** Connecting needs write permission (unix(7)); the folder restricts access. */
 const SOCKET_MODE = 0o666;
@@ -25,17 +28,20 @@ if (path !== '') {
   });
 }
 
+function hideForged({ socket, headers }: { socket: Socket; headers: IncomingMessage['headers'] }): void {
+  // Not deleted: Next would fill in the address of the connection, which may be a forgotten reverse proxy's.
+  if (Reflect.get(socket, PROXY_MARK) !== true && !believesTcp) headers['x-forwarded-for'] = 'unknown';
+}
+
 /** https://nodejs.org/api/http.html#event-connection: an HTTP server accepts connections from another listener. */
 function serveOn(server: HttpServer, socket: string): void {
-  const fromProxy = new WeakSet<object>();
   const listener = createServer((connection) => {
-    fromProxy.add(connection);
+    Reflect.set(connection, PROXY_MARK, true);
     server.emit('connection', connection);
   });
-  server.prependListener('request', (request: IncomingMessage) => {
-    // Not deleted: Next would fill in the address of the connection, which may be a forgotten reverse proxy's.
-    if (!fromProxy.has(request.socket) && !believesTcp) request.headers['x-forwarded-for'] = 'unknown';
-  });
+  server.prependListener('request', hideForged);
+  // Without a listener of its own, the server would take an upgrade as a request.
+  if (server.listenerCount('upgrade') > 0) server.prependListener('upgrade', hideForged);
   // A killed service leaves its socket behind.
   rmSync(socket, { force: true });
   listener.listen(socket, () => chmodSync(socket, SOCKET_MODE));

@@ -83,7 +83,9 @@ export async function launch({ options, hasSample, prepare }: LaunchPlan): Promi
 export function exitOnFailure(error: unknown): never {
   const expected =
     EXPECTED.some((kind) => error instanceof kind) || (error instanceof Error && EXPECTED_NAMES.has(error.name));
-  console.error(expected ? `fairlead: ${(error as Error).message}` : error);
+  const isDiskFull = (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC';
+  if (isDiskFull) console.error('fairlead: the disk is full: make room first');
+  else console.error(expected ? `fairlead: ${(error as Error).message}` : error);
   process.exit(1);
 }
 

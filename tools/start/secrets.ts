@@ -1,7 +1,7 @@
 // Secret files of the control plane, created once and readable by its user only. Invariant: never printed, and never
 // passed as an argument.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Folders } from './folders.ts';
 
@@ -23,13 +23,19 @@ export function openSecrets(folders: Folders, masterKeyFile: string | undefined)
 }
 
 function ensureSecretFile(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  if (!existsSync(file)) createSecret(file);
   chmodSync(file, 0o600);
   return file;
 }
 
 /** Never fixes loose permissions: others may have read the key. Processes that open it report that and stop. */
 function makeMasterKey(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  if (!existsSync(file)) createSecret(file);
   return file;
+}
+
+/** The file is whole or absent: a full disk must not leave an empty secret, which later starts would keep. */
+function createSecret(file: string): void {
+  writeFileSync(`${file}.new`, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }

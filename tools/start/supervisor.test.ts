@@ -83,6 +83,17 @@ test('leftovers are ended by pid and start time; a reused pid is left alone', as
   expect(await endLeftovers(record())).toEqual({ kind: 'none' });
 });
 
+test.each(['', 'garbage', 'null', '[]', '{}', '{"supervisor":{"pid":"1"},"processes":{}}', '{"processes":{"a":7}}'])(
+  'a broken record ends nothing and hinders no start: %j',
+  async (text) => {
+    writeFileSync(record(), text);
+    expect(await endLeftovers(record())).toEqual({ kind: 'none' });
+    await supervisor.start(service(FOREVER));
+    expect(pidOf('service')).toBeGreaterThan(0);
+    await supervisor.stop('service');
+  },
+);
+
 test('a running supervisor keeps its folder', async () => {
   const other = identityOf(process.ppid);
   writeFileSync(record(), JSON.stringify({ supervisor: other, processes: {} }));

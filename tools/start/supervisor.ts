@@ -2,9 +2,10 @@
 // backoff, and records pid and start time. Invariant: never ends a process that it did not start or find in that
 // record.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import { endProcess, identityOf, isAlive, type ProcessIdentity } from '../lib/process-identity.ts';
 import { waitFor } from '../lib/wait.ts';
 
@@ -142,14 +143,22 @@ export class Supervisor {
       const identity = child?.pid === undefined ? undefined : identityOf(child.pid);
       if (identity !== undefined) processes[name] = identity;
     }
-    writeRecord(this.#options.recordFile, { supervisor: identityOf(process.pid), processes });
+    try {
+      writeRecord(this.#options.recordFile, { supervisor: identityOf(process.pid), processes });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      // The services must outlast a full disk. After a crash meanwhile, the next start does not find the newest ones.
+      this.#options.note('the disk is full: the record of running processes was not written');
+    }
   }
 }
 
-interface ProcessRecord {
-  readonly supervisor: ProcessIdentity | undefined;
-  readonly processes: Readonly<Record<string, ProcessIdentity>>;
-}
+const identitySchema = z.object({ pid: z.int().positive(), startTicks: z.string() });
+const recordSchema = z.object({
+  supervisor: identitySchema.optional(),
+  processes: z.record(z.string(), identitySchema),
+});
+type ProcessRecord = z.infer<typeof recordSchema>;
 
 export type Leftovers =
   | { readonly kind: 'none' }
@@ -169,11 +178,13 @@ export async function endLeftovers(recordFile: string): Promise<Leftovers> {
   return living.length === 0 ? { kind: 'none' } : { kind: 'ended', names: living.map(([name]) => name) };
 }
 
+/** Undefined: it was never written, or a crash or a full disk damaged it. */
 function readRecord(file: string): ProcessRecord | undefined {
+  if (!existsSync(file)) return undefined;
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ProcessRecord;
+    return recordSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    return undefined; // the record was never written, or a crash before the first start truncated it
+    return undefined;
   }
 }
 

@@ -18,6 +18,7 @@ import { createLogEndpoint } from './live/log-endpoint.ts';
 import { createLogQueries } from './live/log-queries.ts';
 import { createLiveStreams } from './live/stream.ts';
 import { createControl } from './session/control.ts';
+import type { HandshakeLimits } from './session/handshake-share.ts';
 import { createSessionRegistry } from './session/registry.ts';
 import { startAgentSession } from './session/session.ts';
 import { openSigningKeys } from './signing/open-signing-keys.ts';
@@ -39,6 +40,8 @@ export interface GatewayOptions {
   readonly controlHosts: readonly ControlHost[];
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
+  /** Addresses and networks of the operator's reverse proxies; their X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   readonly log: Log;
   readonly clock?: Clock;
   /** Time limit for the body of a request other than an artifact upload, in milliseconds. */
@@ -53,9 +56,11 @@ export interface Gateway {
 const tickMs = 1_000;
 /** Requests of the web process are short, and it runs on the same machine or network. */
 const bodyTimeoutMs = 10_000;
-// Maximum number of unauthenticated connections: far above a thundering herd of real agents, far below the memory
-// limit.
-const unauthenticatedMax = 256;
+/**
+ * Limits of unauthenticated connections: far above a thundering herd of real agents, also of many behind one address, and
+ * far below the memory limit.
+ */
+const handshakeLimits: HandshakeLimits = { pendingMax: 256, networkMax: 64 };
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { database, log } = options;
@@ -122,8 +127,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     logEndpoint,
     inspectEndpoint,
     artifacts,
-    hasRoom: () => registry.makeRoom(unauthenticatedMax),
-    onAgent: (socket, connection, ip) =>
+    trustedProxies: options.trustedProxies,
+    hasRoom: (network) => registry.makeRoom(network, handshakeLimits),
+    onAgent: (socket, connection, { ip, network }) =>
       registry.add(
         startAgentSession({
           socket,
@@ -138,6 +144,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           onLogLines: (serverId, lines) => void queries.answer(serverId, lines),
           onInspection: (serverId, inspection) => void inspections.answer(serverId, inspection),
         }),
+        network,
       ),
     log,
   });

@@ -1,6 +1,5 @@
 // HTTP server of the gateway: agents (WebSocket on /agent, artifacts below it), the web process (/internal/*) and
-// health checks (/healthz). Identifies an agent by its key alone: behind a reverse proxy, remote addresses and
-// forwarded headers prove nothing.
+// health checks (/healthz). Identifies an agent by its key alone: addresses are for limits and the audit log.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,7 +7,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ArtifactEndpoint } from './artifact/artifact-endpoint.ts';
-import { clientAddress } from './from-proxy.ts';
+import { clientAddress, clientNetwork } from './from-proxy.ts';
 import { type InspectEndpoint, inspectPath } from './live/inspect-endpoint.ts';
 import { type LogEndpoint, logPath } from './live/log-endpoint.ts';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
@@ -24,13 +23,21 @@ export interface HttpServerOptions {
   readonly artifacts: ArtifactEndpoint;
   readonly logEndpoint: LogEndpoint;
   readonly inspectEndpoint: InspectEndpoint;
-  /** True if one more agent may connect; may close another connection to make room. */
-  readonly hasRoom: () => boolean;
-  /** `ip`: the agent's address if the local server's proxy knows it. */
-  readonly onAgent: (socket: WebSocket, connection: Duplex, ip: string | null) => void;
+  /** Addresses and networks of the operator's reverse proxies. */
+  readonly trustedProxies: readonly string[];
+  /** True if one more agent of that network may connect; may close another connection to make room. */
+  readonly hasRoom: (network: string | null) => boolean;
+  readonly onAgent: (socket: WebSocket, connection: Duplex, client: Client) => void;
   /** Time limit for the body of a request other than an artifact upload, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly log: Log;
+}
+
+export interface Client {
+  /** Address, for the audit log; null if no proxy of ours names it. It proves nothing. */
+  readonly ip: string | null;
+  /** IPv4 address or IPv6 /64; null if unknown. */
+  readonly network: string | null;
 }
 
 export interface HttpServer {
@@ -56,10 +63,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', (error) => log.debug({ err: error }, 'a connection broke before it was one'));
-    if (pathOf(request) !== agentPath) rejectUpgrade(socket, '404 Not Found');
-    else if (!options.hasRoom()) rejectUpgrade(socket, '503 Service Unavailable');
-    else
-      sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket, clientAddress(request)));
+    if (pathOf(request) !== agentPath) return rejectUpgrade(socket, '404 Not Found');
+    const ip = clientAddress(request, options.trustedProxies);
+    const network = clientNetwork(request, options.trustedProxies);
+    if (!options.hasRoom(network)) return rejectUpgrade(socket, '503 Service Unavailable');
+    sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket, { ip, network }));
   });
 
   return { listen: (host, port) => listen(server, host, port), close: () => close(server) };

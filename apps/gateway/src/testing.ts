@@ -60,6 +60,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
       port,
       controlHosts: [],
       httpsPort: 4443,
+      trustedProxies: [],
       log,
       ...change,
     });

@@ -5,9 +5,9 @@ import { permissionSchema } from '@fairlead/core/role';
 import type { TokenPermission } from '@fairlead/core/token';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';
+import { testMembers } from './testing/members.ts';
 
 let api: TestApi;
-let people = 0;
 let production: ReturnType<typeof parseId<'env'>>;
 let staging: ReturnType<typeof parseId<'env'>>;
 let owner: ReturnType<TestApi['caller']>;
@@ -24,37 +24,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const { member, customRole, grant, memberOf } = testMembers(() => api);
 const refusedBy = (text: string) => ({ message: expect.stringContaining(text) });
 const denied = refusedBy('does not allow');
 const isProtected = refusedBy('is protected');
-
-async function member(
-  role: string,
-): Promise<{ caller: ReturnType<TestApi['caller']>; cookie: string; memberId: string }> {
-  people += 1;
-  const name = `Person${people}`;
-  const { cookie } = await api.signUp(name, role);
-  return { caller: api.caller(cookie), cookie, memberId: `mem_${name}` };
-}
-
-async function customRole(permissions: readonly string[]): Promise<string> {
-  const id = newId('rol');
-  const { organizationId } = api.world;
-  await api.world.system(({ tx }) =>
-    tx.customRole.create({ data: { id, organizationId, name: id, permissions: [...permissions] } }),
-  );
-  return id;
-}
-
-/** Member without permissions in the organization who is a developer of one environment. */
-async function developerOf(environmentId: string) {
-  const { caller, cookie, memberId } = await member(await customRole([]));
-  const { organizationId } = api.world;
-  await api.world.system(({ tx }) =>
-    tx.roleGrant.create({ data: { id: newId('grt'), organizationId, memberId, role: 'developer', environmentId } }),
-  );
-  return { caller, cookie, memberId };
-}
 
 const addStaging = (caller: typeof owner, appId: AppId) =>
   caller.app.addEnvironment({
@@ -174,16 +147,12 @@ test('a developer cannot change the pages, redirects or headers of a protected h
 test('a grant on staging adds no app to it that its holder may not change in its primary environment', async () => {
   const { appId } = await api.world.createApp('Secretive', { deployNow: false });
   await owner.config.update({ appId, settings: { variables: { TOKEN: 'of production' } } });
-  const { cookie, memberId } = await developerOf(staging);
+  const { cookie, memberId } = await memberOf(staging, 'developer');
   const attack = () => addStaging(api.caller(cookie), appId);
   const caller = api.caller(cookie);
   await expect(attack()).rejects.toMatchObject(denied);
   await expect(caller.config.get({ appId, environmentId: staging })).rejects.toMatchObject(denied);
-  const { organizationId } = api.world;
-  const role = await customRole(['app.write']);
-  await api.world.system(({ tx }) =>
-    tx.roleGrant.create({ data: { id: newId('grt'), organizationId, memberId, role, environmentId: production } }),
-  );
+  await grant(memberId, await customRole(['app.write']), production);
   await attack();
   const { settings } = await api.caller(cookie).config.get({ appId, environmentId: staging });
   expect(settings.variables).toEqual({ TOKEN: { value: 'of production', scope: 'both' } });
@@ -192,7 +161,7 @@ test('a grant on staging adds no app to it that its holder may not change in its
 test('a key that the procedure drops opens no list of volumes', async () => {
   const { appId, slug } = await api.world.createApp('Side', { deployNow: false });
   await addStaging(owner, appId);
-  const { caller } = await developerOf(staging);
+  const { caller } = await memberOf(staging, 'developer');
   await expect(caller.volume.list({})).rejects.toMatchObject(denied);
   await expect(caller.volume.list({ slug, environmentId: staging } as never)).rejects.toMatchObject(denied);
   expect(await caller.volume.list({ appId, environmentId: staging })).toEqual({ items: [] });
@@ -244,13 +213,7 @@ test('a host stays protected by each of its environments while the app of one is
   };
   const kept = await place('Kept', here, '/kept');
   const gone = await place('Gone', there, '/gone');
-  const { caller, memberId } = await member(await customRole([]));
-  const { organizationId } = api.world;
-  await api.world.system(({ tx }) =>
-    tx.roleGrant.create({
-      data: { id: newId('grt'), organizationId, memberId, role: 'deployer', environmentId: here },
-    }),
-  );
+  const { caller } = await memberOf(here, 'deployer');
   const { policy } = await owner.domain.get({ domainId: kept.domainId });
   const change = () => caller.domain.updatePolicy({ domainId: kept.domainId, policy } as never);
   await expect(change()).rejects.toMatchObject(isProtected);
@@ -258,4 +221,30 @@ test('a host stays protected by each of its environments while the app of one is
   await expect(change()).rejects.toMatchObject(isProtected);
   await owner.app.purge({ appId: gone.appId, confirmName: 'Gone' });
   await change();
+});
+
+test('a shared group stays protected by an environment while its app there is deleted', async () => {
+  const { appId } = await api.world.createApp('Sharing', { deployNow: false });
+  const { environmentId } = await owner.environment.create({ name: 'Vault', protected: true });
+  const environment = { kind: 'existing' as const, environmentId };
+  await owner.app.addEnvironment({ appId, environment, serverIds: [api.world.serverId], firstDeploy: 'none' });
+  const { groupId } = await owner.secret.createGroup({ name: 'shared' });
+  await owner.secret.attachGroup({ groupId, appId });
+  const set = (by: typeof owner) =>
+    by.secret.update({ owner: { groupId }, items: [{ name: 'TOKEN', value: 'wide open' }] });
+  await set(owner);
+  const group = (await owner.secret.listGroups()).find(({ id }) => id === groupId);
+  const secretId = parseId('sec', group?.secrets[0]?.id ?? '');
+  const { caller } = await member(await customRole(['secret.read', 'secret.write']));
+  const attacks = [
+    () => set(caller),
+    () => caller.secret.restore({ secretId, number: 1 }),
+    () => caller.secret.delete({ secretId }),
+    () => caller.secret.deleteGroup({ groupId }),
+  ];
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await owner.app.delete({ appId, confirmName: 'Sharing' });
+  for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+  await owner.app.purge({ appId, confirmName: 'Sharing' });
+  for (const attack of attacks) await attack();
 });

@@ -151,8 +151,9 @@ function coreOf(ctx: ApiContext & { readonly access: Access }, tx: Ctx['tx']): C
 function withoutInput(permission: Permission, options: MemberOptions) {
   return memberEntry(permission, options).use(({ ctx, path, next }) =>
     inTransaction(ctx, path, async (held) => {
-      await judge(held.core, ctx, permission, options, undefined);
-      return next({ ctx: held });
+      const verifyRights = () => judge(held.core, ctx, permission, options, undefined);
+      await verifyRights();
+      return next({ ctx: { ...held, verifyRights } });
     }),
   );
 }
@@ -163,8 +164,9 @@ function withInput<Schema extends z.ZodType>(permission: Permission, options: Me
     .use(({ ctx, path, type, input, next }) =>
       inTransaction(ctx, path, async (held) => {
         if (type === 'mutation') await holdApp(held.core, input, options.movesApp ?? false);
-        await judge(held.core, ctx, permission, options, input as z.output<Schema>);
-        return next({ ctx: held });
+        const verifyRights = () => judge(held.core, ctx, permission, options, input as z.output<Schema>);
+        await verifyRights();
+        return next({ ctx: { ...held, verifyRights } });
       }),
     );
 }

@@ -13,6 +13,7 @@ import type {
 } from '@fairlead/contract/ids';
 import { findProtected } from '@fairlead/core/deployment';
 import { AppError, type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
+import { listBuildingApps } from '@fairlead/core/placement';
 import type { SecretOwner } from '@fairlead/core/secret';
 import type { Access } from './access.ts';
 import type { ScopeOf } from './scopes.ts';
@@ -146,6 +147,15 @@ export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId 
 export const approverOfServer = approver<{ readonly serverId: ServerId }>(
   'in each environment that has an app on the server',
   (core, { serverId }) => environmentsOnServers(core, { serverId }),
+);
+
+/** Apps that a server builds go to another one while it is drained. */
+export const approverOfDrain = approver<{ readonly serverId: ServerId }>(
+  'in each environment that has an app on the server or builds one there',
+  async (core, { serverId }) => [
+    ...(await environmentsOnServers(core, { serverId })),
+    ...(await withDeletedApps(core, async () => environmentsOf(await listBuildingApps(core, { serverId })))),
+  ],
 );
 
 /** Programs of agents serve every app of their servers. */

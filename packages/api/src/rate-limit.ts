@@ -1,9 +1,9 @@
 // Rate limit of calls for all web processes together. Each process takes small portions of calls out of PostgreSQL's count and
 // spends them from memory. Never decides who a caller is; it learns a credential's owner afterwards.
 import { createHash, createHmac } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { SignedCookies } from '@fairlead/auth';
 import { AppError, errorTable } from '@fairlead/contract/errors';
+import { networkOf } from '@fairlead/core/kernel';
 import { type ClaimedCalls, claimCalls } from '@fairlead/core/request';
 import type { Database } from '@fairlead/db';
 import { bearerOf } from './bearer.ts';
@@ -231,18 +231,4 @@ export function retryHeaders(error: unknown): Record<string, string> {
 
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
-}
-
-/** Returns the /64 of an IPv6 address: one subscriber has 2^64 addresses, and they count as one. */
-function networkOf(ip: string): string {
-  if (!isIPv6(ip)) return ip;
-  const [head = '', tail] = ip.toLowerCase().split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups =
-    tail === undefined ? before : [...before, ...Array(8 - before.length - after.length).fill('0'), ...after];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }

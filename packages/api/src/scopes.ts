@@ -17,7 +17,7 @@ import type {
 } from '@fairlead/contract/ids';
 import type { GrantScope } from '@fairlead/core/grant';
 import { type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
-import type { PlacementInput } from '@fairlead/core/placement';
+import { listBuildingApps, type PlacementInput } from '@fairlead/core/placement';
 import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
 
@@ -300,25 +300,57 @@ export const runsMovedApp: AlsoNeeds<{ readonly appId: AppId; readonly projectId
   },
 };
 
-/** A drain takes apps away from the server. */
-export const writesAppsOfServer = inEnvironmentsOfServer(['app.write']);
+interface ServerInput {
+  readonly serverId: ServerId;
+}
+
+/** A drain takes apps away from the server, and builds. */
+export const drainsAppsOfServer = inEnvironmentsOfServer({
+  permissions: ['app.write'],
+  words: 'in each environment that has an app on the server or builds one there',
+  find: async (core, input) => [...(await listAppsOnServer(core, input)), ...(await listBuildingApps(core, input))],
+});
 
 /** Moved apps are deployed on the other server. */
-export const movesAppsOfServer = inEnvironmentsOfServer(['app.write', 'deployment.write']);
+export const movesAppsOfServer = inEnvironmentsOfServer({
+  permissions: ['app.write', 'deployment.write'],
+  words: 'in each environment that has an app on the server',
+  find: listAppsOnServer,
+});
 
-function inEnvironmentsOfServer(permissions: readonly Permission[]): AlsoNeeds<{ readonly serverId: ServerId }> {
+function listAppsOnServer({ tx, organizationId }: OrganizationCtx, { serverId }: ServerInput) {
+  return tx.placement.findMany({
+    where: { organizationId, servers: { some: { serverId } } },
+    select: { environmentId: true },
+  });
+}
+
+function inEnvironmentsOfServer({
+  permissions,
+  words,
+  find,
+}: {
+  readonly permissions: readonly Permission[];
+  readonly words: string;
+  readonly find: (core: OrganizationCtx, input: ServerInput) => Promise<readonly { readonly environmentId: string }[]>;
+}): AlsoNeeds<ServerInput> {
   return {
-    words: `${permissions.map((each) => `\`${each}\``).join(' and ')} in each environment that has an app on the server`,
+    words: `${permissions.map((each) => `\`${each}\``).join(' and ')} ${words}`,
     permissions,
     reads: ['serverId'],
-    find: async ({ tx, organizationId }, { serverId }) => {
-      const rows = await tx.placement.findMany({
-        where: { organizationId, servers: { some: { serverId } } },
-        select: { environmentId: true, environment: inProject },
+    find: async (core, input) => {
+      const { tx, organizationId } = core;
+      const ids = (await find(core, input)).map(({ environmentId }) => environmentId);
+      const rows = await tx.environment.findMany({
+        where: { organizationId, id: { in: ids } },
+        select: { id: true, projectId: true },
         orderBy: { id: 'asc' },
       });
-      return rows.flatMap((row) =>
-        permissions.map((permission) => ({ anyOf: [permission] as const, scope: toScope(row) })),
+      return rows.flatMap(({ id, projectId }) =>
+        permissions.map((permission) => ({
+          anyOf: [permission] as const,
+          scope: { projectId, environmentId: id },
+        })),
       );
     },
   };

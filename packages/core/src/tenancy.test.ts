@@ -107,6 +107,7 @@ afterAll(() => db.drop());
 const store = createFolderLogStore('/nonexistent');
 const app = () => parseId('app', foreign.appId);
 const deletedApp = () => parseId('app', foreignDeletedAppId);
+const isAllowed = () => Promise.resolve();
 const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
@@ -193,9 +194,12 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => uninstallServer(ctx, { serverId: server(), confirmName: 'local', withData: true }),
   ],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
-  moveApps: ['server.not_found', (ctx) => moveApps(ctx, { serverId: server(), targetServerId: world.serverId })],
+  moveApps: [
+    'server.not_found',
+    (ctx) => moveApps(ctx, { serverId: server(), targetServerId: world.serverId }, isAllowed),
+  ],
   getDrain: ['server.not_found', (ctx) => getDrain(ctx, { serverId: server() })],
-  drainServer: ['server.not_found', (ctx) => drainServer(ctx, { serverId: server(), drained: true })],
+  drainServer: ['server.not_found', (ctx) => drainServer(ctx, { serverId: server(), drained: true }, isAllowed)],
   retryAgentRollout: ['agent_rollout.not_found', (ctx) => retryAgentRollout(ctx, rollout())],
   cancelAgentRollout: ['agent_rollout.not_found', (ctx) => cancelAgentRollout(ctx, rollout())],
   getEnrolment: [

@@ -107,6 +107,16 @@ test('a cluster with an interrupted initdb is made again', async () => {
   expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
+test.each(['', 'garbage\n'])('a broken lock file of PostgreSQL does not hinder a start: %j', async (text) => {
+  const first = await start();
+  await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await first.stop();
+  await writeFile(join(dataDir, 'cluster', 'postmaster.pid'), text);
+  await writeFile(join(dataDir, 'owner'), text);
+  const { url } = await start();
+  expect(await query(url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+});
+
 test('a folder that the server may not enter is named', async () => {
   const stranger = { name: 'stranger', uid: 54321, gid: 54321 };
   const closed = join(dataDir, 'closed');

@@ -4,7 +4,7 @@
 // too.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { access, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { PoolSizes } from '@fairlead/settings';
 import pg from 'pg';
@@ -180,7 +180,15 @@ async function stopLeftover(
   account: ServerAccount | null,
   options: EmbeddedOptions,
 ): Promise<void> {
-  if (!(await exists(join(clusterDir, 'postmaster.pid')))) return;
+  const pidFile = join(clusterDir, 'postmaster.pid');
+  if (!(await exists(pidFile))) return;
+  // PostgreSQL refuses a lock file without a number, which a full disk or a power cut leaves. A server whose file was
+  // damaged while it ran ends itself within a minute, and until then it holds the port.
+  if (!/^-?\d+\n/.test(await readFile(pidFile, 'utf8'))) {
+    options.log(`removing ${pidFile}, which names no process`);
+    await rm(pidFile);
+    return;
+  }
   const status = await runProgram(binaries, 'pg_ctl', ['status', '-D', clusterDir], account, () => {});
   if (status.exitCode !== 0) return;
   options.log('stopping the database server that an earlier start left behind');
@@ -259,7 +267,9 @@ async function prepareLogin(port: number, superuserPassword: string, loginPasswo
 async function readOrMakePassword(path: string): Promise<string> {
   if (await exists(path)) return (await readFile(path, 'utf8')).trim();
   const password = randomBytes(24).toString('base64url');
-  await writeFile(path, `${password}\n`, { mode: 0o600, flag: 'wx' });
+  // A full disk must not leave an empty password.
+  await writeFile(`${path}.new`, `${password}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
   return password;
 }
 

@@ -513,7 +513,7 @@ test('a rollback of deleted apps brings them back as a new version of their serv
 test('the migrations of rollouts and drains are taken back by their scripts, and applied again', async () => {
   const url = await emptyDatabase();
   await migrate({ url, dir: migrationsDir, log: quietly });
-  const names = ['20261126071500_agent_rollout', '20261126075000_server_drain'];
+  const names = ['20261126071500_agent_rollout', '20261126075000_server_drain', '20261126112000_agent_rollout_skipped'];
   for (const name of names.toReversed()) {
     await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
   }

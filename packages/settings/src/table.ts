@@ -84,8 +84,8 @@ export const settings = {
       key: 'trusted_proxies',
       form: networks,
       about:
-        'Reverse proxies before the dashboard. Client addresses are read from their `X-Forwarded-For`, so nobody else may reach the dashboard directly.',
-      processes: ['web'],
+        'Reverse proxies before the dashboard and the gateway. Client addresses are read from their `X-Forwarded-For`, so nobody else may reach the dashboard directly.',
+      processes: ['web', 'gateway'],
     },
     [],
   ),

@@ -15,6 +15,8 @@ export interface FakeLinkOptions {
   readonly ca?: string;
   /** Lead of the agent's clock. */
   readonly clockOffsetMs?: number;
+  /** X-Forwarded-For that the connection sends. */
+  readonly forwardedFor?: string;
 }
 
 type AgentBody = NonNullable<MessageInitShape<typeof AgentEnvelopeSchema>['body']>;
@@ -57,7 +59,11 @@ interface Waiter {
 }
 
 export async function openFakeLink(options: FakeLinkOptions): Promise<FakeLink> {
-  const socket = new WebSocket(`${options.url}/agent`, options.ca === undefined ? {} : { ca: options.ca });
+  const { url, ca, forwardedFor } = options;
+  const socket = new WebSocket(`${url}/agent`, {
+    ...(ca === undefined ? {} : { ca }),
+    ...(forwardedFor === undefined ? {} : { headers: { 'x-forwarded-for': forwardedFor } }),
+  });
   const inbox: GatewayBody[] = [];
   const waiters = new Set<Waiter>();
   const ended = Promise.withResolvers<LinkEnded>();

@@ -31,7 +31,7 @@ export function buttonClass(variant: ButtonVariant = 'plain', size: ButtonSize =
   );
 }
 
-export interface ButtonProps extends ComponentProps<'button'> {
+export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly variant?: ButtonVariant;
   readonly size?: ButtonSize;
   /** True while the action runs: the button keeps its width, shows a spinner and ignores presses. */
@@ -39,7 +39,13 @@ export interface ButtonProps extends ComponentProps<'button'> {
   readonly icon?: ReactNode;
 }
 
-export function Button({
+/** Button that sends no form; `SubmitButton` does. */
+export function Button(props: ButtonProps) {
+  return <ButtonOfType {...props} type="button" />;
+}
+
+/** Serves `Button` and `SubmitButton` only. */
+export function ButtonOfType({
   variant = 'plain',
   size = 'medium',
   pending = false,
@@ -47,13 +53,11 @@ export function Button({
   className,
   children,
   disabled,
-  type = 'button',
   ...rest
-}: ButtonProps) {
+}: ButtonProps & Pick<ComponentProps<'button'>, 'type'>) {
   return (
     <button
       {...rest}
-      type={type}
       disabled={disabled === true || pending}
       aria-busy={pending || undefined}
       className={buttonClass(variant, size, className)}

@@ -2,11 +2,13 @@
 // one ends the older.
 
 import type { LinkErrorCode } from '@fairlead/contract/errors';
+import { type HandshakeLimits, makeRoom } from './handshake-share.ts';
 import type { AgentSession } from './session.ts';
 import type { Version } from './version.ts';
 
 export interface SessionRegistry {
-  add(session: AgentSession): void;
+  /** `network` is the client's, which has a share of the unauthenticated connections; null if unknown. */
+  add(session: AgentSession, network: string | null): void;
   open(session: AgentSession, serverId: string): void;
   announce(serverId: string, version: Version): void;
   /** Returns the open session of a server that is connected here. */
@@ -15,10 +17,10 @@ export interface SessionRegistry {
   endServer(serverId: string): void;
   readonly serverIds: readonly string[];
   /**
-   * True if one more unauthenticated connection may open. At `unauthenticatedMax` it closes the one that was silent longest:
-   * a real agent authenticates within two round trips.
+   * True if one more unauthenticated connection of that network may open. Closes another unauthenticated one if it has
+   * to; never one of an agent that has proved its identity.
    */
-  makeRoom(unauthenticatedMax: number): boolean;
+  makeRoom(network: string | null, limits: HandshakeLimits): boolean;
   tick(): void;
   /** Ends every session; resolves when all of them are finished. */
   endAll(code: LinkErrorCode): Promise<void>;
@@ -27,13 +29,14 @@ export interface SessionRegistry {
 /** `onGone` is called when a server's session ended and no newer one replaced it. */
 export function createSessionRegistry(onGone: (serverId: string) => void): SessionRegistry {
   const sessions = new Set<AgentSession>();
-  const unauthenticated = new Set<AgentSession>();
+  /** Networks of unauthenticated sessions, oldest first. */
+  const unauthenticated = new Map<AgentSession, string | null>();
   const byServer = new Map<string, AgentSession>();
 
   return {
-    add: (session) => {
+    add: (session, network) => {
       sessions.add(session);
-      unauthenticated.add(session);
+      unauthenticated.set(session, network);
       session.finished.finally(() => {
         sessions.delete(session);
         unauthenticated.delete(session);
@@ -56,14 +59,18 @@ export function createSessionRegistry(onGone: (serverId: string) => void): Sessi
     get serverIds() {
       return [...byServer.keys()];
     },
-    makeRoom: (unauthenticatedMax) => {
-      if (unauthenticated.size < unauthenticatedMax) return true;
-      // A Set keeps insertion order.
-      const longest = [...unauthenticated].find((session) => session.isSilent);
-      if (longest === undefined) return false;
-      unauthenticated.delete(longest);
-      longest.drop();
-      return true;
+    makeRoom: (network, limits) => {
+      const pending = [...unauthenticated].map(([session, from]) => ({
+        session,
+        network: from,
+        isSilent: session.isSilent,
+      }));
+      const closed = makeRoom(pending, network, limits);
+      for (const { session } of closed ?? []) {
+        unauthenticated.delete(session);
+        session.drop();
+      }
+      return closed !== null;
     },
     tick: () => {
       for (const session of sessions) session.tick();

@@ -22,6 +22,13 @@ test('the hosts that a failure concerns are named', () => {
   for (const odd of [undefined, [], 'a.test', {}]) expect(failure(odd).message).toBe('They are shared.');
 });
 
+test('the deleted apps that keep a server are named', () => {
+  const data = { errorCode: 'server.in_use', details: { apps: 0, deletedApps: ['Shop', 'Cart'] } };
+  expect(readFailure({ message: 'Apps are on it.', data }).message).toBe(
+    'Apps are on it. Recently deleted: Shop, Cart',
+  );
+});
+
 test('no response at all reads as unreachable and may be retried', () => {
   for (const thrown of [new TypeError('fetch failed'), 'text', null, undefined]) {
     expect(readFailure(thrown)).toMatchObject({ code: null, retryable: true });

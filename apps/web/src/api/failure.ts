@@ -10,7 +10,7 @@ export interface Failure {
   readonly retryable: boolean;
 }
 
-const HOSTS_MAX = 10;
+const NAMES_MAX = 10;
 const UNREACHABLE = "The control plane didn't answer. Check that it runs and that you are online, then try again.";
 
 export function readFailure(error: unknown): Failure {
@@ -22,7 +22,7 @@ export function readFailure(error: unknown): Failure {
   }
   return {
     code,
-    message: withHosts(textOf(fieldOf(error, 'message')) ?? UNREACHABLE, fieldOf(fieldOf(data, 'details'), 'hosts')),
+    message: withNames(textOf(fieldOf(error, 'message')) ?? UNREACHABLE, fieldOf(data, 'details')),
     fields: fieldsOf(fieldOf(data, 'fields')),
     errorId: textOf(fieldOf(data, 'errorId')),
     retryable: code === 'internal.unexpected',
@@ -33,11 +33,20 @@ export function isSessionOver(error: unknown): boolean {
   return readFailure(error).code === 'session.required';
 }
 
-/** Adds the hosts that a failure concerns: the message of an error code is the same for all. */
-function withHosts(message: string, hosts: unknown): string {
-  if (!Array.isArray(hosts) || hosts.length === 0) return message;
-  const named = hosts.slice(0, HOSTS_MAX).map(String).join(', ');
-  return `${message} Host names: ${named}${hosts.length > HOSTS_MAX ? ', …' : ''}`;
+/** Lists in the details of a failure, with the words that introduce them. */
+const lists: readonly (readonly [string, string])[] = [
+  ['hosts', 'Host names'],
+  ['deletedApps', 'Recently deleted'],
+];
+
+/** Adds the names that a failure concerns: the message of an error code is the same for all. */
+function withNames(message: string, details: unknown): string {
+  const added = lists.flatMap(([field, words]) => {
+    const names = fieldOf(details, field);
+    if (!Array.isArray(names) || names.length === 0) return [];
+    return `${words}: ${names.slice(0, NAMES_MAX).map(String).join(', ')}${names.length > NAMES_MAX ? ', …' : ''}`;
+  });
+  return [message, ...added].join(' ');
 }
 
 function fieldOf(value: unknown, name: string): unknown {

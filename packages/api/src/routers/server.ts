@@ -31,8 +31,8 @@ import {
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverOfServer, open } from '../protection.ts';
-import { movesAppsOfServer, writesAppsOfServer } from '../scopes.ts';
+import { approverOfDrain, approverOfServer, open } from '../protection.ts';
+import { drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -79,11 +79,11 @@ export const serverRouter = router({
 
   drain: memberProcedure('server.write', {
     input: drainServerInputSchema,
-    also: writesAppsOfServer,
-    protection: approverOfServer,
+    also: drainsAppsOfServer,
+    protection: approverOfDrain,
   })
     .output(serverDrainSchema)
-    .mutation(({ ctx, input }) => drainServer(ctx.core, input)),
+    .mutation(({ ctx, input }) => drainServer(ctx.core, input, ctx.verifyRights)),
 
   // Fresh, as each app that opens its network to another server needs it.
   moveApps: memberProcedure('server.write', {
@@ -93,7 +93,7 @@ export const serverRouter = router({
     fresh: true,
   })
     .output(movedAppsSchema)
-    .mutation(({ ctx, input }) => moveApps(ctx.core, input)),
+    .mutation(({ ctx, input }) => moveApps(ctx.core, input, ctx.verifyRights)),
 
   // Fresh, as it removes files of a machine, and with `withData` the data of apps.
   uninstall: memberProcedure('server.delete', {

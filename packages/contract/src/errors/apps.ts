@@ -107,7 +107,7 @@ export const appErrors = {
   'project.name_taken': conflict('There is already a project with this name. Choose another.'),
   'project.confirm_mismatch': invalid('The name typed is not the name of this project.'),
   'project.not_empty': conflict(
-    'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first. An app under “Recently deleted” counts until it is deleted permanently.',
+    'The project still has apps or shared secret groups. Move its apps to another project or delete them, and delete its groups first. An app under “Recently deleted” counts too: delete it there permanently, or restore and move it.',
   ),
   'project.only': conflict('An organization keeps at least one project. Create another one first, or rename this one.'),
   'project.too_many': conflict('The organization has the maximum number of projects. Delete one you no longer need.'),

@@ -6,7 +6,7 @@ export const serverErrors = {
   'server.name_taken': conflict('There is already a server with this name. Choose another.'),
   'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
   'server.in_use': conflict(
-    'Apps still live on this server. Delete or move them first. An app under “Recently deleted” counts until it is deleted permanently.',
+    'Apps are still on this server. Delete or move them first. An app under “Recently deleted” counts too: delete it there permanently, or restore and move it.',
   ),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
   'server.proxy_is_control': conflict(

@@ -40,7 +40,7 @@ export async function advanceAgentRollout(
   if (next.kind === 'wait') return next.kind;
   const own = { rolloutId, offers };
   if (next.kind === 'stop') await stop(ctx, own, next);
-  if (next.kind === 'succeed') await succeed(ctx, own, next);
+  if (next.kind === 'succeed' || next.kind === 'skip') await end(ctx, own, next);
   if (next.kind === 'upgrade') await startWave(ctx, own, next);
   await notifyChange(ctx, { kind: 'agent_rollout', id: rolloutId });
   ctx.log.info({ rolloutId, step: next.kind }, 'advanced an agent rollout');
@@ -51,6 +51,7 @@ interface OwnRollout extends AgentRolloutRef {
   readonly offers: readonly AgentOffer[];
 }
 type StepOf<Kind extends RolloutStep['kind']> = Extract<RolloutStep, { readonly kind: Kind }>;
+type EndStep = Extract<RolloutStep, { readonly kind: 'succeed' | 'skip' }>;
 
 async function stop(ctx: Ctx, rollout: OwnRollout, { server, reason }: StepOf<'stop'>): Promise<void> {
   await updateRollout(ctx, rollout, { state: 'stopped', failedServerId: server.id, reason });
@@ -61,10 +62,15 @@ async function stop(ctx: Ctx, rollout: OwnRollout, { server, reason }: StepOf<'s
   });
 }
 
-async function succeed(ctx: Ctx, rollout: OwnRollout, { leftOut }: StepOf<'succeed'>): Promise<void> {
+async function end(ctx: Ctx, rollout: OwnRollout, { kind, leftOut }: EndStep): Promise<void> {
   await leaveOut(ctx, rollout, leftOut);
-  await updateRollout(ctx, rollout, { state: 'succeeded', finishedAt: ctx.clock.now() });
-  await recordAudit(ctx, { action: 'agent_rollout.end', target: targetOf(rollout) });
+  const state = kind === 'skip' ? 'skipped' : 'succeeded';
+  await updateRollout(ctx, rollout, { state, finishedAt: ctx.clock.now() });
+  await recordAudit(ctx, {
+    action: 'agent_rollout.end',
+    target: targetOf(rollout),
+    after: { state, leftOut: leftOut.map(({ name }) => name) },
+  });
 }
 
 async function startWave(ctx: Ctx, rollout: OwnRollout, next: StepOf<'upgrade'>): Promise<void> {

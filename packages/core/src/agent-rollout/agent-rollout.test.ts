@@ -200,6 +200,23 @@ test('a new rollout replaces one that has stopped', async () => {
   expect((await overview(better)).rollout).toMatchObject({ version: '2.0.1', state: 'running' });
 });
 
+test('a rollout whose servers are all offline by then ends as skipped, and names them', async () => {
+  const rollout = await start();
+  for (const name of Object.keys(ids)) await change(name, { lastSeenAt: new Date(0) });
+  expect([await advance(rollout), await advance(rollout)]).toEqual(['skip', null]);
+  const ended = (await overview()).rollout;
+  expect(ended).toMatchObject({ state: 'skipped', finishedAt: world.clock.now(), servers: [], reason: null });
+  expect(ended?.leftOut.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+    'east offline',
+    'local offline',
+    'north offline',
+    'west offline',
+  ]);
+  expect(await actions()).toEqual(['agent_rollout.start', 'agent_rollout.end']);
+  for (const name of Object.keys(ids)) await change(name, able());
+  await start();
+});
+
 test('an upgrade from the server’s page is not disturbed, and a removed server leaves the rollout', async () => {
   await world.tenant((ctx) => upgradeServer(ctx, { serverId: idOf('east') }, offers));
   const rollout = await start();

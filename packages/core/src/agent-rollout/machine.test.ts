@@ -54,7 +54,8 @@ const summary = (wave: number, servers: readonly RolloutServer[], waveStartedAt?
     case 'stop':
       return `stop at ${result.server.name}: ${result.reason}`;
     case 'succeed':
-      return `succeed without ${names(result.leftOut)}`;
+    case 'skip':
+      return `${result.kind} without ${names(result.leftOut)}`;
     case 'upgrade':
       return `wave ${result.wave}: ${names(result.servers)} without ${names(result.leftOut)}`;
   }
@@ -127,9 +128,20 @@ test('a server that went offline before its wave is passed over, and another one
   const offline = server('a', { isConnected: false, obstacle: 'offline' });
   const old = server('b', { obstacle: 'unsupported' });
   expect(summary(0, [offline, old, server('c')])).toBe('wave 1: c without a,b');
-  expect(summary(0, [offline])).toBe('succeed without a');
+  expect(summary(0, [offline])).toBe('skip without a');
   expect(summary(0, [server('a', { leftOut: 'offline' }), server('b')])).toBe('wave 1: b without ');
   expect(summary(1, [upgraded('c', 1), server('d', { obstacle: 'current' })])).toBe('succeed without d');
+});
+
+test('a rollout that reached no server does not succeed', () => {
+  const offline = server('a', { isConnected: false, obstacle: 'offline' });
+  const old = server('b', { obstacle: 'unsupported' });
+  expect(summary(0, [offline, old])).toBe('skip without a,b');
+  expect(summary(0, [{ ...offline, leftOut: 'offline' }])).toBe('skip without ');
+  expect(summary(0, [])).toBe('skip without ');
+  // One was upgraded from its page meanwhile.
+  expect(summary(0, [offline, server('c', { obstacle: 'current' })])).toBe('succeed without a,c');
+  expect(summary(1, [upgraded('c', 1, { obstacle: null }), offline])).toBe('succeed without a');
 });
 
 test('a removed server leaves its wave, and the next first server goes alone', () => {

@@ -40,7 +40,8 @@ export type RolloutStep =
       readonly leftOut: readonly RolloutServer[];
     }
   | { readonly kind: 'stop'; readonly server: RolloutServer; readonly reason: string }
-  | { readonly kind: 'succeed'; readonly leftOut: readonly RolloutServer[] };
+  /** `skip`: no server runs the offered program. */
+  | { readonly kind: 'succeed' | 'skip'; readonly leftOut: readonly RolloutServer[] };
 
 const obstacleSentences: Readonly<Record<Exclude<LeftOutReason, 'current'>, string>> = {
   offline: 'The server is not connected.',
@@ -66,7 +67,7 @@ export function step(rollout: Rollout, servers: readonly RolloutServer[], now: D
   const open = taking.filter(({ wave }) => wave === null);
   const leftOut = open.filter(({ obstacle }) => obstacle !== null);
   const next = nextWave(taking.filter((server) => server.wave !== null || server.obstacle === null));
-  if (next.length === 0) return { kind: 'succeed', leftOut };
+  if (next.length === 0) return { kind: servers.some(isUpgraded) ? 'succeed' : 'skip', leftOut };
   return { kind: 'upgrade', wave: rollout.wave + 1, servers: next, leftOut };
 }
 
@@ -92,6 +93,11 @@ export function progressOf(server: RolloutServer): ServerProgress {
   // Upgrades of the server's page count too, once the rollout has requested its own.
   if (attempt === null || upgrade === null || upgrade.attempt < attempt) return 'waiting';
   return upgrade.state === 'succeeded' ? 'upgraded' : 'failed';
+}
+
+/** Also true if it was upgraded from its page before the rollout came to it. */
+function isUpgraded(server: RolloutServer): boolean {
+  return server.obstacle === 'current' || (server.wave !== null && progressOf(server) === 'upgraded');
 }
 
 function failureOf(server: RolloutServer): string | null {

@@ -3,7 +3,8 @@ import { agentRolloutIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { upgradeStepSchema } from '../server/schema.ts';
 
-export const agentRolloutStateSchema = z.enum(['running', 'stopped', 'succeeded', 'cancelled']);
+/** `skipped`: it ended without a server that runs the offered program. */
+export const agentRolloutStateSchema = z.enum(['running', 'stopped', 'succeeded', 'skipped', 'cancelled']);
 
 /** Reason why a rollout passes a server over. `current`: it runs the offered program already. */
 export const leftOutReasonSchema = z.enum(['offline', 'unsupported', 'no_program', 'current']);

@@ -8,7 +8,7 @@ import { createDeployment, failOverdueDeployments, getDeployment, rollbackApp } 
 import { attachDomain } from '../domain/index.ts';
 import { deleteEnvironment } from '../environment/index.ts';
 import { forOrganization, retention, withDeletedApps } from '../kernel/index.ts';
-import { deleteProject, listProjects } from '../project/index.ts';
+import { deleteProject, getProject, listProjects } from '../project/index.ts';
 import {
   attachSecretGroup,
   createSecretGroup,
@@ -198,6 +198,14 @@ test('project, environment, server and secret group of a deleted app stay until 
     'project.not_empty': () => world.tenant((ctx) => deleteProject(ctx, { projectId, confirmName: 'Default' })),
   };
   for (const [code, call] of Object.entries(refused)) await expect(call(), code).rejects.toMatchObject({ code });
+  // Two dialogs name the app, which no list of theirs shows.
+  for (const code of ['server.in_use', 'project.not_empty']) {
+    await expect(refused[code]?.(), code).rejects.toMatchObject({ details: { deletedApps: ['Shop'] } });
+  }
+  expect(await world.tenant((ctx) => getProject(ctx, { projectId }))).toMatchObject({
+    apps: [],
+    deletedApps: ['Shop'],
+  });
   await purge();
   for (const call of Object.values(refused)) await call();
 });

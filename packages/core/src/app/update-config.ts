@@ -14,7 +14,6 @@ import {
 import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf, requirePlacement } from '../placement/index.ts';
-import { hasServer } from '../server/index.ts';
 
 /** Changes what is given. The same settings make no new version. Throws approval.in_review. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
@@ -66,7 +65,10 @@ async function requireSensible(ctx: Ctx, settings: Settings): Promise<void> {
   if (isContainer && listen === 'socket') throw new AppError('config.socket_in_container');
   const { buildServerId } = settings;
   if (buildServerId === null) return;
-  if (!(await hasServer(ctx, { serverId: buildServerId }))) {
+  // A drain that checks rights for the apps that build there waits for this lock.
+  const [server] = await ctx.tx.$queryRaw<object[]>`
+    SELECT 1 FROM server WHERE organization_id = ${ctx.organizationId} AND id = ${buildServerId} FOR KEY SHARE`;
+  if (server === undefined) {
     throw new AppError('server.not_found', { serverId: buildServerId });
   }
 }

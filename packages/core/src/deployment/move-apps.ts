@@ -2,7 +2,14 @@
 // server with the next drain. Works without an answer of the drained server.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { attachServer, getDrain, lockApps, requireOpenServer, requirePlacement } from '../placement/index.ts';
+import {
+  attachServer,
+  getDrain,
+  lockDrainedApps,
+  requireOpenServer,
+  requirePlacement,
+  type VerifyRights,
+} from '../placement/index.ts';
 import { createDeployment } from './create-deployment.ts';
 import { isFinished } from './machine.ts';
 import { restartApp } from './restart-app.ts';
@@ -12,16 +19,20 @@ import { findUnfinished } from './store.ts';
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /**
- * Passes over apps with volumes unless `leaveVolumes` is set, and those with a deployment ahead. Throws server.not_found, server.not_drained and
- * server.drained.
+ * Passes over apps with volumes unless `leaveVolumes` is set, and those with a deployment ahead. Throws server.not_found,
+ * server.not_drained and server.drained.
  */
-export async function moveApps(ctx: Ctx, { targetServerId, ...input }: MoveAppsInput): Promise<MovedApps> {
+export async function moveApps(
+  ctx: Ctx,
+  { targetServerId, ...input }: MoveAppsInput,
+  verifyRights: VerifyRights,
+): Promise<MovedApps> {
   const { serverId, leaveVolumes = false } = input;
-  const drain = await getDrain(ctx, input);
-  if (drain.drainedAt === null) throw new AppError('server.not_drained', { serverId });
+  const placed = await lockDrainedApps(ctx, input, verifyRights);
+  const { drainedAt } = await getDrain(ctx, { serverId });
+  if (drainedAt === null) throw new AppError('server.not_drained', { serverId });
   await requireOpenServer(ctx, { serverId: targetServerId });
-  const moving = drain.apps.filter(({ stays }) => stays === 'only_here');
-  await lockApps(ctx, [...new Set(moving.map(({ appId }) => appId))]);
+  const moving = placed.filter(({ stays }) => stays === 'only_here');
   const items: MovedApps['items'] = [];
   for (const { appId, environmentId } of moving) {
     if ((await findUnfinished(ctx, { appId, environmentId }, unfinished)).length > 0) continue;

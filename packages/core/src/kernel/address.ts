@@ -1,5 +1,5 @@
 // IP addresses and their ranges, and host names. It never resolves a name.
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 /** An address or a network. */
@@ -26,6 +26,33 @@ export function plainAddress(text: string): string | null {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(trimmed)?.[1];
   const address = mapped ?? trimmed;
   return isIP(address) === 0 ? null : address;
+}
+
+/** Returns the /64 of an IPv6 address: one subscriber has 2^64 addresses, and they count as one. */
+export function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip;
+  const [head = '', tail] = ip.toLowerCase().split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups =
+    tail === undefined ? before : [...before, ...Array(8 - before.length - after.length).fill('0'), ...after];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
+/**
+ * Returns the client's address of an X-Forwarded-For. Proxies append the address that they saw, so it is read from the
+ * right: the first address that is not a trusted proxy is the client. Null if there is none.
+ */
+export function forwardedAddress(forwarded: string, trustedProxies: readonly string[]): string | null {
+  for (const hop of forwarded.split(',').reverse()) {
+    const address = plainAddress(hop);
+    if (address === null) return null;
+    if (!isInRanges(address, trustedProxies)) return address;
+  }
+  return null;
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

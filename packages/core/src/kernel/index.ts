@@ -1,5 +1,5 @@
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
-export { isHostAtOrBelow, isInRanges, plainAddress } from './address.ts';
+export { forwardedAddress, isHostAtOrBelow, isInRanges, networkOf, plainAddress } from './address.ts';
 export {
   type Actor,
   actorUserId,

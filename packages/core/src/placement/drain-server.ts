@@ -1,25 +1,25 @@
 // Drains a server: no deployment starts on it, and the apps that run elsewhere too leave it.
-
 import { Prisma } from '@fairlead/db';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { uninstallView } from '../server/index.ts';
 import { detachServer } from './detach-server.ts';
-import { loadDrainedApps } from './drained-apps.ts';
+import { lockDrainedApps, type VerifyRights } from './drained-apps.ts';
 import { getDrain } from './get-drain.ts';
 import type { DrainServerInput, ServerDrain } from './schema.ts';
-import { lockApps } from './store.ts';
 
 /**
  * A drained server can be drained again: apps that could not leave before may leave then. Ends the drain with
  * `drained: false`; apps do not come back. Throws server.not_found and server.uninstall_under_way.
  */
-export async function drainServer(ctx: Ctx, { drained, ...input }: DrainServerInput): Promise<ServerDrain> {
+export async function drainServer(
+  ctx: Ctx,
+  { drained, ...input }: DrainServerInput,
+  verifyRights: VerifyRights,
+): Promise<ServerDrain> {
   const { serverId, leaveVolumes = false } = input;
   const { tx, organizationId } = ctx;
-  // Reports and deployments lock apps before servers too.
-  const placed = await loadDrainedApps(ctx, input);
-  await lockApps(ctx, [...new Set(placed.map(({ appId }) => appId))]);
+  const placed = await lockDrainedApps(ctx, input, verifyRights);
   const server = await tx.server.findFirst({
     where: { id: serverId, organizationId },
     select: { name: true, drainedAt: true, uninstall: true },
@@ -44,7 +44,7 @@ export async function drainServer(ctx: Ctx, { drained, ...input }: DrainServerIn
     after: { drained, ...(leaveVolumes ? { leaveVolumes } : {}) },
   });
   if (drained) {
-    for (const { appId, environmentId, stays } of await loadDrainedApps(ctx, input)) {
+    for (const { appId, environmentId, stays } of placed) {
       if (stays === null) await detachServer(ctx, { appId, environmentId, serverId });
     }
   }

@@ -33,9 +33,10 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
+const isAllowed = () => Promise.resolve();
 const attach = (serverId = edge) => world.tenant((ctx) => attachServer(ctx, { appId, serverId }));
 const drain = (serverId = world.serverId, drained = true) =>
-  world.tenant((ctx) => drainServer(ctx, { serverId, drained }));
+  world.tenant((ctx) => drainServer(ctx, { serverId, drained }, isAllowed));
 const stays = async (serverId = world.serverId) =>
   (await world.tenant((ctx) => getDrain(ctx, { serverId }))).apps.map((each) => each.stays);
 const servers = async () =>
@@ -109,9 +110,22 @@ test('an app moves: another server is added and deployed to, then the drained on
   expect(await servers()).toEqual([edge]);
 });
 
-test('a build server that is drained does not build', async () => {
+test('a build server that is drained names the apps that it builds, and does not build', async () => {
+  const builds = async () => (await world.tenant((ctx) => getDrain(ctx, { serverId: edge }))).builds;
+  const build = (buildServerId: ServerId | null) =>
+    world.tenant((ctx) => updateConfig(ctx, { appId, settings: { buildServerId } }));
+  expect(await builds()).toEqual([]);
+  await build(edge);
+  expect(await builds()).toMatchObject([{ appId, name: 'Shop', environmentName: 'Production' }]);
+  await build(null);
+  expect(await builds()).toEqual([]);
+  await build(edge);
+  expect((await drain(edge)).builds).toHaveLength(1);
+  await goLive(world.serverId, world.serverId);
+  await drain(edge, false);
   await attach();
-  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { buildServerId: edge } }));
+  // It runs there now, and is listed once.
+  expect(await builds()).toEqual([]);
   await drain(edge);
   await goLive(world.serverId, world.serverId);
 });
@@ -140,7 +154,7 @@ test('an app with volumes or a running deployment stays, and leaves later', asyn
   expect(await servers()).toEqual([world.serverId, edge]);
 });
 
-const move = () => world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: edge }));
+const move = () => world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: edge }, isAllowed));
 const store = (digest: string) =>
   world.system((ctx) =>
     recordArtifact(forOrganization(ctx, world.organizationId), { digest, kind: 'build', sizeBytes: 4096 }),
@@ -179,13 +193,13 @@ test('an app with volumes moves from a dead server only on request, and leaves i
   expect((await drain()).apps).toMatchObject([{ stays: 'volumes', hasVolumes: true, hosts: [host] }]);
   expect((await move()).items).toEqual([]);
   const leave = { serverId: world.serverId, leaveVolumes: true };
-  const { items } = await world.tenant((ctx) => moveApps(ctx, { ...leave, targetServerId: edge }));
+  const { items } = await world.tenant((ctx) => moveApps(ctx, { ...leave, targetServerId: edge }, isAllowed));
   const deploymentId = items[0]?.deploymentId ?? '';
   await world.advance(deploymentId);
   await say(edge, { rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
   expect((await drain()).apps).toMatchObject([{ stays: 'volumes' }]);
   expect((await world.tenant((ctx) => getDrain(ctx, leave))).apps).toMatchObject([{ stays: null }]);
-  expect((await world.tenant((ctx) => drainServer(ctx, { ...leave, drained: true }))).apps).toEqual([]);
+  expect((await world.tenant((ctx) => drainServer(ctx, { ...leave, drained: true }, isAllowed))).apps).toEqual([]);
   expect(await servers()).toEqual([edge]);
 });
 
@@ -206,7 +220,7 @@ test('an app that was never live moves without a deployment, and one that waits 
   const other = await world.createApp('Waits');
   await drain();
   await expect(
-    world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: world.serverId })),
+    world.tenant((ctx) => moveApps(ctx, { serverId: world.serverId, targetServerId: world.serverId }, isAllowed)),
   ).rejects.toMatchObject({ code: 'server.drained' });
   expect((await move()).items).toMatchObject([{ appId, deploymentId: null }]);
   const placed = await world.tenant((ctx) => requirePlacement(ctx, { appId: other.appId }));

@@ -4,6 +4,7 @@ import { activeDeploymentStates } from '../deployment/schema.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import type { ServerDrainInput, StayReason } from './schema.ts';
+import { lockApps } from './store.ts';
 
 export interface DrainedApp {
   readonly appId: AppId;
@@ -33,6 +34,29 @@ export function stayReason({ hasVolumes, isUnderWay, others }: StayFacts): StayR
   const live = open.filter(({ isLive }) => isLive);
   if (live.length === 0) return 'not_live_elsewhere';
   return live.some((server) => server.isConnected) ? null : 'offline_elsewhere';
+}
+
+/** Throws unless the caller has their rights in every environment that the change reaches. */
+export type VerifyRights = () => Promise<void>;
+
+/**
+ * Locks the apps of a server, then the server, so that no app joins it until the transaction ends. Rights that were checked
+ * before may miss an app that came meanwhile, so they are verified again. Returns the apps that are locked.
+ */
+export async function lockDrainedApps(
+  ctx: OrganizationCtx,
+  input: ServerDrainInput,
+  verifyRights: VerifyRights,
+): Promise<DrainedApp[]> {
+  const { tx, organizationId } = ctx;
+  const { serverId } = input;
+  // Reports and deployments lock apps before servers too.
+  const locked = new Set((await loadDrainedApps(ctx, input)).map(({ appId }) => appId));
+  await lockApps(ctx, [...locked]);
+  // A row that references the server takes a key share, which waits for this lock.
+  await tx.$queryRaw`SELECT 1 FROM server WHERE organization_id = ${organizationId} AND id = ${serverId} FOR UPDATE`;
+  await verifyRights();
+  return (await loadDrainedApps(ctx, input)).filter(({ appId }) => locked.has(appId));
 }
 
 export async function loadDrainedApps(

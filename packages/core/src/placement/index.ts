@@ -1,7 +1,9 @@
 export { attachServer } from './attach-server.ts';
+export { listBuildingApps } from './building-apps.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
 export { drainServer } from './drain-server.ts';
+export { lockDrainedApps, type VerifyRights } from './drained-apps.ts';
 export { getDrain } from './get-drain.ts';
 export { moveServer } from './move-server.ts';
 export { pauseDeploys } from './pause-deploys.ts';

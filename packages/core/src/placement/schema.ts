@@ -35,15 +35,20 @@ export const stayReasonSchema = z.enum([
 ]);
 export type StayReason = z.infer<typeof stayReasonSchema>;
 
+const appOfServerSchema = placementRefSchema.extend({
+  slug: z.string(),
+  name: z.string(),
+  environmentName: z.string(),
+});
+export type BuildingApp = z.infer<typeof appOfServerSchema>;
+
 export const serverDrainSchema = z.object({
   /** Null: the server takes deployments. */
   drainedAt: z.date().nullable(),
   drainedBy: z.string().nullable(),
+  /** Apps that run on the server. */
   apps: z.array(
-    placementRefSchema.extend({
-      slug: z.string(),
-      name: z.string(),
-      environmentName: z.string(),
+    appOfServerSchema.extend({
       /** Hosts of its domains there: their DNS records must leave the server with it. */
       hosts: z.array(z.string()),
       hasVolumes: z.boolean(),
@@ -51,6 +56,8 @@ export const serverDrainSchema = z.object({
       stays: stayReasonSchema.nullable(),
     }),
   ),
+  /** Apps that the server only builds. */
+  builds: z.array(appOfServerSchema),
 });
 export type ServerDrain = z.infer<typeof serverDrainSchema>;
 

@@ -1,7 +1,7 @@
 // Deletes a project that holds no app and no secret group, with its environments.
 // Invariant: releases of apps that moved away keep the secrets that they run with.
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, withDeletedApps } from '../kernel/index.ts';
+import { AppError, type Ctx } from '../kernel/index.ts';
 import { revokeStaleInvitations } from '../role/index.ts';
 import { getProject } from './get-project.ts';
 import type { DeleteProjectInput, ProjectRef } from './schema.ts';
@@ -18,11 +18,11 @@ export async function deleteProject(ctx: Ctx, input: DeleteProjectInput): Promis
   const { name } = requireProject(rows, projectId);
   const [heir] = rows.filter(({ id }) => id !== projectId);
   if (heir === undefined) throw new AppError('project.only', { projectId });
-  const { apps, secretGroups, environments, grantCount, tokenCount } = await withDeletedApps(ctx, () =>
-    getProject(ctx, { projectId }),
-  );
-  if (apps.length > 0 || secretGroups.length > 0) {
-    throw new AppError('project.not_empty', { projectId, apps, secretGroups });
+  const { apps, deletedApps, secretGroups, environments, grantCount, tokenCount } = await getProject(ctx, {
+    projectId,
+  });
+  if (apps.length > 0 || deletedApps.length > 0 || secretGroups.length > 0) {
+    throw new AppError('project.not_empty', { projectId, apps, deletedApps, secretGroups });
   }
   if (name !== input.confirmName.trim()) throw new AppError('project.confirm_mismatch', { projectId });
   // Only deleted groups are left. Releases of apps that moved away may run with their secrets.

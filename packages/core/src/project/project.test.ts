@@ -116,6 +116,7 @@ test('a deletion includes the environments, grants and tokens of the project, an
     environments: ['Production', 'Staging'],
     grantCount: 2,
     tokenCount: 2,
+    deletedApps: [],
     isOnly: false,
   });
   await expect(end(projectId, 'shop')).rejects.toMatchObject({ code: 'project.confirm_mismatch' });

@@ -20,6 +20,8 @@ export const projectDetailSchema = z.object({
   id: projectIdSchema,
   name: z.string(),
   apps: z.array(z.string()),
+  /** Names of deleted apps that can still be restored. */
+  deletedApps: z.array(z.string()),
   secretGroups: z.array(z.string()),
   environments: z.array(z.string()),
   /** Roles of members that apply only in the project or in one of its environments. */

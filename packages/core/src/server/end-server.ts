@@ -1,6 +1,7 @@
 // Ends a server: checks that nothing needs it, and deletes it with its identity.
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, notifyChange, type OrganizationCtx, withDeletedApps } from '../kernel/index.ts';
+import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { requireNoApps } from './require-no-apps.ts';
 import type { DeleteServerInput } from './schema.ts';
 
 interface EndedServer {
@@ -13,15 +14,13 @@ export async function requireDeletable(
   ctx: Ctx,
   { serverId, confirmName }: DeleteServerInput,
 ): Promise<{ readonly name: string }> {
-  const server = await withDeletedApps(ctx, () =>
-    ctx.tx.server.findFirst({
-      where: { id: serverId, organizationId: ctx.organizationId },
-      select: { name: true, isLocal: true, _count: { select: { placements: true } } },
-    }),
-  );
+  const server = await ctx.tx.server.findFirst({
+    where: { id: serverId, organizationId: ctx.organizationId },
+    select: { name: true, isLocal: true },
+  });
   if (server === null) throw new AppError('server.not_found', { serverId });
   if (server.isLocal) throw new AppError('server.is_local', { serverId });
-  if (server._count.placements > 0) throw new AppError('server.in_use', { apps: server._count.placements });
+  await requireNoApps(ctx, { serverId });
   if (server.name !== confirmName.trim()) throw new AppError('server.confirm_mismatch', { serverId });
   return { name: server.name };
 }

@@ -39,6 +39,7 @@ const say = (state: WorkState, message = '') =>
       }),
     }),
   );
+const isAllowed = async () => {};
 const isKnown = async () => (await world.system((ctx) => findSessionServer(ctx, { serverId: edge }))) !== null;
 
 test('an agent that removed itself ends its server, and its identity is refused from then on', async () => {
@@ -47,7 +48,7 @@ test('an agent that removed itself ends its server, and its identity is refused 
   expect(await get()).toMatchObject({ uninstall: { withData: true, state: 'running' }, drainedAt: world.clock.now() });
   expect(await ordered()).toBe(true);
   await expect(uninstall()).rejects.toMatchObject({ code: 'server.uninstall_under_way' });
-  const end = world.tenant((ctx) => drainServer(ctx, { serverId: edge, drained: false }));
+  const end = world.tenant((ctx) => drainServer(ctx, { serverId: edge, drained: false }, isAllowed));
   await expect(end).rejects.toMatchObject({ code: 'server.uninstall_under_way' });
   await say(WorkState.RUNNING);
   expect(await isKnown()).toBe(true);
@@ -70,7 +71,7 @@ test('a failure is shown, ends the request, and can be tried again or given up',
   await uninstall();
   expect(await ordered()).toBe(false);
   await say(WorkState.FAILED);
-  await world.tenant((ctx) => drainServer(ctx, { serverId: edge, drained: false }));
+  await world.tenant((ctx) => drainServer(ctx, { serverId: edge, drained: false }, isAllowed));
   expect(await get()).toMatchObject({ uninstall: null, drainedAt: null });
 });
 

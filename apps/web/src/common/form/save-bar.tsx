@@ -5,6 +5,7 @@ import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { plural } from '@fairlead/ui/lib/format';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import type { Failure } from '../../api/failure.ts';
 
 export interface SaveBarProps {
@@ -31,9 +32,9 @@ export function SaveBar({ changed, pending, failure, onDiscard }: SaveBarProps) 
           Discard
         </Button>
       )}
-      <Button type="submit" variant="accent" pending={pending} disabled={changed === 0}>
+      <SubmitButton variant="accent" pending={pending} disabled={changed === 0}>
         Save
-      </Button>
+      </SubmitButton>
       {failure === null ? null : (
         <ErrorNote className="basis-full">
           {Object.keys(failure.fields).length > 0 ? 'Some fields need attention.' : failure.message}

@@ -6,6 +6,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { createContext, type FormEvent, type ReactNode, useCallback, useContext, useId, useState } from 'react';
@@ -181,9 +182,9 @@ function ConfirmForm({ proof, onConfirmed }: { readonly proof: Proof; readonly o
             Use a passkey
           </Button>
         ) : null}
-        <Button type="submit" variant="accent" pending={typed.isPending}>
+        <SubmitButton variant="accent" pending={typed.isPending}>
           Confirm
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

@@ -5,6 +5,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { StateText } from '@fairlead/ui/state-pill';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type FormEvent, useState } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
@@ -64,9 +65,9 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
               If no account uses {sentTo}, an email was sent there. Its link works for an hour.
             </p>
           )}
-          <Button type="submit" pending={change.pending} className="self-start">
+          <SubmitButton pending={change.pending} className="self-start">
             Change address
-          </Button>
+          </SubmitButton>
         </form>
       ) : (
         <p className="border-line border-t px-4 py-4 text-pretty text-sm text-ink-soft">

@@ -8,6 +8,7 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
@@ -175,9 +176,9 @@ function NameForm({ call, name, action, onSubmit, children }: NameFormProps) {
       </Field>
       {children}
       {call.failure === null || error !== undefined ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
-      <Button type="submit" variant="accent" pending={call.pending} className="self-end">
+      <SubmitButton variant="accent" pending={call.pending} className="self-end">
         {action}
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

@@ -1,9 +1,9 @@
 'use client';
 // Changes the password after the old one is proved, and ends every other session.
-import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import type { FormEvent } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import { useAccountCall } from './use-account-call.ts';
@@ -43,9 +43,9 @@ export function PasswordCard({ email }: { readonly email: string }) {
           )}
         </Field>
         {call.failure === null || Object.keys(fields).length > 0 ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
-        <Button type="submit" pending={call.pending} className="self-start">
+        <SubmitButton pending={call.pending} className="self-start">
           Change password
-        </Button>
+        </SubmitButton>
       </form>
     </Card>
   );

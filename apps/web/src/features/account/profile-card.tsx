@@ -1,9 +1,9 @@
 'use client';
 // Name that other members see.
-import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import type { FormEvent } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import { useAccountCall } from './use-account-call.ts';
@@ -31,9 +31,9 @@ export function ProfileCard({ name }: { readonly name: string }) {
         {call.failure === null || call.failure.fields.name !== undefined ? null : (
           <ErrorNote>{call.failure.message}</ErrorNote>
         )}
-        <Button type="submit" pending={call.pending} className="self-start">
+        <SubmitButton pending={call.pending} className="self-start">
           Save
-        </Button>
+        </SubmitButton>
       </form>
     </Card>
   );

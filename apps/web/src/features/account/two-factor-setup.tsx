@@ -1,10 +1,10 @@
 'use client';
 // Set-up of an authenticator app: the secret as a QR code and as text, then the first code.
-import { Button } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { QrCode } from '@fairlead/ui/qr-code';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import type { FormEvent } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
@@ -52,9 +52,9 @@ export function TwoFactorSetup({ setup, onDone }: TwoFactorSetupProps) {
         )}
       </Field>
       {call.failure === null || error !== undefined ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
-      <Button type="submit" variant="accent" pending={call.pending} className="self-end">
+      <SubmitButton variant="accent" pending={call.pending} className="self-end">
         Turn on
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

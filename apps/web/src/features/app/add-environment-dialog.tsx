@@ -4,6 +4,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { usePathname, useRouter } from 'next/navigation';
 import { type FormEvent, useId, useState } from 'react';
@@ -83,15 +84,9 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={formId}
-            variant="accent"
-            pending={add.isPending}
-            disabled={environments === undefined}
-          >
+          <SubmitButton form={formId} variant="accent" pending={add.isPending} disabled={environments === undefined}>
             Add
-          </Button>
+          </SubmitButton>
         </>
       }
     >

@@ -2,12 +2,13 @@
 import { domainLabel } from '@fairlead/core/domain/rules';
 // Routes (host names and path prefixes) of one app. Detaching happens at once with an undo, except for a route with a
 // policy.
-import { Button, IconButton } from '@fairlead/ui/button';
+import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Globe } from 'lucide-react';
@@ -147,9 +148,9 @@ function AttachForm({ app, attach }: AttachFormProps) {
           />
         )}
       </Field>
-      <Button type="submit" className="mt-[26px] h-9" pending={attach.isPending} disabled={route.trim() === ''}>
+      <SubmitButton className="mt-[26px] h-9" pending={attach.isPending} disabled={route.trim() === ''}>
         Attach
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

@@ -1,10 +1,10 @@
 'use client';
 // Settings of an app: its source and its run configuration, with a note on when changes take effect.
 import { commandLine, commandOf } from '@fairlead/core/kernel/command';
-import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
@@ -141,9 +141,9 @@ function SettingsForm({ app, linkEnvironmentId, readOnly }: SettingsFormProps) {
         </fieldset>
         {readOnly ? null : (
           <footer className="flex justify-end border-line border-t px-4 py-3">
-            <Button type="submit" variant="accent" pending={update.isPending}>
+            <SubmitButton variant="accent" pending={update.isPending}>
               Save
-            </Button>
+            </SubmitButton>
           </footer>
         )}
       </form>

@@ -5,6 +5,7 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { plural } from '@fairlead/ui/lib/format';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { RotateCw, Scaling } from 'lucide-react';
@@ -89,15 +90,14 @@ function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClo
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
+          <SubmitButton
             form={formId}
             variant="accent"
             pending={scale.isPending}
             disabled={!isFine || instances === app.instancesWanted}
           >
             Scale
-          </Button>
+          </SubmitButton>
         </>
       }
     >

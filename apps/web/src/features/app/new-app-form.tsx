@@ -1,10 +1,11 @@
 'use client';
 // Form of a new app: one call creates it with everything in the form.
 import { commandOf } from '@fairlead/core/kernel/command';
-import { Button, buttonClass } from '@fairlead/ui/button';
+import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -209,15 +210,14 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           <HoverLink href={paths.apps} className={buttonClass('ghost')}>
             Cancel
           </HoverLink>
-          <Button
-            type="submit"
+          <SubmitButton
             variant="accent"
             pending={create.pending}
             // Keeps the focus during a press: when the address loses it, the plan appears above and moves this button away.
             onMouseDown={(event) => event.preventDefault()}
           >
             {kind === 'ssh' ? 'Create deploy key' : kind === 'folder' ? 'Upload and deploy' : 'Deploy'}
-          </Button>
+          </SubmitButton>
         </div>
       </form>
     </Card>

@@ -1,16 +1,14 @@
 'use client';
 // Removes an app from one environment: lists what stops, and what stays for its return.
-import { Button } from '@fairlead/ui/button';
-import { Card } from '@fairlead/ui/card';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { Fragment, useState } from 'react';
+import { Fragment } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { placementOf } from '../../common/app/app-placement.ts';
-import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useMe } from '../../common/organization/me.tsx';
+import { RemovalCard } from './removal-card.tsx';
 
 export function RemoveFromEnvironmentCard({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
@@ -18,44 +16,33 @@ export function RemoveFromEnvironmentCard({ app }: { readonly app: AppDetail }) 
   const router = useRouter();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const [open, setOpen] = useState(false);
   const detach = useMutation(trpc.app.detachEnvironment.mutationOptions());
   const { id, name, slug, environmentId, environmentName } = app;
   return (
-    <Card className="p-4">
-      <h2 className="font-semibold">Remove from {environmentName}</h2>
-      <p className="mt-1 mb-4 text-pretty text-ink-soft">
-        It stops there and loses its domains there. Other environments are not affected. History, settings and secrets
-        of {environmentName} are kept.
-      </p>
-      <Button variant="danger-outline" onClick={() => setOpen(true)}>
-        Remove {name} from {environmentName}
-      </Button>
-      <ConfirmDelete
-        open={open}
-        onClose={() => setOpen(false)}
-        what="app"
-        name={name}
-        title={`Remove ${name} from ${environmentName}`}
-        action="Remove"
-        consequences={<RemovalEffects app={app} />}
-        pending={detach.isPending}
-        error={detach.error}
-        onConfirm={(confirmName) =>
-          detach.mutate(
-            { appId: id, environmentId, confirmName },
-            {
-              onSuccess: () => {
-                toast({ title: `${name} removed from ${environmentName}` });
-                void queryClient.invalidateQueries(trpc.app.pathFilter());
-                void queryClient.invalidateQueries(trpc.environment.pathFilter());
-                router.push(paths.app(slug));
-              },
+    <RemovalCard
+      heading={`Remove from ${environmentName}`}
+      summary={`It stops there and loses its domains there. Other environments are not affected. History, settings and secrets of ${environmentName} are kept.`}
+      button={`Remove ${name} from ${environmentName}`}
+      name={name}
+      title={`Remove ${name} from ${environmentName}`}
+      action="Remove"
+      consequences={<RemovalEffects app={app} />}
+      pending={detach.isPending}
+      error={detach.error}
+      onConfirm={(confirmName) =>
+        detach.mutate(
+          { appId: id, environmentId, confirmName },
+          {
+            onSuccess: () => {
+              toast({ title: `${name} removed from ${environmentName}` });
+              void queryClient.invalidateQueries(trpc.app.pathFilter());
+              void queryClient.invalidateQueries(trpc.environment.pathFilter());
+              router.push(paths.app(slug));
             },
-          )
-        }
-      />
-    </Card>
+          },
+        )
+      }
+    />
   );
 }
 

@@ -6,6 +6,7 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import { formatDuration } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
@@ -150,14 +151,13 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
       <footer className="flex flex-wrap items-center justify-end gap-2">
         <span className="mr-auto text-sm text-ink-faint">Takes about {formatDuration(estimateMs(plan))}.</span>
         <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
+        <SubmitButton
           variant="accent"
           pending={create.isPending}
           disabled={levels === null || plan.protocols.length === 0}
         >
           Start
-        </Button>
+        </SubmitButton>
       </footer>
     </form>
   );

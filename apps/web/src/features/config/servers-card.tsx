@@ -5,6 +5,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { Field, Select } from '@fairlead/ui/input';
 import { StateText } from '@fairlead/ui/state-pill';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -112,9 +113,9 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
               </Select>
             )}
           </Field>
-          <Button type="submit" className="h-9" pending={attach.pending}>
+          <SubmitButton className="h-9" pending={attach.pending}>
             Add
-          </Button>
+          </SubmitButton>
         </form>
       ) : null}
     </Card>

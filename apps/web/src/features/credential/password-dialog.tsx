@@ -5,6 +5,7 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { StateMark } from '@fairlead/ui/state-pill';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -64,15 +65,14 @@ export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialo
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
+          <SubmitButton
             form={formId}
             variant="accent"
             pending={save.isPending}
             disabled={host.trim() === '' || username === '' || password === ''}
           >
             Save
-          </Button>
+          </SubmitButton>
         </>
       }
     >

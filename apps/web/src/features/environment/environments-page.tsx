@@ -7,6 +7,7 @@ import { plural } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { StateText } from '@fairlead/ui/state-pill';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactNode } from 'react';
@@ -115,9 +116,9 @@ function NewEnvironment({ projectId }: { readonly projectId: string }) {
         {(control) => <Input {...control} name="name" required placeholder="Staging" autoComplete="off" />}
       </Field>
       <Checkbox name="protected" label="Protected" className="h-9 sm:mt-[26px]" />
-      <Button type="submit" className="h-9 max-sm:ml-auto sm:mt-[26px]" pending={create.isPending}>
+      <SubmitButton className="h-9 max-sm:ml-auto sm:mt-[26px]" pending={create.isPending}>
         Create
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

@@ -1,8 +1,8 @@
 'use client';
 // Requests the mail that resets a password. The response is the same for every address, so that it reveals no account.
-import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -28,9 +28,9 @@ export function ForgotPasswordForm() {
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" autoFocus required />}
       </Field>
       {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
-      <Button type="submit" variant="accent" size="large" pending={request.isPending}>
+      <SubmitButton variant="accent" size="large" pending={request.isPending}>
         Send link
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

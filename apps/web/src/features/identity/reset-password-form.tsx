@@ -1,9 +1,10 @@
 'use client';
 // Sets a new password with the link of a mail, or of the server's command line. One kind of link also restores the
 // account; the API tells them apart.
-import { Button, buttonClass } from '@fairlead/ui/button';
+import { buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import Link from 'next/link';
 import type { FormEvent } from 'react';
@@ -59,9 +60,9 @@ export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPassw
       {failure === null || failure.fields.password !== undefined ? null : (
         <ErrorNote>{ownMessage ?? failure.message}</ErrorNote>
       )}
-      <Button type="submit" variant="accent" size="large" pending={reset.isPending}>
+      <SubmitButton variant="accent" size="large" pending={reset.isPending}>
         {submitLabel}
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

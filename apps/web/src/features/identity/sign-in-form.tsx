@@ -5,6 +5,7 @@ import { hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { KeyRound } from 'lucide-react';
 import Link from 'next/link';
 import { type FormEvent, useState, useSyncExternalStore } from 'react';
@@ -59,9 +60,9 @@ export function SignInForm({ next }: { readonly next: string }) {
           )}
         </Field>
         {note}
-        <Button type="submit" variant="accent" size="large" pending={pending === 'form'}>
+        <SubmitButton variant="accent" size="large" pending={pending === 'form'}>
           Continue
-        </Button>
+        </SubmitButton>
         <Button variant="ghost" onClick={() => setStep('password')}>
           Start over
         </Button>
@@ -77,9 +78,9 @@ export function SignInForm({ next }: { readonly next: string }) {
         {(control) => <Input {...control} name="password" type="password" autoComplete="current-password" required />}
       </Field>
       {note}
-      <Button type="submit" variant="accent" size="large" pending={pending === 'form'}>
+      <SubmitButton variant="accent" size="large" pending={pending === 'form'}>
         Sign in
-      </Button>
+      </SubmitButton>
       {canUsePasskeys ? (
         <Button
           size="large"

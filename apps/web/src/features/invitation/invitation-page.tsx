@@ -5,6 +5,7 @@ import { ErrorNote, ErrorState } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Spinner } from '@fairlead/ui/spinner';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -176,9 +177,9 @@ function NewAccount({ token, preview }: PartProps) {
           {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
         </Field>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
-        <Button type="submit" variant="accent" size="large" pending={claim.isPending || opening}>
+        <SubmitButton variant="accent" size="large" pending={claim.isPending || opening}>
           Create account and join
-        </Button>
+        </SubmitButton>
       </form>
       <p className="text-ink-soft">
         Already have an account?{' '}

@@ -6,6 +6,7 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input, Select } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { Segmented } from '@fairlead/ui/tabs';
 import { useToast } from '@fairlead/ui/toast';
 import { WarnNote } from '@fairlead/ui/warn-note';
@@ -115,14 +116,13 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
       </Field>
       {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
-        <Button
-          type="submit"
+        <SubmitButton
           variant="accent"
           pending={create.isPending}
           disabled={given === undefined || (way === 'mail' && !mailAvailable)}
         >
           {way === 'mail' ? 'Send invitation' : 'Create link'}
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

@@ -1,9 +1,9 @@
 'use client';
 // Name and slug of the organization. After a new slug, links to the old one no longer work.
-import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useRouter } from 'next/navigation';
 import type { FormEvent } from 'react';
@@ -62,9 +62,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         {readOnly ? null : (
           <div className="flex justify-end">
-            <Button type="submit" pending={update.isPending}>
-              Save
-            </Button>
+            <SubmitButton pending={update.isPending}>Save</SubmitButton>
           </div>
         )}
       </form>

@@ -1,8 +1,8 @@
 'use client';
 // Creates an organization that its creator owns.
-import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -23,9 +23,9 @@ export function NewOrganizationForm() {
         {(control) => <Input {...control} name="name" autoComplete="organization" autoFocus />}
       </Field>
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
-      <Button type="submit" variant="accent" size="large" pending={create.isPending || create.isSuccess}>
+      <SubmitButton variant="accent" size="large" pending={create.isPending || create.isSuccess}>
         Create organization
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

@@ -5,6 +5,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
@@ -69,14 +70,13 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
         {failure === null ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
+          <SubmitButton
             variant="danger"
             pending={transfer.isPending}
             disabled={typed !== organization.name || others.length === 0}
           >
             Transfer
-          </Button>
+          </SubmitButton>
         </div>
       </form>
     </Dialog>

@@ -67,13 +67,13 @@ export function DeleteProject({ project, onClose }: Props) {
   );
 }
 
-function isKept({ isOnly, apps, secretGroups }: Detail): boolean {
-  return isOnly || apps.length > 0 || secretGroups.length > 0;
+function isKept({ isOnly, apps, deletedApps, secretGroups }: Detail): boolean {
+  return isOnly || apps.length > 0 || deletedApps.length > 0 || secretGroups.length > 0;
 }
 
 function Reasons({ project }: { readonly project: Detail }) {
   const { paths } = useMe();
-  const { isOnly, apps, secretGroups, name } = project;
+  const { isOnly, apps, deletedApps, secretGroups, name } = project;
   if (isOnly) {
     return (
       <p className="text-ink-soft">
@@ -90,6 +90,15 @@ function Reasons({ project }: { readonly project: Detail }) {
             {apps.length === 1
               ? `Move or delete ${apps[0]} in its settings.`
               : `Move or delete its ${apps.length} apps, each in its settings: ${namesOf(apps)}.`}
+          </li>
+        )}
+        {deletedApps.length === 0 ? null : (
+          <li>
+            Under{' '}
+            <HoverLink href={paths.deletedApps} className="underline underline-offset-2">
+              Recently deleted
+            </HoverLink>
+            , delete {namesOf(deletedApps)} permanently, or restore and move {deletedApps.length === 1 ? 'it' : 'them'}.
           </li>
         )}
         {secretGroups.length === 0 ? null : (

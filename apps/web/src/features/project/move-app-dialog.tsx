@@ -5,6 +5,7 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Select } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
@@ -128,9 +129,9 @@ function MoveForm({ app, move, targets, onClose }: MoveFormProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={formId} variant="accent" pending={run.isPending} disabled={defaults === null}>
+          <SubmitButton form={formId} variant="accent" pending={run.isPending} disabled={defaults === null}>
             Move {app.name}
-          </Button>
+          </SubmitButton>
         </>
       }
     >

@@ -3,6 +3,7 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId } from 'react';
@@ -49,9 +50,9 @@ export function ProjectNameDialog({ project, onClose }: ProjectNameDialogProps) 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={formId} variant="accent" pending={isPending}>
+          <SubmitButton form={formId} variant="accent" pending={isPending}>
             {project === null ? 'Create project' : 'Rename project'}
-          </Button>
+          </SubmitButton>
         </>
       }
     >

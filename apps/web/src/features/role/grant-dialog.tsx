@@ -4,6 +4,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -102,9 +103,9 @@ function GrantForm({ onClose, roles, members }: Omit<Props, 'open'>) {
       {error === null ? null : <ErrorNote>{readFailure(error).message}</ErrorNote>}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" variant="accent" pending={give.isPending} disabled={scopes.length === 0}>
+        <SubmitButton variant="accent" pending={give.isPending} disabled={scopes.length === 0}>
           Grant
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

@@ -4,6 +4,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -83,9 +84,9 @@ function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" variant="accent" pending={create.isPending}>
+        <SubmitButton variant="accent" pending={create.isPending}>
           Create role
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

@@ -5,6 +5,7 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select, Textarea } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import type { SecretOwner, SecretView } from '../../api/types.ts';
@@ -65,15 +66,14 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
+          <SubmitButton
             form={formId}
             variant="accent"
             pending={update.isPending}
             disabled={name === '' || nameError !== null || valueProblem(value) !== null || cannotUnseal}
           >
             Save
-          </Button>
+          </SubmitButton>
         </>
       }
     >

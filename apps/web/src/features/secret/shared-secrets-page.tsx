@@ -1,11 +1,12 @@
 'use client';
 // Groups of secrets that several apps of a project share.
-import { Button, IconButton } from '@fairlead/ui/button';
+import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { KeyRound, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -105,9 +106,9 @@ function NewGroup() {
             />
           )}
         </Field>
-        <Button type="submit" className="mt-[26px] h-9" pending={create.pending} disabled={name === ''}>
+        <SubmitButton className="mt-[26px] h-9" pending={create.pending} disabled={name === ''}>
           Add
-        </Button>
+        </SubmitButton>
       </form>
     </Card>
   );

@@ -7,6 +7,7 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -69,9 +70,9 @@ export function AddServer({ onClose, onConnected }: AddServerProps) {
       </Field>
       {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
-        <Button type="submit" variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
+        <SubmitButton variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
           Create command
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

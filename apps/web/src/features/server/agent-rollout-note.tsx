@@ -11,7 +11,7 @@ import type { AgentRollout } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { AgentRolloutDialog } from './agent-rollout-dialog.tsx';
-import { leftOutSentence, nameList, stopSentence, waveSentence } from './rollout-text.ts';
+import { leftOutSentence, nameList, skipSentence, stopSentence, waveSentence } from './rollout-text.ts';
 
 /** Hidden when there is nothing to report. */
 export function AgentRolloutNote() {
@@ -62,6 +62,21 @@ export function AgentRolloutNote() {
         >
           <p>{stopSentence(rollout)}</p>
           {other ? <p>Agent {available.version} is available by now.</p> : null}
+          <LeftOut servers={rollout.leftOut} />
+        </Note>
+        {dialog}
+      </>
+    );
+  }
+  if (rollout?.state === 'skipped') {
+    return (
+      <>
+        <Note
+          tone="warn"
+          title={`No agent was upgraded to ${rollout.version}`}
+          actions={available !== null && mayUpgrade ? ask : null}
+        >
+          <p>{skipSentence(rollout)}</p>
           <LeftOut servers={rollout.leftOut} />
         </Note>
         {dialog}

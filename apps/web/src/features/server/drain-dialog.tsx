@@ -1,5 +1,6 @@
 'use client';
-// Confirmation of a drain: names the apps that leave the server, and those that stay with what to do about each.
+// Confirmation of a drain: names the apps that leave the server, those that stay with what to do about each, and those that
+// it builds.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -54,14 +55,14 @@ export function DrainDialog({ server, open, onClose }: DrainDialogProps) {
           No deployment starts on this server until you end the drain. Apps that also run elsewhere leave it: running
           requests finish first.
         </p>
-        {data === undefined ? <Skeleton className="h-16" /> : <Plan apps={data.apps} />}
+        {data === undefined ? <Skeleton className="h-16" /> : <Plan apps={data.apps} builds={data.builds} />}
         {failure === null ? null : <ErrorNote>{readFailure(failure).message}</ErrorNote>}
       </div>
     </Dialog>
   );
 }
 
-function Plan({ apps }: { readonly apps: ServerDrain['apps'] }) {
+function Plan({ apps, builds }: Pick<ServerDrain, 'apps' | 'builds'>) {
   const leaving = apps.filter(({ stays }) => stays === null);
   const staying = apps.filter(({ stays }) => stays !== null);
   return (
@@ -83,6 +84,13 @@ function Plan({ apps }: { readonly apps: ServerDrain['apps'] }) {
         </>
       )}
       {apps.length === 0 ? <p>No app runs on it.</p> : null}
+      {builds.length === 0 ? null : (
+        <>
+          <h3 className="font-medium text-ink">These apps build on it</h3>
+          <DrainedApps apps={builds} />
+          <p>Until you end the drain, they build on the first server that they run on.</p>
+        </>
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 'use client';
-// Apps of a drained server, each with the reason why it stays and what to do.
+// Apps of a drained server, each with the reason why it stays and what to do, or apps that it builds.
 import type { ServerDrain } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -14,7 +14,10 @@ const advice: Readonly<Record<StayReason, string>> = {
   volumes: 'It has volumes. Their data can’t move to another server yet.',
 };
 
-export function DrainedApps({ apps }: { readonly apps: ServerDrain['apps'] }) {
+/** Without `stays`: the server only builds it. */
+type ListedApp = ServerDrain['builds'][number] & Partial<Pick<ServerDrain['apps'][number], 'stays'>>;
+
+export function DrainedApps({ apps }: { readonly apps: readonly ListedApp[] }) {
   const { paths } = useMe();
   return (
     <ul className="flex flex-col gap-1.5">
@@ -24,7 +27,7 @@ export function DrainedApps({ apps }: { readonly apps: ServerDrain['apps'] }) {
             {name}
           </HoverLink>{' '}
           <span className="text-sm">· {environmentName}</span>
-          {stays === null ? null : <span className="block text-sm">{advice[stays]}</span>}
+          {stays == null ? null : <span className="block text-sm">{advice[stays]}</span>}
         </li>
       ))}
     </ul>

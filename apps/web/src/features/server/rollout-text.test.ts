@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentRollout } from '../../api/types.ts';
-import { leftOutSentence, nameList, stopSentence, waveLabel, waveSentence } from './rollout-text.ts';
+import { leftOutSentence, nameList, skipSentence, stopSentence, waveLabel, waveSentence } from './rollout-text.ts';
 
 type Server = AgentRollout['servers'][number];
 const server = (name: string, wave: number | null, progress: Server['progress']): Server => ({
@@ -38,6 +38,13 @@ test('a stop names the server, the reason and the effect', () => {
   const stopped = rollout({ state: 'stopped', failedServer: 'north', reason: 'It hung.' });
   expect(stopSentence(stopped)).toBe('north: It hung. 2 servers of 3 upgraded; no further upgrade starts.');
   expect(stopSentence({ ...stopped, failedServer: null })).toMatch(/^It hung\. /);
+});
+
+test('a rollout without an upgraded server says whether any was reachable', () => {
+  const leftOut = (reason: 'offline' | 'unsupported') => ({ id: server('a', null, 'waiting').id, name: 'a', reason });
+  expect(skipSentence({ leftOut: [leftOut('offline')] })).toBe('No server was reachable.');
+  expect(skipSentence({ leftOut: [leftOut('offline'), leftOut('unsupported')] })).toBe('No server could be upgraded.');
+  expect(skipSentence({ leftOut: [] })).toBe('No server could be upgraded.');
 });
 
 test('long lists of names end with a number', () => {

@@ -28,6 +28,11 @@ export function stopSentence({ failedServer, reason, servers }: AgentRollout): s
   return `${cause} ${plural(upgraded, 'server')} of ${servers.length} upgraded; no further upgrade starts.`;
 }
 
+export function skipSentence({ leftOut }: Pick<AgentRollout, 'leftOut'>): string {
+  const allOffline = leftOut.length > 0 && leftOut.every(({ reason }) => reason === 'offline');
+  return allOffline ? 'No server was reachable.' : 'No server could be upgraded.';
+}
+
 const reasons: Readonly<Record<LeftOut['reason'], string>> = {
   offline: 'offline',
   unsupported: 'its agent is too old to be upgraded from here',

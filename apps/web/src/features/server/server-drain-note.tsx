@@ -52,6 +52,12 @@ export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
             <DrainedApps apps={apps} />
           </>
         )}
+        {data === undefined || data.builds.length === 0 ? null : (
+          <>
+            <p>These apps build on the first server that they run on instead:</p>
+            <DrainedApps apps={data.builds} />
+          </>
+        )}
       </div>
       {can('server.write') ? (
         <span className="flex flex-wrap gap-2">

@@ -1,9 +1,9 @@
 'use client';
 // First-run set-up on one page with three steps. The token makes the first account the owner; the other steps complete
 // by themselves.
-import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -93,9 +93,9 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
       {failure === null || (Object.keys(failure.fields).length > 0 && failure.fields.token === undefined) ? null : (
         <ErrorNote>{failure.fields.token ?? failure.message}</ErrorNote>
       )}
-      <Button type="submit" variant="accent" size="large" pending={claim.isPending || signingIn}>
+      <SubmitButton variant="accent" size="large" pending={claim.isPending || signingIn}>
         Create account
-      </Button>
+      </SubmitButton>
     </form>
   );
 }

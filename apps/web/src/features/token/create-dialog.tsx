@@ -5,6 +5,7 @@ import { CopyButton } from '@fairlead/ui/copy-button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -133,9 +134,9 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       </div>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <div className="flex justify-end">
-        <Button type="submit" variant="accent" pending={pending} disabled={name.trim() === '' || chosen.size === 0}>
+        <SubmitButton variant="accent" pending={pending} disabled={name.trim() === '' || chosen.size === 0}>
           Create token
-        </Button>
+        </SubmitButton>
       </div>
     </form>
   );

@@ -7,6 +7,7 @@ import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input, Select } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
+import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Bot, Plus } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -217,9 +218,9 @@ function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { reado
         </Field>
         {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex justify-end">
-          <Button type="submit" variant="accent" pending={create.isPending} disabled={name.trim() === ''}>
+          <SubmitButton variant="accent" pending={create.isPending} disabled={name.trim() === ''}>
             Add
-          </Button>
+          </SubmitButton>
         </div>
       </form>
     </Dialog>
