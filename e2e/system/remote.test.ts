@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -224,6 +224,26 @@ test('an app that one server builds is deployed from there to the other, and a v
     });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Hello from files')]);
   }
+});
+
+test('a removed server leaves nothing on its machine', async () => {
+  const { items } = await owner.server.list.query();
+  const serverId = items.find(({ name }) => name === 'east')?.id ?? expect.fail('no server');
+  const { apps } = await owner.server.drain.mutate({ serverId, drained: true });
+  expect(apps).toEqual([]);
+  await owner.server.uninstall.mutate({ serverId, confirmName: 'east', withData: true });
+  const home = join(folder, 'east');
+  const left = () =>
+    readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  await waitFor(() => left().length === 0 && !existsSync(join(home, '.local/share/fairlead')), {
+    what: 'a machine without an agent',
+    timeoutMs: 30_000,
+    everyMs: 250,
+  });
+  expect(existsSync(join(home, '.local/bin/fairlead-agent'))).toBe(false);
+  const names = (await owner.server.list.query()).items.map(({ name }) => name);
+  expect(names).not.toContain('east');
+  await east.stop();
 });
 
 /** Serves a repository with a static site on the machine itself, as only loopback may be plain HTTP; returns its URL. */

@@ -88,7 +88,7 @@ test('a lost server is replaced, and its page ends with the command for its mach
   await expect(page).toHaveURL(/\/servers$/);
 });
 
-test('a lost server with an app offers another server and a new one', async () => {
+test('a lost server can be replaced by another one or a new one', async () => {
   const link = await addServer('lost');
   await link.close();
   const note = page.getByRole('region', { name: 'Offline' });

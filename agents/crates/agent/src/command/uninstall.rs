@@ -37,10 +37,12 @@ const PROGRAM_BELOW_HOME: &str = ".local/bin/fairlead-agent";
 const CONTROL_CA: &str = "control-ca.pem";
 
 pub(crate) fn uninstall(args: UninstallArgs) -> CommandResult {
+    let is_named = args.data.is_some();
     let folders = Folders::new(&data_folder(args.data)?)?;
     if !folders.root().exists() {
-        // An earlier run may have ended before it removed the service and the program.
-        return finish(&folders, &installed_program(&folders), Vec::new());
+        // An earlier run may have ended before it removed the program. A named folder may be a mistake.
+        let program = (!is_named).then(|| installed_program(&folders));
+        return finish(&folders, program.as_deref(), Vec::new());
     }
     require_agent_folder(&folders)?;
     let program = installed_program(&folders);
@@ -63,7 +65,7 @@ pub(crate) fn uninstall(args: UninstallArgs) -> CommandResult {
     problems.extend(remove_each(identity_paths(&folders)));
     drop(locked);
     problems.extend(remove_each(vec![folders.run()]));
-    finish(&folders, &program, problems)
+    finish(&folders, Some(&program), problems)
 }
 
 /// Becomes the uninstall that the control plane asked for. A service starts it outside of its own unit, which may not change the
@@ -179,7 +181,8 @@ fn installed_program(folders: &Folders) -> PathBuf {
 }
 
 /// Removes service, empty data folder and program, and says what is left.
-fn finish(folders: &Folders, program: &Path, mut problems: Vec<String>) -> CommandResult {
+fn finish(folders: &Folders, program: Option<&Path>, mut problems: Vec<String>) -> CommandResult {
+    let is_shared = service::data_folder().is_some_and(|data| data != folders.root());
     if let Err(error) = service::remove(folders) {
         problems.push(format!("the service can't be removed: {error}"));
     }
@@ -187,20 +190,26 @@ fn finish(folders: &Folders, program: &Path, mut problems: Vec<String>) -> Comma
     if left.is_empty() {
         problems.extend(remove_each(vec![folders.root().to_owned()]));
     }
-    if is_from_install_command(program) {
-        problems.extend(remove_each(vec![program.to_owned()]));
-    } else if program.exists() {
-        println!("{} was not put there by the install command and stays.", program.display());
+    match program {
+        Some(program) if is_from_install_command(program) && !is_shared => {
+            problems.extend(remove_each(vec![program.to_owned()]));
+        }
+        Some(program) if program.exists() => {
+            println!("{} stays: it belongs to another installation.", program.display());
+        }
+        _ => {}
     }
     if !problems.is_empty() {
         return Err(sentence(&problems).into());
     }
-    match left.contains("volumes") {
-        true => println!(
-            "The agent is gone. The volumes of apps stay in {}; with --with-data they are deleted too.",
-            folders.volumes().display()
-        ),
-        false => println!("The agent is gone, and nothing of it is left."),
+    if left.is_empty() {
+        println!("The agent is gone, and nothing of it is left.");
+    } else if left.contains("volumes") {
+        let volumes = folders.volumes();
+        println!("The agent is gone. The volumes of apps stay in {}; --with-data deletes them.", volumes.display());
+    } else {
+        let names: Vec<&str> = left.iter().map(String::as_str).collect();
+        println!("The agent is gone. {} has files of others: {}", folders.root().display(), names.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }
