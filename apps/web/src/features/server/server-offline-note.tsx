@@ -26,8 +26,7 @@ export function ServerOfflineNote({ server }: { readonly server: ServerDetail })
           Offline
           {server.lastSeenAt === null ? null : (
             <>
-              {' '}
-              since <RelativeTime at={server.lastSeenAt} />
+              , last seen <RelativeTime at={server.lastSeenAt} />
             </>
           )}
         </h2>

@@ -2,5 +2,5 @@
 -- plane stopped. An agent that was asked to remove itself and has not yet got the request stays.
 BEGIN;
 ALTER TABLE server DROP COLUMN uninstall;
-UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '20261126103000_server_uninstall';
+UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '20261126113000_server_uninstall';
 COMMIT;
