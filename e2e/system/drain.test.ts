@@ -29,7 +29,6 @@ afterAll(async () => {
   await system?.stop();
 });
 
-const isAllowed = () => Promise.resolve();
 const drain = (server: FleetServer, drained = true) =>
   system.asSystem((ctx) => drainServer(ctx, { serverId: server.id, drained }, isAllowed));
 

@@ -5,7 +5,9 @@ import {
   appendFileSync,
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -262,6 +264,26 @@ test('the agent of another machine is upgraded over its link, and the app there 
   const flags = ['--resolve', `site.localhost:8443:${machine.address}`];
   const caFile = join(folder, 'east/.local/share/fairlead/ca/ca.pem');
   expect((await curl(visitor, 'https://site.localhost:8443/', { caFile, flags })).status).toBe(200);
+});
+
+test('a removed server leaves nothing on its machine', async () => {
+  const { items } = await owner.server.list.query();
+  const serverId = items.find(({ name }) => name === 'east')?.id ?? expect.fail('no server');
+  const { apps } = await owner.server.drain.mutate({ serverId, drained: true });
+  expect(apps).toEqual([]);
+  await owner.server.uninstall.mutate({ serverId, confirmName: 'east', withData: true });
+  const home = join(folder, 'east');
+  const left = () =>
+    readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  await waitFor(() => left().length === 0 && !existsSync(join(home, '.local/share/fairlead')), {
+    what: 'a machine without an agent',
+    timeoutMs: 30_000,
+    everyMs: 250,
+  });
+  expect(existsSync(join(home, '.local/bin/fairlead-agent'))).toBe(false);
+  const names = (await owner.server.list.query()).items.map(({ name }) => name);
+  expect(names).not.toContain('east');
+  await east.stop();
 });
 
 test.each([

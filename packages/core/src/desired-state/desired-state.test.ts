@@ -53,6 +53,7 @@ const rows: DesiredRows = {
   keptArtifacts: [],
   deletedPlacements: [],
   deletedVolumes: [],
+  uninstall: null,
   proxy: proxySettingsSchema.parse({}),
   agent: null,
 };

@@ -145,6 +145,8 @@ export interface DesiredRows {
   readonly proxy: ProxySettings;
   /** The agent that a member requested; null: the one that runs. */
   readonly agent: WantedAgent | null;
+  /** Request that the agent removes itself; null: it stays. */
+  readonly uninstall: { readonly withData: boolean } | null;
 }
 
 const benchmarkProtocols = {
@@ -175,6 +177,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
+    ...(rows.uninstall === null ? {} : { uninstall: rows.uninstall }),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
       create(BenchmarkPlanSchema, {
         ...ids,

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 26] = [
+pub const CAPABILITIES: [&str; 27] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -24,6 +24,7 @@ pub const CAPABILITIES: [&str; 26] = [
     "traffic.forward_auth",
     "traffic.rewrite_prefix",
     "transfer",
+    "uninstall",
     "upgrade",
     "volume",
     "worker",

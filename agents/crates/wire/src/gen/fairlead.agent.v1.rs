@@ -270,6 +270,16 @@ pub struct DesiredState {
     /// Agent that should run on this server. Needs the capability "upgrade".
     #[prost(message, optional, tag = "12")]
     pub agent: ::core::option::Option<AgentRelease>,
+    /// Set if the agent should remove itself from this server. Needs the capability "uninstall".
+    #[prost(message, optional, tag = "13")]
+    pub uninstall: ::core::option::Option<Uninstall>,
+}
+/// Removal of the agent with its apps, files, users' processes, control groups and firewall rules.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Uninstall {
+    /// True to delete the volumes too; else their folder stays.
+    #[prost(bool, tag = "1")]
+    pub with_data: bool,
 }
 /// Name of a volume: a persistent folder of an app in one environment.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -673,6 +683,17 @@ pub struct Report {
     /// Absent if apps share the server's network.
     #[prost(message, optional, tag = "11")]
     pub network: ::core::option::Option<NetworkStatus>,
+    /// Set by an agent that removes itself. After a success it keeps nothing but its identity, until this report is acknowledged.
+    #[prost(message, optional, tag = "12")]
+    pub uninstall: ::core::option::Option<UninstallStatus>,
+}
+/// Progress of an agent that removes itself.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UninstallStatus {
+    #[prost(enumeration = "WorkState", tag = "1")]
+    pub state: i32,
+    #[prost(message, optional, tag = "2")]
+    pub failure: ::core::option::Option<Failure>,
 }
 /// Result of the agent's last check of the firewall of apps.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
