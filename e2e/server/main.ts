@@ -1,5 +1,5 @@
 // `npm run check:server`: installs Fairlead on a real Debian server with systemd in qemu, deploys an app, and restarts,
-// reboots and upgrades the agent under traffic. Last line: `steps N, failed F`.
+// reboots, upgrades and removes the agent under traffic. Last line: `steps N, failed F`.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -327,4 +327,22 @@ systemctl restart fairlead-agent`);
   await step('what systemd thinks of the unit', async () =>
     (await guest.sh('systemd-analyze security fairlead-agent --no-pager | tail -1')).trim(),
   );
+  await step('the server is removed, and its agent with it', async () => {
+    const { items } = await dashboard.query<{ items: readonly ServerRow[] }>('server.list', organization);
+    const [id, targetServerId] = ['guest', 'local'].map((each) => items.find(({ name }) => name === each)?.id);
+    const before = await app();
+    await dashboard.call('server.drain', { serverId: id, drained: true }, organization);
+    await dashboard.call('server.moveApps', { serverId: id, targetServerId }, organization);
+    await live(before?.lastDeployment?.id);
+    await dashboard.call('server.drain', { serverId: id, drained: true }, organization);
+    const removal = { serverId: id, confirmName: 'guest', withData: false };
+    await dashboard.call('server.uninstall', removal, organization);
+    await waitFor(async () => (await server()) === undefined, { what: 'the end of the server', timeoutMs: SLOW_MS });
+    const left = `systemctl list-units --all --no-legend 'fairlead-[^u]*'; ls -d /etc/systemd/system/fairlead-* \\
+  /usr/local/bin/fairlead-agent /sys/fs/cgroup/system.slice/fairlead-a* 2>/dev/null; ls /var/lib/fairlead | grep -vx volumes
+  nft list tables | grep fairlead; pgrep -ax fairlead-agent; true`;
+    const isClean = async () => (await guest.sh(left)).trim() === '';
+    await waitFor(isClean, { what: 'a machine without an agent', timeoutMs: SLOW_MS });
+    return `left: ${(await guest.sh('ls /var/lib/fairlead')).trim()}`;
+  });
 }

@@ -1,7 +1,18 @@
 // Tests of a control plane for other machines: control plane, two servers and a visitor in networks of their own, which
 // share nothing but a switch. Needs root.
-import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,6 +36,8 @@ const PORTS = { https: 443, http: 80, web: 4400, gateway: 4401, source: 4402, da
 const FORGED = '203.0.113.66';
 
 let folder: string;
+/** Agent that the control plane offers to other servers. */
+let offered: string;
 let network: Machines<'control' | 'east' | 'west' | 'visitor'>;
 let product: RunningProduct | undefined;
 let owner: ApiClient;
@@ -41,6 +54,8 @@ beforeAll(async () => {
     hosts: { control: HOST },
   });
   undo.push(() => network.close());
+  offered = join(folder, 'offered-agent');
+  copyFileSync(AGENT_BINARY, offered);
   undo.push(async () => product?.stop());
   await start(`https://${HOST}`);
 }, 120_000);
@@ -54,6 +69,7 @@ async function start(publicUrl: string): Promise<void> {
     agent: AGENT_BINARY,
     prefix: network.machines.control.prefix,
     args: ['--data', data, '--public-url', publicUrl],
+    env: { FAIRLEAD_AGENT_BINARY: offered },
   });
 }
 
@@ -224,15 +240,68 @@ test('an app that one server builds is deployed from there to the other, and a v
   }
 });
 
-test('the next start serves an IP address as well, for which clients name no host', async () => {
+test('the agent of another machine is upgraded over its link, and the app there stays up', async () => {
+  const { east: machine, visitor } = network.machines;
+  const find = async () => (await owner.server.list.query()).items.find(({ name }) => name === 'east');
+  const before = await find();
+  if (before === undefined) throw new Error('east is missing');
+  // Bytes after the end of an ELF file are ignored: the program works as before but has another digest.
+  copyFileSync(AGENT_BINARY, `${offered}.new`);
+  appendFileSync(`${offered}.new`, '\n');
+  renameSync(`${offered}.new`, offered);
+  const digest = `sha256:${createHash('sha256').update(readFileSync(offered)).digest('hex')}`;
+  expect(before.agentDigest).not.toBe(digest);
+  await owner.server.upgrade.mutate({ serverId: before.id });
+  const ended = await waitFor(
+    async () => {
+      const now = await find();
+      return now?.upgrade == null || now.upgrade.state === 'running' ? undefined : now;
+    },
+    { what: 'the end of the upgrade', timeoutMs: 120_000, everyMs: 250 },
+  );
+  expect([ended.upgrade?.state, ended.upgrade?.failureMessage, ended.agentDigest]).toEqual(['succeeded', null, digest]);
+  await online('east');
+  const flags = ['--resolve', `site.localhost:8443:${machine.address}`];
+  const caFile = join(folder, 'east/.local/share/fairlead/ca/ca.pem');
+  expect((await curl(visitor, 'https://site.localhost:8443/', { caFile, flags })).status).toBe(200);
+});
+
+test('a removed server leaves nothing on its machine', async () => {
+  const { items } = await owner.server.list.query();
+  const serverId = items.find(({ name }) => name === 'east')?.id ?? expect.fail('no server');
+  const { apps } = await owner.server.drain.mutate({ serverId, drained: true });
+  expect(apps).toEqual([]);
+  await owner.server.uninstall.mutate({ serverId, confirmName: 'east', withData: true });
+  const home = join(folder, 'east');
+  const left = () =>
+    readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  await waitFor(() => left().length === 0 && !existsSync(join(home, '.local/share/fairlead')), {
+    what: 'a machine without an agent',
+    timeoutMs: 30_000,
+    everyMs: 250,
+  });
+  expect(existsSync(join(home, '.local/bin/fairlead-agent'))).toBe(false);
+  const names = (await owner.server.list.query()).items.map(({ name }) => name);
+  expect(names).not.toContain('east');
+  await east.stop();
+});
+
+test.each([
+  ['IPv4', 'address'],
+  ['IPv6', 'address6'],
+] as const)('the next start serves an %s address as well, for which clients name no host', async (family, field) => {
   await Promise.all([east.stop(), running().stop()]);
   const { visitor, west, control } = network.machines;
-  await start(`https://${control.address}`);
+  await start(`https://${family === 'IPv6' ? `[${control[field]}]` : control[field]}`);
   const site = await siteOf(visitor);
   expect((await curl(visitor, `${site.url}/sign-in`, { caFile: site.caFile })).status).toBe(200);
   owner = await member(site, ADA);
-  const { command } = await owner.server.enrol.mutate({ name: 'west' });
-  const server = await pasteEnrolment(command, join(folder, 'west'), west);
+  const name = `west-${family.toLowerCase()}`;
+  const { command } = await owner.server.enrol.mutate({ name });
+  const server = await pasteEnrolment(command, join(folder, name), west);
   undo.push(() => server.stop());
-  await online('west');
+  await online(name);
+  const { items } = await owner.audit.list.query({ action: 'server.accept' });
+  expect(items.find(({ target }) => target.label === name)?.ip).toBe(west[field]);
+  await server.stop();
 });

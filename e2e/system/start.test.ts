@@ -1,6 +1,8 @@
-// Tests of `npm start`: first start, second start with all data, start after the supervisor was killed, and messages of
-// failed starts.
-import { chmodSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+// Tests of `npm start`: first start, second start with all data, start after the supervisor was killed, `--reset`, and
+// messages of failed starts.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,14 +133,21 @@ test('a second server joins once by the command of the dashboard', async () => {
 });
 
 test('a second start on the same folder is refused while the first runs', async () => {
-  const { code, output } = await startAgain();
-  expect(code).toBe(1);
-  expect(output).toMatch(/^fairlead: Fairlead already runs on .+\n$/);
+  for (const flags of [[], ['--reset', '--yes']]) {
+    const { code, output } = await startAgain(flags);
+    expect(code).toBe(1);
+    expect(output).toMatch(/^fairlead: Fairlead already runs on .+\n$/);
+  }
 });
 
-test('a clean stop leaves nothing running; the next start comes back with all data', async () => {
+test('a clean stop leaves nothing running; the next start comes back with all data, also past broken lock files', async () => {
   await product?.stop();
   if (product !== undefined) expectNothingLeft(product);
+  const { data = '' } = options;
+  // As a power cut or a full disk leaves them.
+  writeFileSync(join(data, 'run/processes.json'), '{"supervisor":');
+  writeFileSync(join(data, 'postgres/owner'), 'garbage');
+  writeFileSync(join(data, 'postgres/cluster/postmaster.pid'), '');
   product = await startProduct(options);
   expect(product.setupToken).toBeUndefined();
   await expectAppLive(product);
@@ -169,9 +178,70 @@ test('a taken port is reported in one line with the option that changes it', asy
   expect(output).toMatch(/^fairlead: port \d+ .+ is taken: .+ --gateway-port\n$/);
 });
 
-function startAgain(): Promise<{ code: number; output: string }> {
-  const { data, ports, agent } = options;
-  if (data === undefined || ports === undefined || agent === undefined) throw new Error('incomplete options');
-  const flags = PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])]);
-  return run(nodeOf(ROOT), [join(ROOT, 'tools/start.mjs'), '--data', data, '--agent', agent, ...flags]);
+test('--reset deletes nothing without a yes, and never a database of one’s own', async () => {
+  const { data = '' } = options;
+  const kept = () =>
+    ['fairlead.json', 'postgres/cluster/PG_VERSION', 'secrets/master-key'].every((file) =>
+      existsSync(join(data, file)),
+    );
+  expect(await startAgain(['--reset'])).toMatchObject({
+    code: 1,
+    output: 'fairlead: --reset asks first and there is no terminal to answer on: add --yes\n',
+  });
+  for (const answer of ['no', '', 'y']) {
+    const { code, output } = await startInTerminal(['--reset'], `${answer}\n`);
+    expect(output).toContain(
+      `This deletes all apps, deployments, metrics and accounts in ${data}. Type "yes" to go on: `,
+    );
+    expect([code, output]).toEqual([1, expect.stringMatching(/fairlead: nothing was deleted\s*$/)]);
+  }
+  const own = await startAgain(['--reset', '--yes'], { DATABASE_URL: 'postgresql://fairlead@127.0.0.1:1/fairlead' });
+  expect([own.code, own.output]).toEqual([
+    1,
+    expect.stringMatching(/^fairlead: --reset deletes the embedded database only, and DATABASE_URL is set: .+\n$/),
+  ]);
+  expect(kept()).toBe(true);
+});
+
+test('--reset --yes deletes all data and nothing else, and starts as the first time', async () => {
+  const { data = '' } = options;
+  const [inside, beside] = [join(data, 'log-store/of-before'), join(folder, 'beside')];
+  for (const file of [inside, beside]) writeFileSync(file, 'kept?');
+  product = await startProduct({ ...options, args: [...flagsOf(options), '--reset', '--yes'] });
+  expect([existsSync(inside), existsSync(beside)]).toEqual([false, true]);
+  await expect(signIn(product.url, ADA)).rejects.toThrow();
+  expect(product.setupToken).toBeDefined();
+  await expectAppLive(product);
+});
+
+function startAgain(flags: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  return run(nodeOf(ROOT), commandOf(flags), { env });
+}
+
+/** Starts in a terminal, into which the answer is typed. */
+async function startInTerminal(flags: readonly string[], answer: string): Promise<{ code: number; output: string }> {
+  const command = [nodeOf(ROOT), ...commandOf(flags)].join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const closed = once(child, 'close');
+  child.stdin.write(answer);
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await closed;
+  child.stdin.end();
+  return { code, output };
+}
+
+function commandOf(flags: readonly string[]): string[] {
+  const { agent } = options;
+  if (agent === undefined) throw new Error('no agent');
+  return [join(ROOT, 'tools/start.mjs'), ...flagsOf(options), '--agent', agent, ...flags];
+}
+
+function flagsOf({ data, ports }: ProductOptions): string[] {
+  if (data === undefined || ports === undefined) throw new Error('incomplete options');
+  return ['--data', data, ...PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])])];
 }

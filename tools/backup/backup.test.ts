@@ -15,6 +15,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { withLock } from '@fairlead/db/lock';
@@ -120,6 +121,38 @@ test('the backup of a worker that is gone ends', async () => {
   expect(readdirSync(to)).toEqual([]);
   connection.destroy();
   silent.close();
+});
+
+test('a folder that is read-only is a failure that says how to allow it', async () => {
+  const script = fileURLToPath(new URL('run.ts', import.meta.url));
+  const folder = join(root, 'mounted');
+  mkdirSync(folder);
+  const { recipient } = await newRecoveryKey();
+  const fail = async (to: string) => {
+    const request = {
+      dataDir: join(root, 'data'),
+      databaseUrl: 'postgres://127.0.0.1:1/x',
+      masterKeyFile: script,
+      keep: 1,
+    };
+    const mounted = 'mount -t tmpfs -o ro tmpfs "$0" && exec "$1" --disable-warning=ExperimentalWarning "$2"';
+    const child = spawn('unshare', [
+      '--map-root-user',
+      '--mount',
+      'sh',
+      '-c',
+      mounted,
+      folder,
+      process.execPath,
+      script,
+    ]);
+    child.stdin.write(`${JSON.stringify({ ...request, to, recipient })}\n`);
+    return JSON.parse(await text(child.stdout));
+  };
+  for (const to of [folder, join(folder, 'absent')]) {
+    const failure = `${to} cannot be written: it is read-only for Fairlead, or does not exist. Under systemd, run systemctl edit fairlead and add ReadWritePaths=${to}.`;
+    expect(await fail(to)).toEqual({ failure });
+  }
 });
 
 test('only the newest backups stay, and no other file of the folder is deleted', () => {

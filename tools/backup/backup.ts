@@ -1,6 +1,8 @@
 // Backs up a control plane, running or not: the keys in one file, everything else in another, so that they can be
 // stored apart. Only the recovery key opens them; this machine does not store it.
 import {
+  accessSync,
+  constants,
   createWriteStream,
   existsSync,
   mkdirSync,
@@ -47,6 +49,8 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   const masterKey = requireMasterKey(options);
   const recipient = await openRecipient(options);
   mkdirSync(options.to, { recursive: true, mode: 0o700 });
+  // A folder that is read-only is found before the database is copied.
+  accessSync(options.to, constants.W_OK);
   const name = `fairlead-${now.toISOString().replace(/[:.]/g, '-')}`;
   const dataFile = join(options.to, `${name}.data.age`);
   const keysFile = join(options.to, `${name}.keys.age`);

@@ -42,8 +42,10 @@ async function run(line: string): Promise<object> {
 function explain(error: NodeJS.ErrnoException, to: string): string | undefined {
   if (error instanceof ArchiveError) return error.message;
   if (error.code === 'ENOSPC') return `the disk of ${error.path ?? to} is full`;
-  if (error.code === 'EACCES' || error.code === 'EROFS' || error.code === 'EPERM')
-    return `${error.path ?? to} cannot be written (${error.code})`;
+  // A folder that cannot be created on a read-only disk is ENOENT for mkdir.
+  if (error.code === 'EROFS' || (error.syscall === 'mkdir' && error.path === to))
+    return `${error.path ?? to} cannot be written: it is read-only for Fairlead, or does not exist. Under systemd, run systemctl edit fairlead and add ReadWritePaths=${to}`;
+  if (error.code === 'EACCES' || error.code === 'EPERM') return `${error.path ?? to} cannot be written (${error.code})`;
   return undefined;
 }
 

@@ -2,16 +2,20 @@
 // e2e/system/settings.test.ts runs.
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createBackup } from '@fairlead/core/backup';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys } from '@fairlead/core/secret';
-import { silentLog, testWrapper } from '@fairlead/core/testing';
+import { silentLog, testWorld, testWrapper } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { createMailer, type Mailer } from '@fairlead/mail';
 import type { Schedule } from '@fairlead/settings';
+import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runScript } from './backup-process.ts';
 import { startWorker, type Worker } from './worker.ts';
@@ -37,7 +41,8 @@ afterEach(async () => {
 });
 
 /** Starts a worker whose backups run the body of a script. */
-async function start(body: string, schedule: Schedule | null = daily): Promise<Worker> {
+async function start(body: string, change: { schedule?: Schedule | null; mailer?: Mailer } = {}): Promise<Worker> {
+  const { schedule = daily, mailer = null } = change;
   const script = join(dir, `${workers.length}.mjs`);
   await writeFile(script, body);
   const worker = await startWorker({
@@ -47,6 +52,8 @@ async function start(body: string, schedule: Schedule | null = daily): Promise<W
     logs: createFolderLogStore(dir),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     secretKeys: createSecretKeys(testWrapper()),
+    mailer,
+    publicUrl: 'https://fairlead.example.test',
     backups: {
       schedule,
       dataDir: dir,
@@ -59,6 +66,8 @@ async function start(body: string, schedule: Schedule | null = daily): Promise<W
   return worker;
 }
 
+const mailerTo = (port: number) =>
+  createMailer({ url: `smtp://127.0.0.1:${port}`, from: 'Fairlead <fairlead@example.test>' });
 const answer = (value: object) => `
   process.stdin.once('data', (line) => {
     if (JSON.parse(line).to === '/b') process.stdout.write(${JSON.stringify(JSON.stringify(value))}, () => process.exit(0));
@@ -80,8 +89,35 @@ test('a failure is recorded with its reason', async () => {
   expect(complaints.filter((line) => line.includes('backup'))).toEqual([]);
 });
 
+test('operators get a mail about the first failure', async () => {
+  const world = await testWorld(db.database);
+  const { organizationId, organizationSlug } = world;
+  await world.system(({ tx, clock }) =>
+    tx.setupToken.create({ data: { id: 'stk_used', organizationId, tokenHash: 'used', usedAt: clock.now() } }),
+  );
+  const received: string[] = [];
+  const sink = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, { envelope }, done) => {
+      void text(stream).then((body) => {
+        received.push(`${envelope.rcptTo.map(({ address }) => address).join()} ${body.replaceAll('=\r\n', '')}`);
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+  const { port } = sink.server.address() as AddressInfo;
+  await start(answer({ failure: 'The disk of /b is full.' }), { mailer: mailerTo(port) });
+  await expect.poll(() => received, { timeout: 20_000 }).toHaveLength(1);
+  await new Promise<void>((resolve) => sink.close(resolve));
+  expect(received[0]).toMatch(/^owner@acme\.example\.test /);
+  expect(received[0]).toContain('The disk of /b is full.');
+  expect(received[0]).toContain(`https://fairlead.example.test/${organizationSlug}/settings/control-plane`);
+});
+
 test('a process that crashes is a failure, and the log has its last words', async () => {
-  await start(`console.error('out of memory'); process.exit(7);`, null);
+  await start(`console.error('out of memory'); process.exit(7);`, { schedule: null });
   await db.database.system('test', (tx) =>
     createBackup({ tx, clock: systemClock, log }, { slot: null, requestedByUserId: null }),
   );

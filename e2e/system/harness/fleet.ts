@@ -29,6 +29,8 @@ export interface FleetServer {
   /** Sends one request from the server itself, without its link; returns the body. */
   getInside(host: string, path?: string): Promise<string>;
   load(host: string): Load;
+  /** Stops the agent's `run` as its service manager does: proxy and apps keep running. */
+  stopAgent(): Promise<void>;
 }
 
 export interface Equipment {
@@ -43,7 +45,11 @@ export interface Fleet {
    * Enrols a server; resolves when it is online. `equip` prepares its namespace first, and returns variables for the
    * agent.
    */
-  addServer(name: string, equip?: (namespace: Namespace) => Promise<Equipment>): Promise<FleetServer>;
+  addServer(
+    name: string,
+    equip?: (namespace: Namespace) => Promise<Equipment>,
+    options?: { readonly stopAppsOnExit: boolean },
+  ): Promise<FleetServer>;
   close(): Promise<void>;
 }
 
@@ -65,7 +71,7 @@ export async function openFleet(system: System): Promise<Fleet> {
     undo.push(() => front.close());
     return {
       repositoryUrl: (url) => url.replace(`127.0.0.1:${source.upstreamPort}`, `${network.address}:${source.port}`),
-      async addServer(name, equip) {
+      async addServer(name, equip, options = { stopAppsOnExit: true }) {
         const namespace = await network.addNamespace();
         const equipment = await equip?.(namespace);
         if (equipment !== undefined) undo.push(equipment.undo);
@@ -86,6 +92,7 @@ export async function openFleet(system: System): Promise<Fleet> {
           environment: equipment?.environment ?? {},
           controlUrl: front.url,
           controlCaFile: front.caFile,
+          ...options,
         });
         undo.push(stop);
         const caFile = join(folder, 'ca/ca.pem');
@@ -107,6 +114,7 @@ export async function openFleet(system: System): Promise<Fleet> {
             return stdout;
           },
           load: (host) => startLoad({ host, address, port: ports.https, caFile }),
+          stopAgent: stop,
         };
       },
       close: () => undoAll(undo),

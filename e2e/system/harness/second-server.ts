@@ -7,6 +7,8 @@ import { freePort } from '../../../tools/lib/free-ports.ts';
 import type { Machine } from './machines.ts';
 
 const NOBODY = 65534;
+/** Time for which a new agent must hold its link, in seconds: production takes a minute. */
+const PROOF_SECONDS = 3;
 
 export interface SecondServer {
   /** Output of the pasted command. */
@@ -39,7 +41,7 @@ export async function pasteEnrolment(command: string, home: string, machine?: Ma
   const start = /^fairlead: {3}(\S.*)$/m.exec(output)?.[1]?.split(' ');
   if (start === undefined) throw new Error(`the script names no line that starts the agent:\n${output}`);
   const run = async () => {
-    const child = begin([...start, '--stop-apps-on-exit'], 'ignore');
+    const child = begin([...start, '--stop-apps-on-exit', '--proof-seconds', String(PROOF_SECONDS)], 'ignore');
     await once(child, 'spawn');
     return child;
   };

@@ -155,7 +155,7 @@ export class System {
   /** Enrols another agent and waits until it is online; returns a function that stops it. */
   async addAgent(
     agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'args' | 'prefix' | 'environment'> &
-      Partial<Pick<LocalAgentOptions, 'controlUrl' | 'controlCaFile'>>,
+      Partial<Pick<LocalAgentOptions, 'controlUrl' | 'controlCaFile' | 'stopAppsOnExit'>>,
   ): Promise<() => Promise<void>> {
     const { supervisor, agent: local } = this.#parts;
     const isOnline = async () => (await this.servers()).find(({ name }) => name === agent.name)?.state === 'online';
@@ -230,8 +230,9 @@ export class System {
     slug: string,
     repository: Pick<Repository, 'url'>,
     settings: Readonly<Record<string, unknown>>,
+    serverId?: ServerId,
   ): Promise<AppId> {
-    const options = { healthPath: '/', serverId: undefined, deployNow: false, branch: '' };
+    const options = { healthPath: '/', serverId, deployNow: false, branch: '' };
     const { id: appId } = await this.#create(slug, repository, options);
     await this.asSystem((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
     return appId;

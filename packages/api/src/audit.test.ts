@@ -107,6 +107,7 @@ describe('the export', () => {
       'server.drain',
       'server.drain',
       'server.move_apps',
+      'server.uninstall',
       'server.delete',
     ]);
     expect(await (await download('&format=csv')).text()).toMatch(/^sequence,at,/);

@@ -90,6 +90,7 @@ export const auditActions = {
   'server.drain': 'Drain of server started or ended',
   'server.enrol': 'Enrolment token created',
   'server.move_apps': 'Apps of server moved to another',
+  'server.uninstall': 'Removal of agent requested',
   'server.update_proxy': 'Proxy settings changed',
   'server.upgrade': 'Agent upgrade requested',
   'service_account.create': 'Service account created',

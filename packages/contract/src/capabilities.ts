@@ -28,6 +28,7 @@ export const capabilities = {
   'traffic.forward_auth': 'Asks an app whether a request may pass.',
   'traffic.rewrite_prefix': 'Replaces the path prefix of a route for the app.',
   transfer: 'Sends artifacts to the artifact store and fetches them from it.',
+  uninstall: 'Removes itself from its server on request.',
   upgrade: 'Replaces its own program by another version.',
   volume: 'Mounts volumes, and deletes them on request.',
   worker: 'Runs processes without a port beside the web process.',

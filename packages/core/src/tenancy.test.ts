@@ -62,7 +62,15 @@ import {
   revealSecret,
   updateSecrets,
 } from './secret/index.ts';
-import { createEnrolment, deleteServer, getEnrolment, getServer, listServers, upgradeServer } from './server/index.ts';
+import {
+  createEnrolment,
+  deleteServer,
+  getEnrolment,
+  getServer,
+  listServers,
+  uninstallServer,
+  upgradeServer,
+} from './server/index.ts';
 import { type TestWorld, testWorld } from './testing/index.ts';
 
 let db: TestDatabase;
@@ -181,6 +189,10 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   ],
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
+  uninstallServer: [
+    'server.not_found',
+    (ctx) => uninstallServer(ctx, { serverId: server(), confirmName: 'local', withData: true }),
+  ],
   upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
   moveApps: [
     'server.not_found',

@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Proxy(ProxyArgs),
     /// Enrol this machine as a server.
     Enrol(EnrolArgs),
+    /// Remove the agent and everything that it put on this machine, except the volumes of apps.
+    Uninstall(UninstallArgs),
     /// Benchmark HTTP servers.
     Bench(BenchArgs),
     /// Diagnose this machine.
@@ -156,6 +158,19 @@ pub(crate) struct EnrolArgs {
     /// Authorities to trust beside the system's (PEM).
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UninstallArgs {
+    /// The agent's data folder. Default: that of the installed service, else the one that the install command uses.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Delete the volumes of apps too.
+    #[arg(long)]
+    pub(crate) with_data: bool,
+    /// The control plane asked for it and waits for the result.
+    #[arg(long, hide = true)]
+    pub(crate) ordered: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod check;
 mod empty;
 mod enrol;
 mod inspect;
+mod uninstall;
 
 use std::error::Error;
 use std::io::BufRead;
@@ -18,6 +19,7 @@ pub(crate) use check::check;
 pub(crate) use empty::{RemovalReport, empty};
 pub(crate) use enrol::enrol;
 pub(crate) use inspect::inspect;
+pub(crate) use uninstall::{exec_uninstall, uninstall};
 
 /// Result of a subcommand; `main` prints the error with its causes.
 pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             command::proxy(args)
         }
         Command::Enrol(args) => command::enrol(args),
+        Command::Uninstall(args) => command::uninstall(args),
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),
         Command::Inspect(args) => command::inspect(args),

@@ -10,7 +10,7 @@ mod certificates;
 mod disk;
 mod engine;
 mod frame;
-mod images;
+pub(crate) mod images;
 mod inspections;
 mod local_state;
 mod logs;
@@ -35,8 +35,8 @@ use std::time::Duration;
 use fairlead_base::{Folders, StateFileError, Trash, config, shutdown};
 use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
-use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
-use fairlead_model::{DeploymentId, DesiredState};
+use fairlead_link::{AcceptedState, AgentConfig, Link, LinkOptions, SpoolLimits};
+use fairlead_model::{DeploymentId, DesiredState, Uninstall};
 use fairlead_network::AppNetwork;
 use fairlead_proxy::{DrainOptions, ProxySupervisor, SupervisorOptions};
 use fairlead_runtime::{Identities, Isolation, LayerBounds, Runtime, RuntimeOptions, RuntimeOutput};
@@ -46,7 +46,7 @@ use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
 
 use crate::cli::{Network, RunArgs};
-use crate::command::CommandResult;
+use crate::command::{CommandResult, exec_uninstall};
 use crate::host_info;
 use crate::metrics::Metrics;
 use crate::upgrade;
@@ -103,6 +103,10 @@ pub(crate) fn main(args: RunArgs) -> CommandResult {
             drop(lock);
             Err(upgrade::exec_installed(&folders))
         }
+        ExitReason::Uninstall(order) => {
+            drop(lock);
+            exec_uninstall(&folders, order)
+        }
     }
 }
 
@@ -112,6 +116,8 @@ enum ExitReason {
     Stopped,
     /// Another program takes over the process; apps and proxy keep running.
     HandOver,
+    /// The control plane asked the agent to remove itself.
+    Uninstall(Uninstall),
 }
 
 async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Error>> {
@@ -268,6 +274,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let router = tokio::spawn(router.run());
     // Starts only here: an agent on trial must first own a proxy and all apps.
     let upgrades = tokio::spawn(upgrades.run(program.clone()));
+    let uninstall = tokio::spawn(wait_for_uninstall(ends.desired.clone(), hand_over.clone()));
     let link_shutdown = fairlead_base::CancellationToken::new();
     let mut link = tokio::spawn(link.run(link_shutdown.clone()));
     let emptier = tokio::spawn(TrashEmptier::new(trash.clone(), program, metrics.clone()).run());
@@ -290,6 +297,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         folders: folders.clone(),
         trash,
     };
+    let requested = ends.desired.clone();
     let sources = Sources {
         desired: ends.desired,
         view,
@@ -312,6 +320,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         firewall.abort();
     }
     upgrades.abort();
+    uninstall.abort();
     app_logs.abort();
     engine_watch.abort();
     disk.abort();
@@ -338,8 +347,22 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     stopped("inspections", tokio::time::timeout(LINK_STOP_TIMEOUT, inspections).await);
     // A stop signal during shutdown wins: the next program would never receive it.
     let hands_over = hands_over && !shutdown.is_cancelled();
-    tracing::info!(hands_over, "stopped");
-    Ok(if hands_over { ExitReason::HandOver } else { ExitReason::Stopped })
+    let order = requested.borrow().state.as_ref().and_then(|state| state.uninstall);
+    tracing::info!(hands_over, uninstall = order.is_some(), "stopped");
+    Ok(match order {
+        _ if !hands_over => ExitReason::Stopped,
+        Some(order) => ExitReason::Uninstall(order),
+        None => ExitReason::HandOver,
+    })
+}
+
+/// Ends `run` once the control plane asks the agent to remove itself.
+async fn wait_for_uninstall(mut desired: watch::Receiver<AcceptedState>, hand_over: fairlead_base::CancellationToken) {
+    let requested = |accepted: &AcceptedState| accepted.state.as_ref().is_some_and(|state| state.uninstall.is_some());
+    // The channel is closed only while `run` ends.
+    if desired.wait_for(requested).await.is_ok() {
+        hand_over.cancel();
+    }
 }
 
 /// Ends unwanted builds that a killed `run` left. The first build waits for it, since it identifies builds by their folders; the
@@ -406,5 +429,6 @@ fn empty_state() -> fairlead_model::DesiredState {
         deleted_volumes: Vec::new(),
         agent: None,
         certificates: Vec::new(),
+        uninstall: None,
     }
 }

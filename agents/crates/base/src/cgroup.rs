@@ -182,6 +182,17 @@ impl Cgroups {
         parents.into_iter().try_for_each(|parent| remove_if_present(parent))
     }
 
+    /// Kills every process in the groups below those that `detect` created, and removes all groups. Killed processes take a
+    /// moment to disappear: until then it fails, and the caller repeats it.
+    pub fn end_all(&self) -> io::Result<()> {
+        let parents: Vec<&PathBuf> = match &self.parents {
+            Parents::Off(_) => Vec::new(),
+            Parents::V2(parent) => vec![parent],
+            Parents::V1(v1) => v1.folders().collect(),
+        };
+        parents.into_iter().try_for_each(|parent| end_group(parent))
+    }
+
     /// Creates a group with its limits.
     pub fn create(&self, name: &str, limits: GroupLimits) -> io::Result<Option<Cgroup>> {
         let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
@@ -466,6 +477,21 @@ fn delegated(folder: &Path) -> bool {
     ["user.delegate", "trusted.delegate"].iter().any(|name| {
         rustix::fs::getxattr(folder, *name, &mut value[..]).is_ok_and(|length| length == 1 && value[0] == b'1')
     })
+}
+
+fn end_group(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            end_group(&entry.path())?;
+        }
+    }
+    Cgroup { v2: Some(folder.to_owned()), ..Cgroup::default() }.kill()?;
+    remove_if_present(folder)
 }
 
 fn remove_if_present(path: &Path) -> io::Result<()> {

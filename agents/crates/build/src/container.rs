@@ -256,6 +256,16 @@ pub async fn prune_images(
     Ok(())
 }
 
+/// Removes the names of all images of builds of this owner.
+pub async fn remove_images(engine: &Engine, owner: &str) -> Result<(), EngineError> {
+    let mut images = engine.images_below(&below(owner)).await?;
+    images.extend(engine.images_below(&formerly_below(owner)).await?);
+    for image in images {
+        engine.remove(&image.name).await?;
+    }
+    Ok(())
+}
+
 /// Saves an image as an artifact.
 pub(crate) async fn save(
     workshop: &mut Workshop<'_>,

@@ -45,7 +45,7 @@ use fairlead_secret::{Redactor, SealingKey};
 pub use as_user::as_user;
 pub use build::{build, clear_abandoned};
 pub use build_folders::{cache_name, repository_name};
-pub use container::prune_images;
+pub use container::{prune_images, remove_images};
 pub use error::BuildError;
 pub use inspection::{Inspection, inspect_source};
 pub use packed_tree::{clear_trees, has_tree};

@@ -29,6 +29,8 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MOST: Duration = Duration::from_secs(15);
 /// Pause after an error that a retry will not change, such as a deleted server.
 const PAUSE_REFUSED: Duration = Duration::from_secs(60);
+/// Code of the refusal of a server that was deleted.
+const SERVER_UNKNOWN: &str = "link.server_unknown";
 
 /// Configuration of the link.
 #[derive(Debug)]
@@ -123,6 +125,8 @@ pub struct LinkEnds {
     pub inspections: mpsc::Sender<agent::Inspection>,
     /// Token for the artifact store during a session; empty without one.
     pub transfer_token: watch::Receiver<String>,
+    /// True once the control plane has stored a report, or has deleted this server.
+    pub reported: watch::Receiver<bool>,
 }
 
 /// Connection of an enrolled agent to its control plane.
@@ -142,6 +146,7 @@ pub struct Link {
     inspect_requests: mpsc::UnboundedSender<InspectRequest>,
     inspections: mpsc::Receiver<agent::Inspection>,
     transfer_token: watch::Sender<String>,
+    reported: watch::Sender<bool>,
     spool_failing: bool,
 }
 
@@ -178,6 +183,7 @@ impl Link {
         let (inspect_requests, inspect_requests_end) = mpsc::unbounded_channel();
         let (inspections_end, inspections) = mpsc::channel(ANSWER_QUEUE);
         let (transfer_token, token_end) = watch::channel(String::new());
+        let (reported, reported_end) = watch::channel(false);
         let ends = LinkEnds {
             desired: desired_end,
             report: report_end,
@@ -188,6 +194,7 @@ impl Link {
             inspect_requests: inspect_requests_end,
             inspections: inspections_end,
             transfer_token: token_end,
+            reported: reported_end,
         };
         let link = Self {
             endpoint,
@@ -204,6 +211,7 @@ impl Link {
             inspect_requests,
             inspections,
             transfer_token,
+            reported,
             spool_failing: false,
         };
         Ok((link, ends))
@@ -230,7 +238,10 @@ impl Link {
             }
             let pause = match &ended {
                 DisconnectReason::Shutdown => break,
-                DisconnectReason::Closed(CloseReason::ByGateway { retryable: false, .. }) => {
+                DisconnectReason::Closed(CloseReason::ByGateway { retryable: false, code, .. }) => {
+                    if code == SERVER_UNKNOWN {
+                        self.reported.send_replace(true);
+                    }
                     PAUSE_REFUSED.max(backoff.pause())
                 }
                 _ => backoff.pause(),
@@ -353,6 +364,10 @@ impl Link {
                     None
                 }
                 SessionAction::WantReport => self.latest_report(),
+                SessionAction::ReportStored => {
+                    self.reported.send_replace(true);
+                    None
+                }
                 SessionAction::QueryLogs(request) => {
                     self.query_logs(request);
                     None

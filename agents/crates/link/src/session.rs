@@ -58,6 +58,8 @@ pub(crate) enum SessionAction {
     Acknowledged(u64),
     /// A report is due; return `Report`.
     WantReport,
+    /// The control plane stored a report of this session.
+    ReportStored,
     /// Forward a log query; answers return as `Lines`.
     QueryLogs(LogRequest),
     /// Inspect a source; the answer returns as `Inspection`.
@@ -238,7 +240,7 @@ impl Session {
                 }
                 vec![SessionAction::Acknowledged(ack.sequence)]
             }
-            (SessionPhase::Open, Body::ReportAck(_)) => Vec::new(),
+            (SessionPhase::Open, Body::ReportAck(_)) => vec![SessionAction::ReportStored],
             (SessionPhase::Open, Body::LogQuery(query)) => {
                 vec![SessionAction::QueryLogs(LogRequest::Query(Box::new(query)))]
             }

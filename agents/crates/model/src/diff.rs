@@ -100,6 +100,7 @@ mod tests {
             deleted_volumes: Vec::new(),
             agent: None,
             certificates: Vec::new(),
+            uninstall: None,
         }
     }
 

@@ -32,8 +32,8 @@ pub use run_file::RunFile;
 pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
     AgentRelease, AppSpec, ArtifactKind, Autoscaling, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary,
-    DesiredState, HealthCheck, Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
-    VolumeKey, VolumeMount,
+    DesiredState, HealthCheck, Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Uninstall,
+    Version, VolumeKey, VolumeMount,
 };
 pub use status::{
     AgentStatus, Artifact, BenchmarkStatus, BuildManifest, BuildStatus, Commit, Failure, InstanceState, InstanceStatus,

@@ -56,6 +56,16 @@ pub struct DesiredState {
     /// Certificates of hosts that this server serves.
     #[serde(default)]
     pub certificates: Vec<CertificateSpec>,
+    /// Set if the agent should remove itself from this server.
+    #[serde(default)]
+    pub uninstall: Option<Uninstall>,
+}
+
+/// Removal of the agent from its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uninstall {
+    /// True to delete the volumes of apps too.
+    pub with_data: bool,
 }
 
 /// Key of a volume: a persistent folder of an app in one environment.

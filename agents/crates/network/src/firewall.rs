@@ -131,6 +131,11 @@ impl Firewall {
         crate::other_firewalls::open(self)
     }
 
+    /// Removes the rules that `open_other_firewalls` added.
+    pub fn close_other_firewalls(&self) -> Result<(), FirewallError> {
+        crate::other_firewalls::close(self)
+    }
+
     /// Removes the rules of data folders that are gone.
     pub fn remove_abandoned(&self) -> Result<(), FirewallError> {
         let tables = self.nft(&["list", "tables", "inet"], "")?;

@@ -66,6 +66,45 @@ pub(crate) fn open(firewall: &Firewall) -> Result<Vec<String>, FirewallError> {
     Ok(opened)
 }
 
+/// Removes the rules that `open` added, by their comment and, in the old interface, by their device.
+pub(crate) fn close(firewall: &Firewall) -> Result<(), FirewallError> {
+    let listing = firewall.nft(&["-j", "list", "chains"], "")?;
+    let prefix = firewall.device_prefix();
+    let comment = format!("comment \"fairlead:{prefix}\"");
+    for Chain { family, table, name, .. } in chains(&listing)?.iter().filter(|chain| chain.stops_forwarding()) {
+        let rules = firewall.nft(&["-a", "list", "chain", family, table, name], "")?;
+        for handle in handles(&rules, &comment) {
+            firewall.nft(&["delete", "rule", family, table, name, "handle", handle], "")?;
+        }
+    }
+    let devices = format!("{prefix}+");
+    for (tables, program) in LEGACY.iter().filter(|(tables, _)| Path::new(tables).exists()) {
+        for rule in legacy_rules(&devices) {
+            let delete = [&["-w", "-D", "FORWARD"][..], &rule, &["-j", "ACCEPT"]].concat();
+            // Deletes one rule at a time, and fails when none is left or the program is missing.
+            let removed = || {
+                let mut command = Command::new(program);
+                command.args(&delete).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::null()).status()
+            };
+            while removed().is_ok_and(|status| status.success()) {
+                tracing::debug!(tables, "removed a rule");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the handles of the rules with this comment.
+fn handles<'a>(rules: &'a str, comment: &str) -> Vec<&'a str> {
+    let ours = rules.lines().filter(|line| line.contains(comment));
+    ours.filter_map(|line| line.rsplit_once("# handle ").map(|(_, handle)| handle.trim())).collect()
+}
+
+fn legacy_rules(devices: &str) -> [Vec<&str>; 2] {
+    let established = ["-m", "conntrack", "--ctstate", "ESTABLISHED,RELATED"];
+    [vec!["-i", devices], [&["-o", devices][..], &established].concat()]
+}
+
 fn chains(listing: &str) -> Result<Vec<Chain>, FirewallError> {
     let listing: Listing = serde_json::from_str(listing)
         .map_err(|error| FirewallError::Refused(format!("its list of chains can't be read ({error})")))?;
@@ -86,9 +125,8 @@ fn open_legacy(tables: &Path, program: &str, prefix: &str) -> Result<Option<Stri
         return Ok(None);
     }
     let devices = format!("{prefix}+");
-    let established = ["-m", "conntrack", "--ctstate", "ESTABLISHED,RELATED"];
     let mut opened = None;
-    for rule in [[&["-i", &devices][..], &[]].concat(), [&["-o", &devices][..], &established].concat()] {
+    for rule in legacy_rules(&devices) {
         let with = |verb: &'static str| [&["-w", verb, "FORWARD"][..], &rule, &["-j", "ACCEPT"]].concat();
         if !run(&with("-C"))?.status.success() {
             run(&with("-I"))?;
@@ -114,5 +152,13 @@ mod tests {
         let stopping: Vec<&str> =
             chains.iter().filter(|chain| chain.stops_forwarding()).map(|chain| chain.name.as_str()).collect();
         assert_eq!(stopping, ["FORWARD", "filter_FORWARD"]);
+    }
+
+    #[test]
+    fn only_rules_with_the_comment_of_this_data_folder_are_removed() {
+        let rules = "table ip filter {\n\tchain FORWARD { # handle 1\n\t\tiifname \"fl12ab*\" counter packets 0 bytes 0 accept \
+            comment \"fairlead:fl12ab\" # handle 7\n\t\tiifname \"fl12ab9*\" accept comment \"fairlead:fl12ab9\" # handle 8\n\
+            \t\ttcp dport 80 accept # handle 9\n\t}\n}\n";
+        assert_eq!(handles(rules, "comment \"fairlead:fl12ab\""), ["7"]);
     }
 }

@@ -15,6 +15,7 @@ mod supervisor;
 
 pub use error::ProxyError;
 pub(crate) use keys::ProxyKeys;
+pub use replace::end_proxies;
 pub(crate) use server::{ControlServer, ServeEnd, SupervisorChannel};
 pub use sockets::{ListenerKind, OwnedListener, ProxySockets};
 pub use supervisor::{ProxySupervisor, SupervisorOptions};

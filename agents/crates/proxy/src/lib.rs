@@ -31,7 +31,9 @@ mod worker;
 pub use self::core::DrainOptions;
 pub use confine::confine;
 /// `run` starts and restarts the proxy with `ProxySupervisor`; the `proxy` subcommand calls `run`.
-pub use control::{ListenerKind, OwnedListener, ProxyError, ProxySockets, ProxySupervisor, SupervisorOptions};
+pub use control::{
+    ListenerKind, OwnedListener, ProxyError, ProxySockets, ProxySupervisor, SupervisorOptions, end_proxies,
+};
 pub use limits::Limits;
 pub use run::{run, serve};
 pub use snapshot::check;

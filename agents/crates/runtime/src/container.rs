@@ -31,6 +31,11 @@ pub fn owner(folders: &Folders) -> String {
     format!("{:016x}", fingerprint(folders.root()))
 }
 
+/// Returns the folders in memory that hold secrets of containers with this owner label.
+pub(crate) fn secrets_folders(owner: &str) -> [PathBuf; 2] {
+    IN_MEMORY.map(|path| Path::new(path).join(format!("fairlead-{owner}")))
+}
+
 /// Returns the folder in memory for an instance's secrets; `None` if this server has no such file system.
 pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathBuf> {
     let found = IN_MEMORY.iter().find(|path| {

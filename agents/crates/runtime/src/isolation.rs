@@ -196,7 +196,7 @@ fn private_proc_possible() -> bool {
     mounted().is_ok()
 }
 
-fn group_name(root: &Path) -> String {
+pub(crate) fn group_name(root: &Path) -> String {
     format!("fairlead-{:016x}", fingerprint(root))
 }
 

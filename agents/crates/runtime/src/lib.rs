@@ -4,6 +4,7 @@
 mod app_logs;
 mod container;
 mod crash;
+mod end_instances;
 mod health_check;
 mod identity;
 mod instance;
@@ -27,6 +28,7 @@ mod workers;
 
 pub use app_logs::{AppLogLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
 pub use container::owner;
+pub use end_instances::{EndError, end_instances};
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health_check::{HealthCheckKind, HealthCommand, HealthTarget, run_check};
 pub use identity::{Identities, RebuiltUsers};

@@ -354,7 +354,7 @@ fn silent(error: impl ToString) -> AttachError {
 
 /// Returns the shim's process for a folder. Other users may use the same process name, but can't run it as the agent's
 /// user.
-fn shim_process(folder: &Path) -> Option<Pid> {
+pub(crate) fn shim_process(folder: &Path) -> Option<Pid> {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();

@@ -9,8 +9,8 @@ use fairlead_model::{
     AgentRelease, AppKey, AppSpec, AppTraffic, ArtifactKind, Autoscaling, BenchmarkPlan, BenchmarkProtocol,
     BenchmarkTarget, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState,
     EncodedTraffic, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec, ProxySettings, Redirect, ReleaseSpec, Rollout,
-    Route, RouteError, RoutePolicy, RouteTarget, SealedSecrets, ServerId, StateError, TrafficPart, VolumeKey,
-    VolumeMount, route_key, wildcard_of,
+    Route, RouteError, RoutePolicy, RouteTarget, SealedSecrets, ServerId, StateError, TrafficPart, Uninstall,
+    VolumeKey, VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
 
@@ -82,6 +82,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         deleted_volumes: deleted.collect::<Result<_, _>>()?,
         agent: message.agent.map(agent_release).transpose()?,
         certificates: certificates(message.certificates, message.acme_accounts)?,
+        uninstall: message.uninstall.map(|spec| Uninstall { with_data: spec.with_data }),
     })
 }
 

@@ -29,6 +29,8 @@ pub struct ReportParts<'a> {
     pub agent: Option<model::AgentStatus>,
     /// Status of the firewall of apps, if they have networks of their own.
     pub network: Option<agent::NetworkStatus>,
+    /// Status of an agent that removes itself.
+    pub uninstall: Option<agent::UninstallStatus>,
 }
 
 /// Encodes a report; the link assigns its `report_id`.
@@ -46,6 +48,7 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         agent: parts.agent.map(agent_status),
         network: parts.network,
         certificates: parts.certificates.into_iter().map(certificate).collect(),
+        uninstall: parts.uninstall,
     }
 }
 

@@ -22,6 +22,8 @@ import {
   listServers,
   serverDetailSchema,
   serverListSchema,
+  uninstallServer,
+  uninstallServerInputSchema,
   updateProxy,
   updateProxyInputSchema,
   upgradeServer,
@@ -92,6 +94,15 @@ export const serverRouter = router({
   })
     .output(movedAppsSchema)
     .mutation(({ ctx, input }) => moveApps(ctx.core, input, ctx.verifyRights)),
+
+  // Fresh, as it removes files of a machine, and with `withData` the data of apps.
+  uninstall: memberProcedure('server.delete', {
+    input: uninstallServerInputSchema,
+    protection: approverOfServer,
+    fresh: true,
+  })
+    .output(getServerInputSchema)
+    .mutation(({ ctx, input }) => uninstallServer(ctx.core, input)),
 
   delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)

@@ -24,6 +24,12 @@ export const serverErrors = {
   ),
   'server.upgrade_under_way': conflict('The agent of this server is being upgraded already. Wait for it to end.'),
   'server.upgrade_current': conflict('This server runs the agent that this control plane offers already.'),
+  'server.uninstall_unsupported': conflict(
+    'The agent of this server is too old to remove itself. Upgrade it, or delete the server here and remove the agent there.',
+  ),
+  'server.uninstall_under_way': conflict(
+    'The agent of this server was already asked to remove itself. Wait for it, or delete the server without its agent.',
+  ),
   'server.upgrade_none': conflict(
     'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
   ),

@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import type { Schedule } from '@fairlead/settings';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SystemCtx } from '../kernel/index.ts';
-import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, type TestWorld, testPerson, testWorld } from '../testing/index.ts';
 import {
   type BackupResult,
   backupLeaseMs,
@@ -56,6 +56,13 @@ describe('with a database', () => {
     expect(await inSystem((ctx) => claimBackup(ctx, { backupId }))).toBe(true);
     await inSystem((ctx) => endBackup(ctx, { backupId, ...result }));
   }
+  /** Marks the organization as the one that was set up. */
+  const setUp = () =>
+    inSystem(({ tx, clock }) =>
+      tx.setupToken.create({
+        data: { id: 'stk_used', organizationId: world.organizationId, tokenHash: 'used', usedAt: clock.now() },
+      }),
+    );
   const warnings = async (schedule: Schedule | null = hourly) =>
     (await inSystem((ctx) => listBackupWarnings(ctx, { folder: '/b', schedule, keep: 2 }))).map(({ kind }) => kind);
 
@@ -119,16 +126,7 @@ describe('with a database', () => {
   });
 
   test('a backup is claimed once, and its result is audited where the control plane is operated', async () => {
-    await inSystem(({ tx }) =>
-      tx.setupToken.create({
-        data: {
-          id: 'stk_used',
-          organizationId: world.organizationId,
-          tokenHash: 'used',
-          usedAt: world.clock.now(),
-        },
-      }),
-    );
+    await setUp();
     await sweep();
     const backupId = await unfinished();
     const claims = await Promise.all([1, 2].map(() => inSystem((ctx) => claimBackup(ctx, { backupId }))));
@@ -138,6 +136,25 @@ describe('with a database', () => {
     expect(events.filter(({ action }) => action === 'control_plane.end_backup')).toMatchObject([
       { actorKind: 'system', targetId: backupId, after: { state: 'failed', failure: 'The disk is full.' } },
     ]);
+  });
+
+  test('the first failure in a row of scheduled backups names the operators', async () => {
+    await testPerson(db.database, world, 'Vera', 'viewer');
+    const end = async (result: BackupResult) => {
+      await sweep();
+      const backupId = await unfinished();
+      await inSystem((ctx) => claimBackup(ctx, { backupId }));
+      world.clock.forward(hour);
+      return inSystem((ctx) => endBackup(ctx, { backupId, ...result }));
+    };
+    const failed: BackupResult = { state: 'failed', failure: 'The disk is full.' };
+    expect(await end(failed)).toEqual({ failure: 'The disk is full.', recipients: [] });
+    await setUp();
+    expect(await end(failed)).toBeNull();
+    expect(await end(made)).toBeNull();
+    const recipients = [{ to: 'owner@acme.example.test', organizationSlug: world.organizationSlug }];
+    expect(await end(failed)).toEqual({ failure: 'The disk is full.', recipients });
+    expect(await end(failed)).toBeNull();
   });
 
   test('a failed, an interrupted or a missing backup is a warning, until one succeeds', async () => {

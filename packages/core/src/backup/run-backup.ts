@@ -35,8 +35,20 @@ export type BackupResult =
   | { readonly state: 'succeeded'; readonly dataFile: string; readonly keysFile: string; readonly sizeBytes: number }
   | { readonly state: 'failed' | 'interrupted'; readonly failure: string };
 
-/** Records the result, also in the audit log of the organization that operates the control plane. */
-export async function endBackup(ctx: SystemCtx, { backupId, ...result }: BackupRef & BackupResult): Promise<void> {
+/** Failure of a scheduled backup, and the people who operate the control plane. */
+export interface BackupFailure {
+  readonly failure: string;
+  readonly recipients: readonly { readonly to: string; readonly organizationSlug: string }[];
+}
+
+/**
+ * Records the result, also in the audit log of the organization that operates the control plane. Returns the first failure
+ * in a row of a scheduled backup, for a mail; null otherwise.
+ */
+export async function endBackup(
+  ctx: SystemCtx,
+  { backupId, ...result }: BackupRef & BackupResult,
+): Promise<BackupFailure | null> {
   const { tx, clock } = ctx;
   const now = clock.now();
   const failure = 'failure' in result ? clipText(result.failure, FAILURE_LENGTH_MAX) : null;
@@ -44,11 +56,15 @@ export async function endBackup(ctx: SystemCtx, { backupId, ...result }: BackupR
     where: { id: backupId, state: 'running' },
     data: { ...result, failure, finishedAt: now },
   });
-  if (count === 0) return;
+  if (count === 0) return null;
   await tx.backup.deleteMany({ where: { createdAt: { lt: new Date(now.getTime() - HISTORY_MS) } } });
   const operated = await tx.organization.findMany({
     where: { setupTokens: { some: { usedAt: { not: null } } } },
-    select: { id: true },
+    select: {
+      id: true,
+      slug: true,
+      members: { where: { role: 'owner' }, select: { user: { select: { email: true } } } },
+    },
   });
   for (const { id } of operated) {
     const actor = { kind: 'system', reason: 'backup' } as const;
@@ -61,6 +77,17 @@ export async function endBackup(ctx: SystemCtx, { backupId, ...result }: BackupR
       },
     );
   }
+  if (failure === null || result.state !== 'failed' || !(await isFirstFailure(ctx, backupId))) return null;
+  const recipients = operated.flatMap(({ slug, members }) =>
+    members.map(({ user }) => ({ to: user.email, organizationSlug: slug })),
+  );
+  return { failure, recipients };
+}
+
+async function isFirstFailure({ tx }: SystemCtx, backupId: BackupId): Promise<boolean> {
+  const scheduled = { slot: { not: null }, state: { in: ['succeeded', 'failed'] } };
+  const [last, former] = await tx.backup.findMany({ where: scheduled, orderBy: { createdAt: 'desc' }, take: 2 });
+  return last?.id === backupId && former?.state !== 'failed';
 }
 
 function leaseFrom(now: Date): Date {

@@ -19,15 +19,16 @@ import { findUnfinished } from './store.ts';
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /**
- * Passes over apps with volumes and those with a deployment ahead. Throws server.not_found, server.not_drained and
- * server.drained.
+ * Passes over apps with volumes unless `leaveVolumes` is set, and those with a deployment ahead. Throws server.not_found,
+ * server.not_drained and server.drained.
  */
 export async function moveApps(
   ctx: Ctx,
-  { serverId, targetServerId }: MoveAppsInput,
+  { targetServerId, ...input }: MoveAppsInput,
   verifyRights: VerifyRights,
 ): Promise<MovedApps> {
-  const placed = await lockDrainedApps(ctx, { serverId }, verifyRights);
+  const { serverId, leaveVolumes = false } = input;
+  const placed = await lockDrainedApps(ctx, input, verifyRights);
   const { drainedAt } = await getDrain(ctx, { serverId });
   if (drainedAt === null) throw new AppError('server.not_drained', { serverId });
   await requireOpenServer(ctx, { serverId: targetServerId });
@@ -43,7 +44,11 @@ export async function moveApps(
   await recordAudit(ctx, {
     action: 'server.move_apps',
     target: { kind: 'server', id: serverId, label: server ?? '' },
-    after: { server: target ?? '', apps: items.map(({ appId, environmentId }) => `${appId} ${environmentId}`) },
+    after: {
+      server: target ?? '',
+      leaveVolumes,
+      apps: items.map(({ appId, environmentId }) => `${appId} ${environmentId}`),
+    },
   });
   ctx.log.info({ serverId, targetServerId, apps: items.length, actor: ctx.actor }, 'moved apps to another server');
   return { items };

@@ -212,7 +212,12 @@ export const createDeploymentInputSchema = z.object({
 });
 export type CreateDeploymentInput = z.infer<typeof createDeploymentInputSchema>;
 
-export const moveAppsInputSchema = z.object({ serverId: serverIdSchema, targetServerId: serverIdSchema });
+export const moveAppsInputSchema = z.object({
+  serverId: serverIdSchema,
+  targetServerId: serverIdSchema,
+  /** Moves apps with volumes too: they start with empty ones, and their data stays behind. Default: false. */
+  leaveVolumes: z.boolean().optional(),
+});
 export type MoveAppsInput = z.infer<typeof moveAppsInputSchema>;
 
 export const movedAppsSchema = z.object({

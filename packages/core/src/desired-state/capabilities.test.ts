@@ -42,6 +42,7 @@ const empty: DesiredRows = {
   keptArtifacts: [],
   deletedPlacements: [],
   deletedVolumes: [],
+  uninstall: null,
   proxy: proxySettingsSchema.parse({}),
   agent: null,
 };
@@ -137,6 +138,7 @@ test('a live release and a candidate require what their messages have', () => {
   expect(toDesiredState({ ...empty, placements }).requires).toEqual(['app', 'volume']);
   const deletedVolumes = [{ appId: 'app_1', environmentId: 'env_1', name: 'data' }];
   expect(toDesiredState({ ...empty, deletedVolumes }).requires).toEqual(['volume']);
+  expect(toDesiredState({ ...empty, uninstall: { withData: true } }).requires).toEqual(['uninstall']);
   expect(toDesiredState({ ...empty, deletedVolumes, placements }).requires).toEqual(['app', 'volume']);
 });
 

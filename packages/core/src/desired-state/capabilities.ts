@@ -35,6 +35,7 @@ const stateRules: Rules<DesiredState> = [
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
+  ['uninstall', ({ uninstall }) => uninstall !== undefined],
 ];
 
 const releaseRules: Rules<ReleaseSpec> = [

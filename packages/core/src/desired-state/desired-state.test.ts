@@ -55,6 +55,7 @@ const rows: DesiredRows = {
   keptArtifacts: [],
   deletedPlacements: [],
   deletedVolumes: [],
+  uninstall: null,
   proxy: proxySettingsSchema.parse({}),
   agent: null,
 };

@@ -14,7 +14,7 @@ import {
   systemVariables,
 } from '../release/index.ts';
 import type { SecretSealer } from '../secret/index.ts';
-import { wantedAgent } from '../server/index.ts';
+import { wantedAgent, wantedUninstall } from '../server/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';
 import { loadBuilds } from './load-builds.ts';
 import { loadPlacements } from './load-placements.ts';
@@ -103,6 +103,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     deletedVolumes: supports(capabilities, 'volume') ? await loadDeletedVolumes(scoped, serverId) : [],
     proxy: proxySettingsSchema.parse(server.proxy),
     agent: supports(capabilities, 'upgrade') ? wantedAgent(server.upgrade, ctx.clock.now()) : null,
+    uninstall: supports(capabilities, 'uninstall') ? wantedUninstall(server.uninstall) : null,
     controlRoutes: server.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map(({ liveRelease, settings: { autoscaling, traffic }, ...placement }) => {
       const rollout = rollouts.get(placementKey(placement));
@@ -135,6 +136,7 @@ interface ServerRow {
   readonly proxy: unknown;
   readonly capabilities: string[];
   readonly upgrade: unknown;
+  readonly uninstall: unknown;
 }
 
 /** Waits for transactions that bump the version, so that version and content match. */
@@ -144,7 +146,7 @@ async function loadServer(
 ): Promise<ServerRow & { readonly organizationId: OrganizationId }> {
   const [row] = await tx.$queryRaw<ServerRow[]>`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy, upgrade
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy, upgrade, uninstall
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (row === undefined) throw new AppError('server.not_found', { serverId });
   return { ...row, organizationId: parseId('org', row.organizationId) };

@@ -150,6 +150,8 @@ export interface DesiredRows {
   readonly proxy: ProxySettings;
   /** The agent that a member requested; null: the one that runs. */
   readonly agent: WantedAgent | null;
+  /** Request that the agent removes itself; null: it stays. */
+  readonly uninstall: { readonly withData: boolean } | null;
 }
 
 const benchmarkProtocols = {
@@ -182,6 +184,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
     certificates: [...rows.certificates],
     acmeAccounts: [...rows.accounts],
+    ...(rows.uninstall === null ? {} : { uninstall: rows.uninstall }),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
       create(BenchmarkPlanSchema, {
         ...ids,

@@ -21,7 +21,13 @@ import {
   type OrganizationCtx,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { type DiskView, recordAgent, type ServerNetwork, serverNetworkSchema } from '../server/index.ts';
+import {
+  type DiskView,
+  recordAgent,
+  recordUninstall,
+  type ServerNetwork,
+  serverNetworkSchema,
+} from '../server/index.ts';
 import { recordVolumes } from '../volume/index.ts';
 
 export interface RecordReportInput {
@@ -58,6 +64,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
   if (server === null) throw new AppError('link.server_unknown', { serverId });
   const scope = forOrganization(ctx, parseId('org', server.organizationId));
 
+  if (report.uninstall !== undefined && (await recordUninstall(scope, { serverId, status: report.uninstall }))) return;
   // Deployments lock their apps, so they come before this server's own row.
   await recordWork(scope, { serverId, builds: report.builds, rollouts: report.rollouts });
   await recordBenchmarks(scope, { serverId, statuses: report.benchmarks });

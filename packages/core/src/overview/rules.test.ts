@@ -27,6 +27,7 @@ const server: ServerSummary = {
   agentDigest: null,
   offeredAgent: null,
   upgrade: null,
+  uninstall: null,
   createdAt: new Date(),
   drainedAt: null,
 };

@@ -181,6 +181,28 @@ test('apps of a dead server move to another one from the artifact store, without
   expect(await servers()).toEqual([edge]);
 });
 
+test('an app with volumes moves from a dead server only on request, and leaves its data behind', async () => {
+  await goLive(world.serverId, world.serverId);
+  await store(`sha256:${'a'.repeat(64)}`);
+  const { organizationId } = world;
+  const { environmentId } = await world.tenant((ctx) => requirePlacement(ctx, { appId }));
+  const volume = { id: newId('vol'), organizationId, appId, environmentId, name: 'data', label: 'Shop' };
+  await world.system(({ tx }) => tx.volume.create({ data: volume }));
+  await markOffline();
+  const host = 'shop.example.test';
+  expect((await drain()).apps).toMatchObject([{ stays: 'volumes', hasVolumes: true, hosts: [host] }]);
+  expect((await move()).items).toEqual([]);
+  const leave = { serverId: world.serverId, leaveVolumes: true };
+  const { items } = await world.tenant((ctx) => moveApps(ctx, { ...leave, targetServerId: edge }, isAllowed));
+  const deploymentId = items[0]?.deploymentId ?? '';
+  await world.advance(deploymentId);
+  await say(edge, { rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
+  expect((await drain()).apps).toMatchObject([{ stays: 'volumes' }]);
+  expect((await world.tenant((ctx) => getDrain(ctx, leave))).apps).toMatchObject([{ stays: null }]);
+  expect((await world.tenant((ctx) => drainServer(ctx, { ...leave, drained: true }, isAllowed))).apps).toEqual([]);
+  expect(await servers()).toEqual([edge]);
+});
+
 test('an app whose artifact is lost is built again from its commit', async () => {
   await goLive(world.serverId, world.serverId);
   await markOffline();

@@ -3,7 +3,7 @@ import { type AppId, type EnvironmentId, parseId } from '@fairlead/contract/ids'
 import { activeDeploymentStates } from '../deployment/schema.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
-import type { StayReason } from './schema.ts';
+import type { ServerDrainInput, StayReason } from './schema.ts';
 import { lockApps } from './store.ts';
 
 export interface DrainedApp {
@@ -12,6 +12,8 @@ export interface DrainedApp {
   readonly name: string;
   readonly environmentId: EnvironmentId;
   readonly environmentName: string;
+  readonly hosts: string[];
+  readonly hasVolumes: boolean;
   /** Null: it can leave. */
   readonly stays: StayReason | null;
 }
@@ -23,7 +25,7 @@ export interface StayFacts {
   readonly others: readonly { readonly isLive: boolean; readonly isConnected: boolean; readonly isDrained: boolean }[];
 }
 
-/** An app leaves only if another server can take its requests, and if it leaves no data behind. */
+/** An app leaves only if another server can take its requests, and if it leaves no data behind unless that was asked for. */
 export function stayReason({ hasVolumes, isUnderWay, others }: StayFacts): StayReason | null {
   if (hasVolumes) return 'volumes';
   const open = others.filter(({ isDrained }) => !isDrained);
@@ -43,22 +45,23 @@ export type VerifyRights = () => Promise<void>;
  */
 export async function lockDrainedApps(
   ctx: OrganizationCtx,
-  { serverId }: { readonly serverId: string },
+  input: ServerDrainInput,
   verifyRights: VerifyRights,
 ): Promise<DrainedApp[]> {
   const { tx, organizationId } = ctx;
+  const { serverId } = input;
   // Reports and deployments lock apps before servers too.
-  const locked = new Set((await loadDrainedApps(ctx, { serverId })).map(({ appId }) => appId));
+  const locked = new Set((await loadDrainedApps(ctx, input)).map(({ appId }) => appId));
   await lockApps(ctx, [...locked]);
   // A row that references the server takes a key share, which waits for this lock.
   await tx.$queryRaw`SELECT 1 FROM server WHERE organization_id = ${organizationId} AND id = ${serverId} FOR UPDATE`;
   await verifyRights();
-  return (await loadDrainedApps(ctx, { serverId })).filter(({ appId }) => locked.has(appId));
+  return (await loadDrainedApps(ctx, input)).filter(({ appId }) => locked.has(appId));
 }
 
 export async function loadDrainedApps(
   ctx: OrganizationCtx,
-  { serverId }: { readonly serverId: string },
+  { serverId, leaveVolumes = false }: ServerDrainInput,
 ): Promise<DrainedApp[]> {
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
@@ -70,6 +73,7 @@ export async function loadDrainedApps(
       environmentId: true,
       app: { select: { name: true, slug: true } },
       environment: { select: { name: true } },
+      domains: { select: { host: true }, orderBy: { host: 'asc' } },
       servers: {
         where: { NOT: { serverId } },
         select: {
@@ -95,8 +99,10 @@ export async function loadDrainedApps(
     name: row.app.name,
     environmentId: parseId('env', row.environmentId),
     environmentName: row.environment.name,
+    hosts: [...new Set(row.domains.map(({ host }) => host))],
+    hasVolumes: withVolumes.has(keyOf(row)),
     stays: stayReason({
-      hasVolumes: withVolumes.has(keyOf(row)),
+      hasVolumes: withVolumes.has(keyOf(row)) && !leaveVolumes,
       isUnderWay: underWay.has(keyOf(row)),
       others: row.servers.map(({ liveReleaseId, server }) => ({
         isLive: liveReleaseId !== null,

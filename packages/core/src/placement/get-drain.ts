@@ -5,7 +5,8 @@ import { loadDrainedApps } from './drained-apps.ts';
 import type { ServerDrain, ServerDrainInput } from './schema.ts';
 
 /** Throws server.not_found. */
-export async function getDrain(ctx: Ctx, { serverId }: ServerDrainInput): Promise<ServerDrain> {
+export async function getDrain(ctx: Ctx, input: ServerDrainInput): Promise<ServerDrain> {
+  const { serverId } = input;
   const { tx, organizationId } = ctx;
   const server = await tx.server.findFirst({
     where: { id: serverId, organizationId },
@@ -14,7 +15,7 @@ export async function getDrain(ctx: Ctx, { serverId }: ServerDrainInput): Promis
   if (server === null) throw new AppError('server.not_found', { serverId });
   const author = server.drainedByUserId;
   const user = author === null ? null : await tx.user.findFirst({ where: { id: author }, select: { name: true } });
-  const apps = await loadDrainedApps(ctx, { serverId });
+  const apps = await loadDrainedApps(ctx, input);
   const runs = new Set(apps.map(({ appId, environmentId }) => `${appId} ${environmentId}`));
   const built = await listBuildingApps(ctx, { serverId });
   const builds = built.filter(({ appId, environmentId }) => !runs.has(`${appId} ${environmentId}`));

@@ -15,7 +15,11 @@ export type PlacementServerInput = z.infer<typeof placementServerInputSchema>;
 export const placementServerRefSchema = placementRefSchema.extend({ serverId: serverIdSchema });
 export type PlacementServerRef = z.infer<typeof placementServerRefSchema>;
 
-export const serverDrainInputSchema = z.object({ serverId: serverIdSchema });
+export const serverDrainInputSchema = z.object({
+  serverId: serverIdSchema,
+  /** Lets apps with volumes leave: their data stays behind on the server. Default: false. */
+  leaveVolumes: z.boolean().optional(),
+});
 export type ServerDrainInput = z.infer<typeof serverDrainInputSchema>;
 
 export const drainServerInputSchema = serverDrainInputSchema.extend({ drained: z.boolean() });
@@ -45,6 +49,9 @@ export const serverDrainSchema = z.object({
   /** Apps that run on the server. */
   apps: z.array(
     appOfServerSchema.extend({
+      /** Hosts of its domains there: their DNS records must leave the server with it. */
+      hosts: z.array(z.string()),
+      hasVolumes: z.boolean(),
       /** Null: it can leave, because it also runs elsewhere. */
       stays: stayReasonSchema.nullable(),
     }),

@@ -90,6 +90,20 @@ export const storedUpgradeSchema = upgradeSchema.extend({
   finishedAt: z.coerce.date().nullable(),
 });
 
+/** Request that the agent removes itself from its server. The server is deleted when the agent has done so. */
+export const uninstallSchema = z.object({
+  /** True: the volumes of apps are deleted too. */
+  withData: z.boolean(),
+  state: z.enum(['running', 'failed']),
+  /** A whole sentence. */
+  failureMessage: z.string().nullable(),
+  requestedAt: z.date(),
+});
+export type UninstallView = z.infer<typeof uninstallSchema>;
+
+/** As it lies in the server's row. */
+export const storedUninstallSchema = uninstallSchema.extend({ requestedAt: z.coerce.date() });
+
 export const serverSummarySchema = z.object({
   id: serverIdSchema,
   name: z.string(),
@@ -125,6 +139,8 @@ export const serverSummarySchema = z.object({
   /** Agent that this control plane offers, if it is another program than the running one; else null. */
   offeredAgent: z.object({ version: z.string(), digest: z.string() }).nullable(),
   upgrade: upgradeSchema.nullable(),
+  /** Null unless its agent was asked to remove itself. */
+  uninstall: uninstallSchema.nullable(),
 });
 export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
@@ -158,6 +174,12 @@ export type UpdateProxyInput = z.infer<typeof updateProxyInputSchema>;
 
 export const deleteServerInputSchema = z.object({ serverId: serverIdSchema, confirmName: z.string().max(200) });
 export type DeleteServerInput = z.infer<typeof deleteServerInputSchema>;
+
+export const uninstallServerInputSchema = deleteServerInputSchema.extend({
+  /** Deletes the volumes of apps on the server too. */
+  withData: z.boolean(),
+});
+export type UninstallServerInput = z.infer<typeof uninstallServerInputSchema>;
 
 export const upgradeServerInputSchema = z.object({ serverId: serverIdSchema });
 export type UpgradeServerInput = z.infer<typeof upgradeServerInputSchema>;

@@ -4,6 +4,7 @@ import { Prisma } from '@fairlead/db';
 import type { Ctx, OrganizationCtx } from '../kernel/index.ts';
 import { serverState } from './rules.ts';
 import { type AgentOffer, diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
+import { uninstallView } from './uninstall.ts';
 import { otherAgentFor, upgradeView } from './upgrade.ts';
 
 const sparklineMinutes = 30;
@@ -80,6 +81,7 @@ export async function loadServers(
       agentDigest: row.agentDigest,
       offeredAgent: otherAgentFor(row, offers),
       upgrade: upgradeView(row.upgrade, now),
+      uninstall: uninstallView(row.uninstall),
     };
   });
 }

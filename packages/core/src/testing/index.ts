@@ -68,10 +68,13 @@ export interface TestWorld {
   ): Promise<EnvironmentId>;
   /** Runs the worker's job of the deployment. */
   advance(deploymentId: string, workerId?: string): Promise<void>;
-  report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
+  report(
+    report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent' | 'uninstall'>>,
+  ): Promise<void>;
   /** Builds and rolls out as a healthy agent reports it. */
   finish(deploymentId: string): Promise<void>;
-  desired(): ReturnType<typeof prepareDesiredState>;
+  /** Default: the state of the local server. */
+  desired(serverId?: ServerId): ReturnType<typeof prepareDesiredState>;
 }
 
 export interface CreatedTestApp {
@@ -156,7 +159,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
       await report({ builds: [builtStatus(deploymentId)] });
       await report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
     },
-    desired: () => prepareDesiredState(system, { serverId, sealer, urlOf: testUrl }),
+    desired: (of = serverId) => prepareDesiredState(system, { serverId: of, sealer, urlOf: testUrl }),
   };
 }
 

@@ -109,6 +109,17 @@ pub(super) async fn prune(
     Ok(bytes)
 }
 
+/// Removes the names of all images of this data folder.
+pub(crate) async fn remove_all(engine: &Engine, folders: &Folders) -> Result<(), EngineError> {
+    let (mine, _) = name(folders, "");
+    let mut images = engine.images_below(&format!("{mine}:")).await?;
+    images.extend(engine.images_below(&format!("{FORMER_REPOSITORY}{}:", owner(folders))).await?);
+    for image in images {
+        engine.remove(&image.name).await?;
+    }
+    fairlead_build::remove_images(engine, &owner(folders)).await
+}
+
 /// Returns repository and tag of a release's image in lower case, as engines require.
 fn name(folders: &Folders, release: &str) -> (String, String) {
     (format!("{LOCAL_REGISTRY}/release/{}", owner(folders)), release.to_owned())

@@ -17,6 +17,15 @@ pub(super) fn others(control_path: &Path) -> Vec<ProcessHandle> {
     })
 }
 
+/// Ends every proxy of a data folder, by its control socket. Returns their number.
+pub async fn end_proxies(control_path: &Path, drain_timeout: Duration) -> Result<usize, ProxyError> {
+    let found = others(control_path);
+    for process in &found {
+        process.end(drain_timeout).await?;
+    }
+    Ok(found.len())
+}
+
 /// Ends every process that still listens on the control socket. Keeps its listening sockets if they match the options
 /// and the kernel passes them out, so that clients only wait.
 pub(super) async fn replace(

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 27] = [
+pub const CAPABILITIES: [&str; 28] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -25,6 +25,7 @@ pub const CAPABILITIES: [&str; 27] = [
     "traffic.forward_auth",
     "traffic.rewrite_prefix",
     "transfer",
+    "uninstall",
     "upgrade",
     "volume",
     "worker",

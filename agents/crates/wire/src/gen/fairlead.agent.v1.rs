@@ -270,11 +270,14 @@ pub struct DesiredState {
     /// Agent that should run on this server. Needs the capability "upgrade".
     #[prost(message, optional, tag = "12")]
     pub agent: ::core::option::Option<AgentRelease>,
+    /// Set if the agent should remove itself from this server. Needs the capability "uninstall".
+    #[prost(message, optional, tag = "13")]
+    pub uninstall: ::core::option::Option<Uninstall>,
     /// Certificates of hosts that this server serves. Needs the capability "certificate".
-    #[prost(message, repeated, tag = "13")]
+    #[prost(message, repeated, tag = "14")]
     pub certificates: ::prost::alloc::vec::Vec<CertificateSpec>,
     /// Accounts of the orders in `certificates`.
-    #[prost(message, repeated, tag = "14")]
+    #[prost(message, repeated, tag = "15")]
     pub acme_accounts: ::prost::alloc::vec::Vec<AcmeAccount>,
 }
 /// Certificate of host names. A server with the newest chain serves it, also without the control plane.
@@ -322,9 +325,6 @@ pub struct AcmeOrder {
     pub sealed_key: ::prost::alloc::vec::Vec<u8>,
     #[prost(enumeration = "AcmeChallengeKind", tag = "4")]
     pub challenge: i32,
-    /// Identifier of the certificate that this one replaces (RFC 9773, 5); empty: none.
-    #[prost(string, tag = "5")]
-    pub replaces: ::prost::alloc::string::String,
 }
 /// Account at a certificate authority.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -352,11 +352,13 @@ pub struct AcmeAccountKey {
     /// PKCS#8 in DER, ECDSA on P-256.
     #[prost(bytes = "vec", tag = "2")]
     pub key_der: ::prost::alloc::vec::Vec<u8>,
-    /// External account binding (RFC 8555, 7.3.4); empty: none.
-    #[prost(string, tag = "3")]
-    pub binding_key_id: ::prost::alloc::string::String,
-    #[prost(bytes = "vec", tag = "4")]
-    pub binding_hmac_key: ::prost::alloc::vec::Vec<u8>,
+}
+/// Removal of the agent with its apps, files, users' processes, control groups and firewall rules.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Uninstall {
+    /// True to delete the volumes too; else their folder stays.
+    #[prost(bool, tag = "1")]
+    pub with_data: bool,
 }
 /// Name of a volume: a persistent folder of an app in one environment.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -760,8 +762,11 @@ pub struct Report {
     /// Absent if apps share the server's network.
     #[prost(message, optional, tag = "11")]
     pub network: ::core::option::Option<NetworkStatus>,
+    /// Set by an agent that removes itself. After a success it keeps nothing but its identity, until this report is acknowledged.
+    #[prost(message, optional, tag = "12")]
+    pub uninstall: ::core::option::Option<UninstallStatus>,
     /// Orders in desired state, finished ones too.
-    #[prost(message, repeated, tag = "12")]
+    #[prost(message, repeated, tag = "13")]
     pub certificates: ::prost::alloc::vec::Vec<CertificateStatus>,
 }
 /// Progress of a certificate's order.
@@ -787,6 +792,14 @@ pub struct CertificateStatus {
     /// Time at which the authority wants the certificate to be renewed (RFC 9773); zero: it names none.
     #[prost(uint64, tag = "8")]
     pub renew_unix_ms: u64,
+}
+/// Progress of an agent that removes itself.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UninstallStatus {
+    #[prost(enumeration = "WorkState", tag = "1")]
+    pub state: i32,
+    #[prost(message, optional, tag = "2")]
+    pub failure: ::core::option::Option<Failure>,
 }
 /// Result of the agent's last check of the firewall of apps.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -36,12 +36,20 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
   );
 }
 
-function AddServer({ onClose }: { readonly onClose: () => void }) {
+export interface AddServerProps {
+  readonly onClose: () => void;
+  /** Takes the new server once its agent is connected. Default: a link to its page. */
+  readonly onConnected?: (serverId: string) => void;
+}
+
+export function AddServer({ onClose, onConnected }: AddServerProps) {
   const trpc = useTRPC();
   const enrol = useFreshMutation(trpc.server.enrol.mutationOptions());
   const [name, setName] = useState('');
   const failure = enrol.error === null ? null : readFailure(enrol.error);
-  if (enrol.data !== undefined) return <Enrolment enrolment={enrol.data} onClose={onClose} />;
+  if (enrol.data !== undefined) {
+    return <Enrolment enrolment={enrol.data} onClose={onClose} onConnected={onConnected} />;
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault();
     enrol.mutate({ name });
@@ -73,9 +81,10 @@ function AddServer({ onClose }: { readonly onClose: () => void }) {
 interface EnrolmentProps {
   readonly enrolment: Outputs['server']['enrol'];
   readonly onClose: () => void;
+  readonly onConnected: AddServerProps['onConnected'];
 }
 
-function Enrolment({ enrolment, onClose }: EnrolmentProps) {
+function Enrolment({ enrolment, onClose, onConnected }: EnrolmentProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const progress = useQuery({
@@ -123,7 +132,9 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
         ]}
       />
       <div className="flex justify-end gap-2">
-        {connected && progress.serverId !== null ? (
+        {connected && progress.serverId !== null && onConnected !== undefined ? (
+          <ContinueButton serverId={progress.serverId} name={progress.name} onConnected={onConnected} />
+        ) : connected && progress.serverId !== null ? (
           <HoverLink href={paths.server(progress.serverId)} className={buttonClass('accent')}>
             Open {progress.name}
           </HoverLink>
@@ -132,5 +143,19 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
         )}
       </div>
     </div>
+  );
+}
+
+interface ContinueButtonProps {
+  readonly serverId: string;
+  readonly name: string;
+  readonly onConnected: (serverId: string) => void;
+}
+
+function ContinueButton({ serverId, name, onConnected }: ContinueButtonProps) {
+  return (
+    <Button variant="accent" onClick={() => onConnected(serverId)}>
+      Continue with {name}
+    </Button>
   );
 }

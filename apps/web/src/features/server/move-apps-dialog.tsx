@@ -18,11 +18,13 @@ import { DrainedApps } from './drained-apps.tsx';
 export interface MoveAppsDialogProps {
   readonly server: ServerDetail;
   readonly apps: ServerDrain['apps'];
+  /** Moves apps with volumes too. Default: they stay. */
+  readonly leaveVolumes?: boolean;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
-export function MoveAppsDialog({ server, apps, open, onClose }: MoveAppsDialogProps) {
+export function MoveAppsDialog({ server, apps, leaveVolumes = false, open, onClose }: MoveAppsDialogProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
@@ -36,7 +38,7 @@ export function MoveAppsDialog({ server, apps, open, onClose }: MoveAppsDialogPr
   const start = () => {
     if (target === undefined) return;
     move.mutate(
-      { serverId: server.id, targetServerId: target.id },
+      { serverId: server.id, targetServerId: target.id, leaveVolumes },
       {
         onSuccess: ({ items }) => {
           toast({ title: `${plural(items.length, 'app')} added to ${target.name}`, detail: 'Deployments start now.' });

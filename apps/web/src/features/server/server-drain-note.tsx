@@ -27,7 +27,8 @@ export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
     "The drain wasn't changed",
     () => void queryClient.invalidateQueries(trpc.server.pathFilter()),
   );
-  if (drainedAt === null) return null;
+  // The note on its removal says more.
+  if (drainedAt === null || server.uninstall?.state === 'running') return null;
   const apps = data?.apps ?? [];
   return (
     <section

@@ -24,6 +24,8 @@ import { ServerDisk } from './server-disk.tsx';
 import { ServerDrainNote } from './server-drain-note.tsx';
 import { ServerFacts } from './server-facts.tsx';
 import { ServerMenu } from './server-menu.tsx';
+import { ServerOfflineNote } from './server-offline-note.tsx';
+import { ServerUninstallNote } from './server-uninstall-note.tsx';
 
 const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
   ssr: false,
@@ -51,6 +53,8 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
           actions={<ServerMenu server={server} />}
         />
         <div className="flex flex-col gap-6">
+          <ServerUninstallNote server={server} />
+          <ServerOfflineNote server={server} />
           <ServerDrainNote server={server} />
           <Warnings server={server} />
           <Card>

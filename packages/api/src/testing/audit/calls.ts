@@ -286,6 +286,20 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { serverId, targetServerId: await newServer() };
       },
     },
+    'server.uninstall': {
+      action: 'server.uninstall',
+      input: async () => {
+        const serverId = newId('srv');
+        const { organizationId, clock } = stage.api.world;
+        const link = { capabilities: ['uninstall'], connectedGateway: 'test-gateway', lastSeenAt: clock.now() };
+        await stage.api.world.system(({ tx }) =>
+          tx.server.create({
+            data: { id: serverId, organizationId, name: 'leaving', publicKey: new Uint8Array(32), ...link },
+          }),
+        );
+        return { serverId, confirmName: 'leaving', withData: false };
+      },
+    },
     'server.delete': {
       action: 'server.delete',
       input: async () => {
