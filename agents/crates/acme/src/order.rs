@@ -12,8 +12,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use zeroize::Zeroizing;
 
-use crate::authority::{Authority, RetryAfter};
 use crate::failure::{OrderError, failure, of_client, of_problem};
+use crate::http_client::{AcmeHttpClient, RetryAfter};
 
 /// Maximum time of a whole order.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
@@ -54,7 +54,7 @@ pub struct IssuedChain {
 /// Places an order and waits for its certificate. `step` hears of each step as it begins. The proxies of all hosts must
 /// answer challenges of the account already.
 pub async fn place_order(order: &Order, step: impl FnMut(AcmeStep)) -> Result<IssuedChain, OrderError> {
-    let authority = Authority::new(&order.account.directory_ca_pem)
+    let authority = AcmeHttpClient::new(&order.account.directory_ca_pem)
         .map_err(|error| refused(failure("certificate.authority_invalid", format!("{error}.")), 0))?;
     let retry_after = authority.retry_after();
     let placed = tokio::time::timeout(ORDER_TIMEOUT, place(order, authority, &retry_after, step)).await;
@@ -66,7 +66,7 @@ pub async fn place_order(order: &Order, step: impl FnMut(AcmeStep)) -> Result<Is
 
 async fn place(
     order: &Order,
-    authority: Authority,
+    authority: AcmeHttpClient,
     retry_after: &RetryAfter,
     mut step: impl FnMut(AcmeStep),
 ) -> Result<IssuedChain, OrderError> {
@@ -120,7 +120,7 @@ async fn place(
     Ok(IssuedChain { chain_der, renew_unix_ms })
 }
 
-async fn open_account(account: &Account, authority: Authority) -> Result<Client, instant_acme::Error> {
+async fn open_account(account: &Account, authority: AcmeHttpClient) -> Result<Client, instant_acme::Error> {
     let der = PrivatePkcs8KeyDer::from(account.key_der.to_vec());
     let key = Key::from_pkcs8_der(der.clone_key())?;
     // The same key gives the same account (RFC 8555, 7.3.1).

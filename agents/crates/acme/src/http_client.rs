@@ -17,7 +17,7 @@ const RESPONSE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Client of one order.
 #[derive(Clone)]
-pub(crate) struct Authority {
+pub(crate) struct AcmeHttpClient {
     client: FetchClient,
     retry_after: RetryAfter,
 }
@@ -46,7 +46,7 @@ impl RetryAfter {
     }
 }
 
-impl Authority {
+impl AcmeHttpClient {
     /// `ca_pem` holds the trusted authorities; empty: the system's.
     pub(crate) fn new(ca_pem: &str) -> Result<Self, fairlead_tls::ClientConfigError> {
         let tls = fairlead_tls::client_config(ca_pem, b"http/1.1")?;
@@ -58,7 +58,7 @@ impl Authority {
     }
 }
 
-impl HttpClient for Authority {
+impl HttpClient for AcmeHttpClient {
     fn request(
         &self,
         request: Request<BodyWrapper<Bytes>>,
