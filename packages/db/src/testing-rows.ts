@@ -251,7 +251,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         thumbprint: 'none',
       },
     });
-    await tx.certificate.create({ data: { id: newId('crt'), organizationId, host: 'shop.example.test', accountId } });
+    await tx.certificate.create({
+      data: { id: newId('crt'), organizationId, host: `hello.${slug}.example.test`, accountId },
+    });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
     // Deleted, so that the app deploys to a server that can open no secrets.
