@@ -117,6 +117,7 @@ async function run(
       localHttpsPort: 4443,
       buildSlots: defaultBuildSlots,
       controlHost: 'fairlead.localhost',
+      acmeDirectoryUrl: '',
       publicHost: new URL(origin).hostname,
       controlPlane: {
         addresses: { publicUrl: origin, agentUrl: origin, webListen: '', gatewayListen: '', trustedProxies: [] },

@@ -28,6 +28,7 @@ import { requestPinned } from '../../tools/lib/pinned-request.ts';
 import { type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { type MailSink, startMailSink } from '../ui/mail-sink.ts';
+import { type AcmeDirectory, startAcmeDirectory } from './harness/acme-directory.ts';
 import { AGENT_BINARY } from './harness/assemble.ts';
 import {
   commandLines,
@@ -48,14 +49,17 @@ const CLIENT = '203.0.113.7';
 
 let folder: string;
 let mail: MailSink;
+let acme: AcmeDirectory;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-settings-'));
   chmodSync(folder, 0o711);
   mail = await startMailSink();
+  acme = await startAcmeDirectory(folder);
 });
 afterAll(async () => {
   await mail?.close();
+  await acme?.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -93,6 +97,9 @@ describe('behind a public https address', () => {
         FAIRLEAD_AGENT_URL: AGENT_URL,
         FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
         FAIRLEAD_AGENT_PROOF_SECONDS: '3',
+        FAIRLEAD_ACME_DIRECTORY_URL: acme.url,
+        FAIRLEAD_ACME_CA_FILE: acme.caFile,
+        FAIRLEAD_ACME_EMAIL: 'certificates@example.test',
       },
     });
     const url = `http://127.0.0.3:${ports.web}`;
@@ -137,6 +144,18 @@ describe('behind a public https address', () => {
     ]);
     expect(commandLines()).not.toContain(mail.url);
   });
+
+  effect(
+    ['FAIRLEAD_ACME_DIRECTORY_URL', 'FAIRLEAD_ACME_CA_FILE', 'FAIRLEAD_ACME_EMAIL'],
+    'a public domain is ordered from the authority of the settings',
+    async () => {
+      const { id: appId } = await dashboard.query<{ id: string }>('app.get', ORGANIZATION, { slug: 'hello' });
+      await dashboard.call('domain.attach', { appId, host: 'shop.example.test' }, ORGANIZATION);
+      const ordered = () => acme.payloads.some((payload) => payload.includes('shop.example.test')) || undefined;
+      await waitFor(ordered, { what: 'an order', timeoutMs: 60_000 });
+      expect(acme.payloads.some((payload) => payload.includes('mailto:certificates@example.test'))).toBe(true);
+    },
+  );
 
   effect(
     ['FAIRLEAD_AGENT_URL', 'FAIRLEAD_AGENT_BINARY'],

@@ -13,6 +13,7 @@ import {
   updateConfig,
 } from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
+import { listCertificates, retryCertificate } from '@fairlead/core/certificate';
 import {
   cancelDeployment,
   createDeployment,
@@ -36,6 +37,8 @@ import type { z } from 'zod';
 /** Verbs inside the organization; their `ctx` is filled in. */
 const VERBS = {
   attachDomain,
+  listCertificates,
+  retryCertificate,
   attachServer,
   createApp: createAppWithoutSecrets,
   deleteApp,

@@ -24,6 +24,7 @@ export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx
 export const NFTABLES: DebianProgram = { file: '/usr/sbin/nft', packages: ['nftables'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
 export const PASST: DebianProgram = { file: '/usr/bin/pasta', packages: ['passt'] };
+export const PIP: DebianProgram = { file: '/usr/bin/pip3', packages: ['python3-pip'] };
 export const PYTHON: DebianProgram = { file: '/usr/bin/python3', packages: ['python3'] };
 export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };

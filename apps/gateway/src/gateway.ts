@@ -1,5 +1,7 @@
 // Assembles the gateway for main.ts and the tests. Owns the order of starting and stopping.
+
 import { type ArtifactStore, findTransfer, recordArtifact } from '@fairlead/core/artifact';
+import type { AcmeOptions } from '@fairlead/core/certificate';
 import type { ControlRoute } from '@fairlead/core/desired-state';
 import { type Clock, forOrganization, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
@@ -29,6 +31,8 @@ export interface GatewayOptions {
   readonly artifacts: ArtifactStore;
   readonly signingKeyDir: string;
   readonly secretKeys: SecretKeys;
+  /** Default: the authorities of each server's system, and no email address. */
+  readonly acme?: AcmeOptions;
   /** Secret that the web process shares; authenticates requests to the internal endpoints. */
   readonly internalToken: string;
   /** Unique among gateways and stable across restarts. */
@@ -85,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     database,
     store: options.store,
     secretKeys: options.secretKeys,
+    acme: options.acme ?? { directoryCaPem: '', email: '' },
     key,
     pinnedKeys,
     controlRoutes: routesOf(options),

@@ -30,6 +30,10 @@ const gateway = await startGateway({
     { freeBytesMin: freeBytesMin(env) },
   ),
   signingKeyDir: env.FAIRLEAD_SIGNING_KEY_DIR,
+  acme: {
+    directoryCaPem: env.FAIRLEAD_ACME_CA_FILE === undefined ? '' : await readFile(env.FAIRLEAD_ACME_CA_FILE, 'utf8'),
+    email: env.FAIRLEAD_ACME_EMAIL,
+  },
   secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
   internalToken: (await readFile(env.FAIRLEAD_INTERNAL_TOKEN_FILE, 'utf8')).trim(),
   name: `${hostname()}:${env.FAIRLEAD_GATEWAY_PORT}`,

@@ -29,6 +29,7 @@ const worker = await startWorker({
   secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
   mailer: await openMailer(env),
   publicUrl: env.FAIRLEAD_PUBLIC_URL,
+  acmeDirectoryUrl: env.FAIRLEAD_ACME_DIRECTORY_URL,
   concurrentJobs: env.FAIRLEAD_WORKER_JOBS,
   buildSlots: buildSlots(env),
   workerId: `${hostname()}:${randomUUID()}`,

@@ -25,6 +25,7 @@ export interface WorkerOptions {
   readonly secretKeys: SecretKeys;
   readonly mailer?: Mailer | null;
   readonly publicUrl?: string | null;
+  readonly acmeDirectoryUrl?: string;
   readonly concurrentJobs?: number;
   readonly buildSlots?: BuildSlots;
   /** Absent without a folder for backups. */
@@ -58,6 +59,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     clock: options.clock ?? systemClock,
     mailer: options.mailer ?? null,
     publicUrl: options.publicUrl ?? null,
+    acmeDirectoryUrl: options.acmeDirectoryUrl ?? defaultOf('FAIRLEAD_ACME_DIRECTORY_URL'),
     buildSlots: options.buildSlots ?? defaultBuildSlots,
     backups: options.backups ?? null,
     stopping: stopping.signal,

@@ -30,6 +30,8 @@ export interface SystemOptions {
   readonly dashboard?: boolean;
   /** Settings of the control plane that differ from their defaults. */
   readonly settings?: Given;
+  /** Ports that are chosen already. */
+  readonly ports?: Partial<Readonly<Record<PortName, number>>>;
   /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;
   /** Options of the agent's `run` command. */
@@ -64,12 +66,13 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
   // As `npm start` does: a compiler that runs beside the tests may replace the built file.
   const binary = join(folders.bin, 'fairlead-agent');
   installAgent(AGENT_BINARY, binary);
-  const ports = await freePorts();
+  const ports = { ...(await freePorts()), ...options.ports };
   const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
   const controlPlane = await ControlPlane.open({
     folders,
     ports,
-    settings: options.settings ?? {},
+    // No test may reach a public certificate authority.
+    settings: { FAIRLEAD_ACME_DIRECTORY_URL: '', ...options.settings },
     supervisor,
     agentBinary: binary,
     webServer: options.dashboard === true ? WEB_SERVER : undefined,

@@ -1,7 +1,9 @@
 // Context of a request: its session and organization, each read once, and the process's parts.
 // Invariant: it never decides a permission; the procedures do.
+
 import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
+import type { CertificateConfig } from '@fairlead/core/certificate';
 import type { ControlPlaneFacts } from '@fairlead/core/control-plane';
 import type { BuildSlots } from '@fairlead/core/deployment';
 import type { HostPolicy } from '@fairlead/core/domain';
@@ -34,7 +36,7 @@ export interface AgentOffers {
   read(offer: AgentOffer): AsyncIterable<Uint8Array>;
 }
 
-export interface ApiConfig extends HostPolicy {
+export interface ApiConfig extends HostPolicy, CertificateConfig {
   /** The address people open, without a slash at its end: links in mails lead there. */
   readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */

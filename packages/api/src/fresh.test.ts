@@ -26,6 +26,7 @@ const fresh = [
   'secret.reveal',
   'server.enrol',
   'server.moveApps',
+  'server.uninstall',
   'serviceAccount.create',
   'serviceAccount.createToken',
   'serviceAccount.update',

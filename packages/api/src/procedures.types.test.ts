@@ -33,6 +33,7 @@ test('the bare builder, which would know no access level, is not exported', () =
     'memberProcedure',
     'memberRequest',
     'memberStream',
+    'operatorProcedure',
     'publicProcedure',
     'router',
     'signedInProcedure',

@@ -5,6 +5,7 @@ import { agentRolloutRouter } from './routers/agent-rollout.ts';
 import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
+import { certificateRouter } from './routers/certificate.ts';
 import { configRouter } from './routers/config.ts';
 import { controlPlaneRouter } from './routers/control-plane.ts';
 import { credentialRouter } from './routers/credential.ts';
@@ -40,6 +41,7 @@ export const apiRouter = router({
   config: configRouter,
   credential: credentialRouter,
   deployment: deploymentRouter,
+  certificate: certificateRouter,
   domain: domainRouter,
   environment: environmentRouter,
   grant: grantRouter,

@@ -27,6 +27,7 @@ export const auditActions = {
   'config.update': 'Configuration changed',
   'credential.delete': 'Credential deleted',
   'credential.rotate': 'Deploy key rotated',
+  'certificate.retry': 'Certificate ordered',
   'credential.update': 'Credential changed',
   'deployment.approve': 'Deployment approved',
   'deployment.cancel': 'Deployment cancelled',

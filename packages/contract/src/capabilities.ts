@@ -12,6 +12,7 @@ export const capabilities = {
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',
   'build.variables': 'Passes variables to build commands and Dockerfiles.',
+  certificate: 'Serves certificates of public hosts, and orders them from a certificate authority.',
   container: 'Runs and builds images: its server has a container engine that answers.',
   hook: 'Runs release commands and post-release commands.',
   inspect: 'Reads a source and returns its build plan.',

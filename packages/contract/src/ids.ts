@@ -40,6 +40,9 @@ const idKinds = {
   art: 'artifact in the store',
   vol: 'volume',
   crd: 'credential of a source',
+  crt: 'certificate',
+  cky: 'key of a certificate or of an account at a certificate authority',
+  aca: 'account at a certificate authority',
   bak: 'backup of the control plane',
 } as const;
 
@@ -60,6 +63,7 @@ export type SigningKeyId = Id<'key'>;
 export type ReleaseId = Id<'rel'>;
 export type DeploymentId = Id<'dep'>;
 export type InstanceId = Id<'ins'>;
+export type CertificateId = Id<'crt'>;
 export type DomainId = Id<'dom'>;
 export type RunId = Id<'run'>;
 export type CustomRoleId = Id<'rol'>;
@@ -121,6 +125,7 @@ export const releaseIdSchema = idSchema('rel');
 export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');
 export const domainIdSchema = idSchema('dom');
+export const certificateIdSchema = idSchema('crt');
 export const runIdSchema = idSchema('run');
 export const auditIdSchema = idSchema('aud');
 export const tokenIdSchema = idSchema('tok');

@@ -50,6 +50,15 @@ export const advanceDeploymentJob = defineJob({
   every: null,
 });
 
+/** Orders certificates that are missing or due for renewal. Safe to run twice. */
+const planCertificatesJob = defineJob({
+  name: 'certificate.plan',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
 /** Takes the next step of each running agent rollout. Safe to run twice. */
 const advanceAgentRolloutsJob = defineJob({
   name: 'agent_rollout.advance',
@@ -199,6 +208,7 @@ export const jobs = {
   'backup.sweep': sweepBackupsJob,
   'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
+  'certificate.plan': planCertificatesJob,
   'deployment.advance': advanceDeploymentJob,
   'deployment.prune': pruneDeploymentsJob,
   'deployment.sweep': sweepDeploymentsJob,

@@ -87,6 +87,7 @@ export const changeKinds = [
   'agent_rollout',
   'deployment',
   'benchmark',
+  'certificate',
   'member',
   'organization',
 ] as const;

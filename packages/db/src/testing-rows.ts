@@ -232,6 +232,28 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         envelope: new Uint8Array(),
       },
     });
+    const [certificateKeyId, accountId] = [newId('cky'), newId('aca')];
+    await tx.certificateKey.create({
+      data: {
+        id: certificateKeyId,
+        organizationId,
+        dataKeyId,
+        envelope: new Uint8Array(),
+        publicKey: new Uint8Array(),
+      },
+    });
+    await tx.acmeAccount.create({
+      data: {
+        id: accountId,
+        organizationId,
+        directoryUrl: 'https://authority.example.test/directory',
+        keyId: certificateKeyId,
+        thumbprint: 'none',
+      },
+    });
+    await tx.certificate.create({
+      data: { id: newId('crt'), organizationId, host: `hello.${slug}.example.test`, accountId },
+    });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
     // Deleted, so that the app deploys to a server that can open no secrets.

@@ -45,6 +45,18 @@ export const databaseUrl = {
   toml: 'string',
 } as const;
 
+export const directoryUrl = {
+  type: z.union([z.literal(''), z.url({ protocol: /^https$/ })]),
+  expects: 'an https URL, or nothing',
+  toml: 'string',
+} as const;
+
+export const emailAddress = {
+  type: z.union([z.literal(''), z.email()]),
+  expects: 'an email address, or nothing',
+  toml: 'string',
+} as const;
+
 export const smtpUrl = {
   type: z.url({ protocol: /^smtps?$/ }),
   expects: 'an smtp:// or smtps:// URL',

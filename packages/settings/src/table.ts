@@ -4,6 +4,8 @@ import { PORTS, type PortName } from './flags.mjs';
 import {
   contactUrl,
   databaseUrl,
+  directoryUrl,
+  emailAddress,
   flag,
   gatewayUrl,
   hostName,
@@ -177,6 +179,32 @@ export const settings = {
     processes: ['web', 'worker'],
   }),
 
+  FAIRLEAD_ACME_DIRECTORY_URL: withDefault(
+    {
+      key: 'acme.directory_url',
+      form: directoryUrl,
+      about:
+        "Certificate authority for public domains: its ACME directory. By using it you accept the authority's terms of service. Empty: no certificates are ordered.",
+      processes: ['web', 'worker'],
+    },
+    'https://acme-v02.api.letsencrypt.org/directory',
+  ),
+  FAIRLEAD_ACME_CA_FILE: optional({
+    key: 'acme.ca_file',
+    form: path,
+    about: "Certificate authority (PEM) of the directory's own certificate, for an authority of your own.",
+    defaultWords: "those of each server's system",
+    processes: ['gateway'],
+  }),
+  FAIRLEAD_ACME_EMAIL: withDefault(
+    {
+      key: 'acme.email',
+      form: emailAddress,
+      about: 'Address that the certificate authority may write to; empty for none.',
+      processes: ['gateway'],
+    },
+    '',
+  ),
   FAIRLEAD_BACKUP_FOLDER: optional({
     key: 'backup.folder',
     form: path,

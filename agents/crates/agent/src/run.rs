@@ -5,6 +5,7 @@ mod app_logs;
 mod autoscale_input;
 mod benchmarks;
 mod builds;
+mod certificate_orders;
 mod certificates;
 mod disk;
 mod engine;
@@ -53,6 +54,7 @@ use crate::upgrade;
 use app_logs::AppLogs;
 use benchmarks::Benchmarks;
 use builds::Builds;
+use certificate_orders::CertificateOrders;
 use certificates::Certificates;
 use disk::DiskMonitor;
 use inspections::{Inspections, cleared_after};
@@ -250,6 +252,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let (clearing, cleared) = cleared_after(clear_abandoned_builds(options.clone(), saved.clone()));
     let inspections = Inspections::new(options.clone(), identities.clone(), ends.inspections, cleared);
     let inspections = tokio::spawn(inspections.run(ends.inspect_requests));
+    let certificates = Certificates::new(authority.clone(), folders.clone(), sealing.clone());
+    let (orders, order_events) = CertificateOrders::new(sealing.clone());
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
@@ -263,7 +267,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         desired: ends.desired.clone(),
         view: view.clone(),
         routed: routed_end,
-        certificates: Certificates::new(authority.clone(), folders.clone()),
+        certificates,
         access_log: folders.logs().join("access.log"),
         control_sockets: folders.control(),
     };
@@ -282,6 +286,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         local: LocalState::open(folders.local_state())?,
         builds,
         benchmarks,
+        orders,
         samples: Samples::open(&folders)?,
         metrics,
         lines,
@@ -302,6 +307,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         runtime_log: log,
         build_events,
         benchmark_events,
+        order_events,
         disk: disk_report,
         network: network_report,
         agent,
@@ -422,6 +428,7 @@ fn empty_state() -> fairlead_model::DesiredState {
         kept_artifacts: Default::default(),
         deleted_volumes: Vec::new(),
         agent: None,
+        certificates: Vec::new(),
         uninstall: None,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, HOST, LOCATION, USER_AGENT};
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
@@ -93,6 +93,25 @@ impl FetchClient {
             address = Address::parse(&next)?;
         }
         Err(address.failed("too many redirects"))
+    }
+
+    /// Sends a request and reads the whole body of the response, at most `bytes_max`. Follows no redirect.
+    pub async fn send_request(
+        &self,
+        url: &str,
+        request: &Request<Bytes>,
+        bytes_max: usize,
+    ) -> Result<Response<Bytes>, FetchError> {
+        let address = Address::parse(url)?;
+        let (head, mut body) = self.once(&address, request).await?.into_parts();
+        let mut whole = BytesMut::new();
+        while let Some(data) = piece(&address, &mut body).await? {
+            if whole.len() + data.len() > bytes_max {
+                return Err(FetchError::TooLarge { host: address.host, bytes_max: bytes_max as u64 });
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(Response::from_parts(head, whole.freeze()))
     }
 
     async fn once(&self, address: &Address, request: &Request<Bytes>) -> Result<Response<Incoming>, FetchError> {

@@ -38,6 +38,12 @@ impl FetchClient {
         connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls), attempts: ATTEMPTS })
     }
 
+    /// Returns a client with another TLS configuration.
+    #[must_use]
+    pub fn with_tls(tls: Arc<ClientConfig>) -> Self {
+        Self { tls, attempts: ATTEMPTS }
+    }
+
     /// Returns a client that downloads without retries.
     #[must_use]
     pub fn without_retries(&self) -> Self {

@@ -99,6 +99,7 @@ mod tests {
             kept_artifacts: Default::default(),
             deleted_volumes: Vec::new(),
             agent: None,
+            certificates: Vec::new(),
             uninstall: None,
         }
     }

@@ -82,6 +82,10 @@ id!(/// One running copy, `ins_…`; made by the agent.
     InstanceId, "ins");
 id!(/// A benchmark run, `run_…`.
     RunId, "run");
+id!(/// Certificate of host names, `crt_…`.
+    CertificateId, "crt");
+id!(/// Account at a certificate authority, `aca_…`.
+    AcmeAccountId, "aca");
 
 /// App in an environment: the unit that is placed on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

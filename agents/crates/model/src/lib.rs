@@ -2,6 +2,7 @@
 //! states. Only types and pure comparisons: no I/O and no clock.
 
 mod benchmark;
+mod certificate;
 mod diff;
 mod id;
 mod route_key;
@@ -18,8 +19,14 @@ pub mod message {
 }
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
+pub use certificate::{
+    AcmeAccount, AcmeOrder, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate, SealedKey,
+};
 pub use diff::{StateChange, diff};
-pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
+pub use id::{
+    AcmeAccountId, AppId, AppKey, CertificateId, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId,
+    ServerId,
+};
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
 pub use run_file::RunFile;
 pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};

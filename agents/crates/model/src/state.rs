@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, BenchmarkPlan, DeploymentId, EncodedTraffic, EnvironmentId, ReleaseId, SealedSecrets, ServerId,
+    AppId, AppKey, BenchmarkPlan, CertificateSpec, DeploymentId, EncodedTraffic, EnvironmentId, ReleaseId,
+    SealedSecrets, ServerId,
 };
 
 /// Version of desired state; ordered by epoch, then number.
@@ -52,6 +53,9 @@ pub struct DesiredState {
     /// Agent that should run on this server; `None` keeps the current one.
     #[serde(default)]
     pub agent: Option<AgentRelease>,
+    /// Certificates of hosts that this server serves.
+    #[serde(default)]
+    pub certificates: Vec<CertificateSpec>,
     /// Set if the agent should remove itself from this server.
     #[serde(default)]
     pub uninstall: Option<Uninstall>,

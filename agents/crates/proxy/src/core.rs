@@ -240,6 +240,18 @@ impl Core {
         }
     }
 
+    /// True if a host (lower case) has a certificate.
+    pub(crate) fn has_certificate(&self, host: &[u8]) -> bool {
+        let routes = self.routes.borrow();
+        let Some(snapshot) = &routes.snapshot else { return false };
+        std::str::from_utf8(host).is_ok_and(|host| snapshot.certificates.has(host))
+    }
+
+    /// Returns the answer to an HTTP-01 challenge of a host (lower case); `None` if no certificate is ordered for it.
+    pub(crate) fn key_authorization(&self, host: &[u8], token: &[u8]) -> Option<String> {
+        self.routes.borrow().snapshot.as_ref()?.challenges.key_authorization(host, token)
+    }
+
     /// Sets the channel that reports requests for sleeping apps.
     pub(crate) fn set_wake_requests(&self, wake_requests: WakeRequests) {
         self.wakes.replace(Some(wake_requests));

@@ -29,7 +29,7 @@ pub(crate) use basic_auth::PasswordCache;
 pub(crate) use body_limit::BodyLimit;
 pub(crate) use error_pages::{ErrorPages, PreparedPage};
 pub(crate) use header_rules::HeaderEdits;
-pub(crate) use https_redirect::{HttpsRedirect, is_acme_challenge};
+pub(crate) use https_redirect::{HttpsRedirect, challenge_token};
 pub(crate) use path_rewrite::PathRewrite;
 pub(crate) use request_limits::LimitGuard;
 pub(crate) use shared::SharedPolicyState;
@@ -79,6 +79,8 @@ pub(crate) struct RouteSettings<'a> {
     pub(crate) prefix_bytes: usize,
     pub(crate) policy: &'a RoutePolicy,
     pub(crate) redirect: Option<&'a Redirect>,
+    /// True if the host has a certificate.
+    pub(crate) has_certificate: bool,
     pub(crate) shared: &'a Arc<SharedPolicyState>,
     /// Returns the connectors of another app in the environment of the route; none if it has no instance here.
     pub(crate) connectors: &'a dyn Fn(&str) -> Vec<Arc<Connector>>,

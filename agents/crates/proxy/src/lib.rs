@@ -2,6 +2,7 @@
 //! Invariant: routes, instances and certificates come as whole snapshots from `run`, over the control socket.
 
 mod access_log;
+mod acme_responders;
 mod client;
 mod compress;
 mod confine;

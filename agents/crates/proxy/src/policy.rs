@@ -46,6 +46,7 @@ impl Policy {
         path_prefix: &str,
         policy: &RoutePolicy,
         redirect: Option<&Redirect>,
+        has_certificate: bool,
         shared: &Arc<SharedPolicyState>,
         connectors: &dyn Fn(&str) -> Vec<Arc<Connector>>,
     ) -> Result<Option<Self>, TrafficError> {
@@ -54,7 +55,8 @@ impl Policy {
         }
         let prefix = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
         let key = format!("{host}{prefix}/");
-        let route = RouteSettings { key: &key, prefix_bytes: prefix.len(), policy, redirect, shared, connectors };
+        let prefix_bytes = prefix.len();
+        let route = RouteSettings { key: &key, prefix_bytes, policy, redirect, has_certificate, shared, connectors };
         let filters = filters::compile(&route)?;
         let dropped: Vec<&str> = filters.iter().flat_map(|(_, filter)| filter.dropped_headers()).collect();
         Ok(Some(Self {

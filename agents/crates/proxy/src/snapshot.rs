@@ -13,6 +13,7 @@ use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::traffic_encoding;
 
+use crate::acme_responders::AcmeResponders;
 use crate::core::{SharedInstance, SharedLimits};
 use crate::filters::SharedPolicyState;
 use crate::policy::Policy;
@@ -27,6 +28,8 @@ pub(crate) struct Snapshot {
     pub(crate) routes: Vec<RouteEntry>,
     pub(crate) apps: Vec<AppSnapshot>,
     pub(crate) certificates: Arc<CertificateSet>,
+    /// Answers to HTTP-01 challenges.
+    pub(crate) challenges: AcmeResponders,
     pub(crate) settings: ProxySettings,
     /// Trusted upstream proxies; `None` if there are none.
     pub(crate) trust: Option<TrustedProxies>,
@@ -135,25 +138,28 @@ impl Snapshot {
             }
             apps.push(read_app(app, encoding, &mut instances, shared)?);
         }
-        let mut routes = Vec::with_capacity(message.routes.len());
-        let mut keys = Vec::with_capacity(message.routes.len());
-        for (position, route) in (0u32..).zip(&message.routes) {
-            let (entry, guard) = read_route(route, encoding, &index, &apps, shared)?;
-            routes.push(entry);
-            keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
-        }
         let sources = message.certificates.iter().map(|certificate| CertificateSource {
             hosts: &certificate.hosts,
             chain_der: &certificate.chain_der,
             key_pkcs8_der: &certificate.key_pkcs8_der,
         });
+        let certificates = Arc::new(CertificateSet::build(sources, certificates)?);
+        let mut routes = Vec::with_capacity(message.routes.len());
+        let mut keys = Vec::with_capacity(message.routes.len());
+        for (position, route) in (0u32..).zip(&message.routes) {
+            let has_certificate = certificates.has(&route.host);
+            let (entry, guard) = read_route(route, encoding, &index, &apps, has_certificate, shared)?;
+            routes.push(entry);
+            keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
+        }
         let settings = encoding.decode::<ProxySettings>(&message.settings).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
             table: RouteTable::with_guards(keys)?,
             routes,
             apps,
-            certificates: Arc::new(CertificateSet::build(sources, certificates)?),
+            certificates,
+            challenges: AcmeResponders::new(&message.acme_responders),
             trust: TrustedProxies::new(&settings),
             access_log_path: message.access_log_path.as_str().into(),
             settings,
@@ -170,6 +176,7 @@ fn read_route(
     encoding: TrafficEncoding,
     index: &HashMap<&str, u32>,
     apps: &[AppSnapshot],
+    has_certificate: bool,
     shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
@@ -197,7 +204,8 @@ fn read_route(
     };
     let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
     let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| policy.prefix_for_app().is_none()) };
-    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect.as_ref(), shared, &connectors)
+    let (host, path_prefix, redirect) = (&route.host, &route.path_prefix, redirect.as_ref());
+    let policy = Policy::compile(host, path_prefix, &policy, redirect, has_certificate, shared, &connectors)
         .map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
     let key = format!("{}{prefix}/", route.host).into();

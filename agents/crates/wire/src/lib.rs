@@ -1,6 +1,7 @@
 //! Messages of the agent link and of the local protocol, and their conversion to and from `model`. No I/O except on the
 //! framed local channel.
 
+mod certificate;
 mod channel;
 mod parse;
 mod render;
@@ -19,6 +20,7 @@ pub mod local {
     include!("gen/fairlead.local.v1.rs");
 }
 
+pub use certificate::{acme_account_key, certificate_key};
 pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
 pub use parse::{announced_keys, desired_state, inspected_source};
 pub use render::{ReportParts, log_chunk, report, version};

@@ -14,6 +14,7 @@ use fairlead_model::{
 };
 use prost::Message;
 
+use crate::certificate::certificates;
 use crate::secret::is_name;
 use crate::server_port;
 use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent};
@@ -80,6 +81,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         kept_artifacts: message.kept_artifacts.into_iter().collect(),
         deleted_volumes: deleted.collect::<Result<_, _>>()?,
         agent: message.agent.map(agent_release).transpose()?,
+        certificates: certificates(message.certificates, message.acme_accounts)?,
         uninstall: message.uninstall.map(|spec| Uninstall { with_data: spec.with_data }),
     })
 }
@@ -513,14 +515,14 @@ pub(crate) fn id<T: TryFrom<String, Error = fairlead_model::IdError>>(
     T::try_from(value.to_owned()).map_err(|error| wrong(&format!("{at}.{name}"), error.to_string()))
 }
 
-fn within(at: &str, name: &str, value: u64, least: u64, most: u64) -> Result<(), StateError> {
+pub(crate) fn within(at: &str, name: &str, value: u64, least: u64, most: u64) -> Result<(), StateError> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
     Err(wrong(&format!("{at}.{name}"), format!("is {value}, not within {least} and {most}")))
 }
 
-fn host(at: &str, value: &str) -> Result<(), StateError> {
+pub(crate) fn host(at: &str, value: &str) -> Result<(), StateError> {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
             && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

@@ -19,6 +19,8 @@ pub struct ReportParts<'a> {
     pub builds: Vec<model::BuildStatus>,
     /// Benchmark runs in desired state.
     pub benchmarks: Vec<model::BenchmarkStatus>,
+    /// Orders of certificates in desired state.
+    pub certificates: Vec<model::CertificateStatus>,
     /// Volumes and their size in bytes.
     pub volumes: Vec<(model::VolumeKey, u64)>,
     /// Disk usage, once it was measured.
@@ -45,7 +47,21 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         disk: parts.disk,
         agent: parts.agent.map(agent_status),
         network: parts.network,
+        certificates: parts.certificates.into_iter().map(certificate).collect(),
         uninstall: parts.uninstall,
+    }
+}
+
+fn certificate(status: model::CertificateStatus) -> agent::CertificateStatus {
+    agent::CertificateStatus {
+        certificate_id: status.id.to_string(),
+        attempt: status.attempt,
+        state: work(status.state),
+        step: status.step.name().into(),
+        failure: status.failure.map(failure),
+        chain_der: status.chain_der,
+        retry_after_unix_ms: status.retry_after_unix_ms,
+        renew_unix_ms: status.renew_unix_ms,
     }
 }
 

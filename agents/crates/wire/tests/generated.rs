@@ -31,7 +31,11 @@ fn generate(into: &Path) -> BTreeMap<String, String> {
         let mut config = prost_build::Config::new();
         config.btree_map(["."]).out_dir(into);
         // Its Debug is handwritten: it shows no value.
-        config.skip_debug([".fairlead.agent.v1.SecretValue"]);
+        config.skip_debug([
+            ".fairlead.agent.v1.AcmeAccountKey",
+            ".fairlead.agent.v1.CertificateKey",
+            ".fairlead.agent.v1.SecretValue",
+        ]);
         // Boxed: its size would otherwise be that of every envelope.
         config.boxed(".fairlead.agent.v1.InspectQuery.source");
         config

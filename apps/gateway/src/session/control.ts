@@ -7,6 +7,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
 import { hashTransferToken } from '@fairlead/core/artifact';
+import type { AcmeOptions } from '@fairlead/core/certificate';
 import { type ControlRoute, prepareDesiredState } from '@fairlead/core/desired-state';
 import { type AppLinks, domainUrl } from '@fairlead/core/domain';
 import type { Clock, Log, OrganizationCtx, SystemCtx } from '@fairlead/core/kernel';
@@ -72,6 +73,7 @@ export interface ControlOptions {
   readonly database: Database;
   readonly store: LogStore;
   readonly secretKeys: SecretKeys;
+  readonly acme: AcmeOptions;
   readonly key: SigningKey;
   /** Keys that agents should pin, the signing key included. */
   readonly pinnedKeys: EnrolledServer['signingKeys'];
@@ -112,6 +114,7 @@ export function createControl(options: ControlOptions): Control {
         controlRoutes: options.controlRoutes,
         urlOf: (route, onLocalServer) => domainUrl(route, onLocalServer, options.links),
         sealer,
+        acme: options.acme,
       }),
   });
 

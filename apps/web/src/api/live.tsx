@@ -63,6 +63,7 @@ export function LivePage({ topics, children }: LivePageProps) {
           trpc.overview.pathFilter(),
         ],
         benchmark: [trpc.benchmark.pathFilter()],
+        certificate: [trpc.certificate.pathFilter()],
         member: [trpc.member.pathFilter(), trpc.invitation.pathFilter()],
       };
       for (const [kind, all] of Object.entries(filters)) {

@@ -100,6 +100,7 @@ async function createParts(): Promise<WebParts> {
       trustedProxies: trustedProxies(env),
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
+      acmeDirectoryUrl: env.FAIRLEAD_ACME_DIRECTORY_URL,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,
       agentDownload: () => agentDownload(env, binaries),
       buildSlots: buildSlots(env),

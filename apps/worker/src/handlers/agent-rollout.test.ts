@@ -45,6 +45,7 @@ const run = () =>
       secretKeys: createSecretKeys(testWrapper()),
       mailer: null,
       publicUrl: null,
+      acmeDirectoryUrl: 'https://authority.example.test/directory',
       buildSlots: defaultBuildSlots,
       backups: null,
       stopping: new AbortController().signal,

@@ -71,6 +71,7 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       secretKeys: createSecretKeys(testWrapper()),
       mailer: null,
       publicUrl: null,
+      acmeDirectoryUrl: 'https://authority.example.test/directory',
       buildSlots: defaultBuildSlots,
       backups: null,
       stopping: new AbortController().signal,

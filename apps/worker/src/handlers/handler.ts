@@ -22,6 +22,8 @@ export interface HandlerParts {
   readonly mailer: Mailer | null;
   /** Base URL of links in mails, without a trailing slash; null if not configured. */
   readonly publicUrl: string | null;
+  /** Directory of the certificate authority; empty: no certificates are ordered. */
+  readonly acmeDirectoryUrl: string;
   readonly buildSlots: BuildSlots;
   /** Null if no folder for backups is configured. */
   readonly backups: BackupMaker | null;

@@ -8,6 +8,7 @@ import { purgeAppsHandler } from './app.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { runBackupHandler, sweepBackupsHandler } from './backup.ts';
 import { pruneBenchmarksHandler } from './benchmark.ts';
+import { planCertificatesHandler } from './certificate.ts';
 import { advanceDeploymentHandler, pruneDeploymentsHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
 import { moveMetricsHandler, rollUpMetricsHandler } from './metric.ts';
@@ -27,6 +28,7 @@ export const handlers: Handlers = {
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));
   },
+  'certificate.plan': planCertificatesHandler,
   'deployment.advance': advanceDeploymentHandler,
   'deployment.prune': pruneDeploymentsHandler,
   'deployment.sweep': sweepDeploymentsHandler,

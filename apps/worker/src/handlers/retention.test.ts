@@ -35,6 +35,7 @@ beforeEach(async () => {
     secretKeys: createSecretKeys(testWrapper()),
     mailer: null,
     publicUrl: null,
+    acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
     backups: null,
     stopping: new AbortController().signal,

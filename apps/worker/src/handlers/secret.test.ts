@@ -67,6 +67,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     secretKeys: createSecretKeys(testWrapper()),
     mailer,
     publicUrl: 'https://fairlead.example.test',
+    acmeDirectoryUrl: 'https://authority.example.test/directory',
     buildSlots: defaultBuildSlots,
     backups: null,
     stopping: new AbortController().signal,

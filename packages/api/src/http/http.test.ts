@@ -137,6 +137,7 @@ describe('every call that reads', () => {
       'credential.list': { appId },
       'deployment.get': { deploymentId },
       'deployment.log': { deploymentId },
+      'certificate.get': { domainId: domain?.id ?? '' },
       'domain.get': { domainId: domain?.id ?? '' },
       'log.search': { appId },
       'metric.routes': { appId, range: '15m' },

@@ -116,6 +116,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       buildSlots: defaultBuildSlots,
       trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',
+      acmeDirectoryUrl: 'https://authority.example.test/directory',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
       controlPlane: {

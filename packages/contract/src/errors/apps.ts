@@ -164,6 +164,10 @@ export const appErrors = {
   'log.unsupported': conflict('The agent of this server cannot search its logs. Upgrade it.'),
   'log.query_invalid': invalid('This is not a regular expression that the server can search for.'),
 
+  'certificate.not_found': missing('No certificate is ordered for this name yet. Wait a few seconds, then try again.'),
+  'certificate.too_soon': conflict(
+    'The last order failed a moment ago, or the authority limits further ones. The page shows the time of the next.',
+  ),
   'domain.not_found': missing('There is no such domain.'),
   'domain.reserved': conflict(
     'This host name belongs to the control plane: an app there could pose as the dashboard. Choose another.',

@@ -35,6 +35,8 @@ const empty: DesiredRows = {
   placements: [],
   builds: [],
   benchmarks: [],
+  certificates: [],
+  accounts: [],
   controlRoutes: [],
   capabilities: all,
   keptArtifacts: [],

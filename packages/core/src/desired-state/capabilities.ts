@@ -30,6 +30,7 @@ const stateRules: Rules<DesiredState> = [
       proxy !== undefined || routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect'),
   ],
   ['build', ({ builds }) => builds.length > 0],
+  ['certificate', ({ certificates }) => certificates.length > 0],
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],

@@ -48,6 +48,8 @@ const rows: DesiredRows = {
   placements: [],
   builds: [],
   benchmarks: [],
+  certificates: [],
+  accounts: [],
   controlRoutes: [],
   capabilities: [],
   keptArtifacts: [],

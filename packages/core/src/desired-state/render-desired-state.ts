@@ -4,6 +4,7 @@ import type { DesiredState } from '@fairlead/contract/agent';
 import { supports } from '@fairlead/contract/capabilities';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { storedPlanSchema } from '../benchmark/schema.ts';
+import { type AcmeOptions, loadCertificates } from '../certificate/index.ts';
 import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import {
   findKeptReleases,
@@ -33,6 +34,7 @@ export interface RenderInput {
   /** Routes to the control plane itself. Only the local server gets them. */
   readonly controlRoutes?: readonly ControlRoute[];
   readonly sealer: SecretSealer;
+  readonly acme?: AcmeOptions;
   /** Address of a domain, for FAIRLEAD_URL. */
   readonly urlOf: (route: OriginRoute, onLocalServer: boolean) => string;
 }
@@ -65,6 +67,14 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const buildSnapshotIds = builds.flatMap(({ buildSnapshotId }) => buildSnapshotId ?? []);
   const buildSecrets = await sealer.sealForBuilds(scoped, target, buildSnapshotIds);
   const credentials = await sealer.sealCredentials(scoped, target, builds);
+
+  const certificates = supports(capabilities, 'certificate')
+    ? await loadCertificates(scoped, sealer, {
+        target,
+        hosts: [...new Set(all.flatMap(({ domains }) => domains.map(({ host }) => host)))],
+        acme: input.acme ?? { directoryCaPem: '', email: '' },
+      })
+    : { certificates: [], accounts: [] };
 
   const variablesOf = (origin: unknown) =>
     systemVariables(originSchema.parse(origin), (route) => input.urlOf(route, server.isLocal));
@@ -112,6 +122,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       credentials: credentials.get(build.appId) ?? null,
     })),
     benchmarks: await loadBenchmarks(scoped, serverId),
+    ...certificates,
   });
   return { state, secretsProblems };
 }

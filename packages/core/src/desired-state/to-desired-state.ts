@@ -3,6 +3,7 @@
 // wrong field.
 import { create } from '@bufbuild/protobuf';
 import {
+  type AcmeAccount,
   type AppSpec,
   AppSpecSchema,
   ArtifactKind,
@@ -11,6 +12,7 @@ import {
   BenchmarkTarget,
   type BuildSpec,
   BuildSpecSchema,
+  type CertificateSpec,
   type DesiredState,
   DesiredStateSchema,
   type ReleaseSpec,
@@ -137,6 +139,9 @@ export interface DesiredRows {
   readonly deletedPlacements: readonly RoutedPlacement[];
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];
+  readonly certificates: readonly CertificateSpec[];
+  /** Accounts of the orders in `certificates`. */
+  readonly accounts: readonly AcmeAccount[];
   readonly controlRoutes: readonly ControlRoute[];
   /** Capabilities that the agent reported; messages that it does not know are left out. */
   readonly capabilities: readonly string[];
@@ -177,6 +182,8 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
+    certificates: [...rows.certificates],
+    acmeAccounts: [...rows.accounts],
     ...(rows.uninstall === null ? {} : { uninstall: rows.uninstall }),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
       create(BenchmarkPlanSchema, {

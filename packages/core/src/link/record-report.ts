@@ -11,6 +11,7 @@ import {
 import { isId, parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { recordBenchmarks } from '../benchmark/index.ts';
+import { recordOrders } from '../certificate/index.ts';
 import { recordWork } from '../deployment/index.ts';
 import {
   AppError,
@@ -72,6 +73,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
   if (report.agent !== undefined) await recordAgent(scope, { serverId, status: report.agent });
 
   const applied = report.applied ?? { epoch: server.appliedEpoch, number: server.appliedNumber };
+  await recordOrders(scope, { serverId, statuses: report.certificates, applied });
   const refusedReason = report.refused === undefined ? null : refusal(report.refused);
   const network = report.network === undefined ? null : networkOf(report.network);
   const before = serverNetworkSchema.safeParse(server.network).data ?? null;

@@ -22,5 +22,11 @@ export { rotateDataKey } from './rotate-data-key.ts';
 export { listMasterKeysInUse, type Rotated, rotateValues } from './rotate-values.ts';
 export * from './schema.ts';
 export { secretReminderMail } from './secret-reminder-mail.ts';
-export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './secret-sealer.ts';
+export {
+  createSecretSealer,
+  type KeyToSeal,
+  type SealedSnapshot,
+  type SealTarget,
+  type SecretSealer,
+} from './secret-sealer.ts';
 export { updateSecrets } from './update-secrets.ts';

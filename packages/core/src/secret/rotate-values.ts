@@ -16,7 +16,10 @@ const portion = 100;
 /** Re-encrypts one batch; zeros mean that nothing is left. */
 export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Rotated> {
   const rewrapped = await rewrapKeys(ctx, keys);
-  const reencrypted = (await reencryptValues(ctx, keys)) + (await reencryptCredentials(ctx, keys));
+  const reencrypted =
+    (await reencryptValues(ctx, keys)) +
+    (await reencryptCredentials(ctx, keys)) +
+    (await reencryptCertificateKeys(ctx, keys));
   // A key in use cannot go: its versions point at it. Retired ones get no new versions. Skips a key that a writer holds:
   // waiting for it while it waits for a value of this batch would be a deadlock.
   const keysDeleted = await ctx.tx.$executeRaw`
@@ -24,6 +27,7 @@ export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Ro
       SELECT id FROM data_key WHERE retired_at IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)
         AND NOT EXISTS (SELECT 1 FROM source_credential WHERE source_credential.data_key_id = data_key.id)
+        AND NOT EXISTS (SELECT 1 FROM certificate_key WHERE certificate_key.data_key_id = data_key.id)
       ORDER BY id FOR UPDATE SKIP LOCKED)`;
   return { rewrapped, reencrypted, keysDeleted };
 }
@@ -95,6 +99,29 @@ async function reencryptCredentials(ctx: SystemCtx, keys: SecretKeys): Promise<n
     reencrypted += 1;
     const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
     await ctx.tx.sourceCredential.update({ where: { id }, data });
+  }
+  return reencrypted;
+}
+
+/** Re-encrypts private keys of certificates, which are encrypted like secrets. */
+async function reencryptCertificateKeys(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const due = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT key.id FROM certificate_key AS key JOIN data_key ON data_key.id = key.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY key.id LIMIT ${portion} FOR UPDATE OF key SKIP LOCKED`;
+  const rows = await ctx.tx.certificateKey.findMany({
+    where: { id: { in: due.map(({ id }) => id) } },
+    include: { dataKey: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, organizationId, envelope, dataKey } of rows) {
+    const value = { versionId: id, envelope, dataKey };
+    const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { keyId: id }));
+    if (plain === null) continue;
+    const active = await keys.active(forOrganization(ctx, parseId('org', organizationId)));
+    reencrypted += 1;
+    const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
+    await ctx.tx.certificateKey.update({ where: { id }, data });
   }
   return reencrypted;
 }

@@ -9,6 +9,7 @@ import { findEntry } from './resolve.ts';
 import { fillIn, serverSecretsBytesMax } from './rules.ts';
 import type { SecretsProblem } from './schema.ts';
 import { type BuildPlacement, sealCredentials } from './seal-credentials.ts';
+import { createKeySealer } from './seal-keys.ts';
 import { type EntryRow, loadValues } from './store.ts';
 
 /** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
@@ -49,8 +50,21 @@ export interface SecretSealer {
     target: SealTarget,
     placements: readonly BuildPlacement[],
   ): Promise<Map<string, SealedSnapshot>>;
+  /** Seals private keys, keyed by id. One that does not open is missing. */
+  sealKeys(
+    ctx: OrganizationCtx,
+    target: SealTarget,
+    wanted: readonly KeyToSeal[],
+  ): Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>>;
   /** Forgets what was sealed to a server. */
   forget(serverId: string): void;
+}
+
+/** Private key of a certificate or an account, in the message that the agent opens. */
+export interface KeyToSeal {
+  readonly keyId: string;
+  /** Returns the message around PKCS#8 in DER. */
+  readonly wrap: (keyDer: Uint8Array) => Uint8Array;
 }
 
 interface CachedSnapshot {
@@ -61,6 +75,7 @@ interface CachedSnapshot {
 
 /** Seals each snapshot once for a server: sealing is random, and bytes that stay the same need not be applied again. */
 export function createSecretSealer(keys: SecretKeys): SecretSealer {
+  const keySealer = createKeySealer(keys);
   const cache = new Map<string, { readonly recipient: string; readonly snapshots: Map<string, CachedSnapshot> }>();
   return {
     seal: async (ctx, { serverId, recipient }, snapshotIds) => {
@@ -93,7 +108,9 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
     },
     sealCredentials: (ctx, { recipient }, placements) =>
       recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, placements),
+    sealKeys: (ctx, target, wanted) => keySealer.seal(ctx, target, wanted),
     forget: (serverId) => {
+      keySealer.forget(serverId);
       cache.delete(serverId);
     },
   };

@@ -7,6 +7,7 @@ import { settings } from '../table.ts';
 const SECTIONS: readonly { readonly table: string; readonly title: string }[] = [
   { table: '', title: 'General' },
   { table: 'mail', title: 'Email' },
+  { table: 'acme', title: 'Certificates' },
   { table: 'backup', title: 'Backups' },
   { table: 'listen', title: 'Listen addresses' },
   { table: 'ports', title: 'Ports' },

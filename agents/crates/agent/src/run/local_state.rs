@@ -1,4 +1,4 @@
-//! `local.json`: outcomes of builds and benchmarks, so that a restart does not repeat them. Keeps only what desired state lists;
+//! `local.json`: outcomes of builds, benchmarks and certificate orders, so that a restart does not repeat them. Keeps only what desired state lists;
 //! the runtime stores releases and promotions itself.
 
 use std::collections::BTreeMap;
@@ -6,15 +6,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::{StateFileError, file, state_file};
-use fairlead_model::{BenchmarkStatus, BuildStatus, DeploymentId, DesiredState, RunId};
+use fairlead_model::{
+    BenchmarkStatus, BuildStatus, CertificateId, CertificateStatus, DeploymentId, DesiredState, RunId,
+};
 use serde::{Deserialize, Serialize};
 
-/// Outcomes by deployment and by benchmark run.
+/// Outcomes by deployment, by benchmark run and by certificate.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FinishedWork {
     builds: BTreeMap<DeploymentId, BuildStatus>,
     benchmarks: BTreeMap<RunId, BenchmarkStatus>,
+    /// Outcome of the newest order.
+    #[serde(default)]
+    certificates: BTreeMap<CertificateId, CertificateStatus>,
+}
+
+impl FinishedWork {
+    fn count(&self) -> usize {
+        self.builds.len() + self.benchmarks.len() + self.certificates.len()
+    }
 }
 
 /// The file and its contents.
@@ -53,6 +64,17 @@ impl LocalState {
         self.contents.benchmarks.get(run)
     }
 
+    /// Returns the outcome of an order, if it is finished.
+    pub(crate) fn certificate(&self, certificate: &CertificateId, attempt: u32) -> Option<&CertificateStatus> {
+        self.contents.certificates.get(certificate).filter(|status| status.attempt == attempt)
+    }
+
+    /// Saves a finished order. Invariant: it is on disk before it is reported.
+    pub(crate) fn save_certificate(&mut self, status: CertificateStatus) -> io::Result<()> {
+        self.contents.certificates.insert(status.id.clone(), status);
+        self.save()
+    }
+
     /// Saves a finished build. Invariant: it is on disk before it is reported.
     pub(crate) fn save_build(&mut self, status: BuildStatus) -> io::Result<()> {
         self.contents.builds.insert(status.deployment.clone(), status);
@@ -67,10 +89,13 @@ impl LocalState {
 
     /// Removes outcomes that desired state no longer lists.
     pub(crate) fn retain(&mut self, desired: &DesiredState) -> io::Result<()> {
-        let before = self.contents.builds.len() + self.contents.benchmarks.len();
+        let before = self.contents.count();
         self.contents.builds.retain(|deployment, _| desired.builds.contains_key(deployment));
         self.contents.benchmarks.retain(|run, _| desired.benchmarks.iter().any(|plan| plan.run == *run));
-        if self.contents.builds.len() + self.contents.benchmarks.len() == before {
+        self.contents
+            .certificates
+            .retain(|id, _| desired.certificates.iter().any(|spec| spec.id == *id && spec.order.is_some()));
+        if self.contents.count() == before {
             return Ok(());
         }
         self.save()

@@ -25,6 +25,7 @@ use crate::metrics::Metrics;
 use super::autoscale_input;
 use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
+use super::certificate_orders::{CertificateOrders, OrderEvent};
 use super::disk::DiskReport;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
@@ -48,6 +49,7 @@ pub(crate) struct Sources {
     pub(crate) runtime_log: mpsc::Receiver<(DeploymentId, LogLine)>,
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
+    pub(crate) order_events: mpsc::UnboundedReceiver<OrderEvent>,
     pub(crate) disk: watch::Receiver<DiskReport>,
     pub(crate) network: watch::Receiver<Option<agent::NetworkStatus>>,
     pub(crate) agent: watch::Receiver<Option<AgentStatus>>,
@@ -61,6 +63,7 @@ pub(crate) struct Reconciler {
     pub(crate) local: LocalState,
     pub(crate) builds: Builds,
     pub(crate) benchmarks: Benchmarks,
+    pub(crate) orders: CertificateOrders,
     pub(crate) samples: Samples,
     pub(crate) metrics: Metrics,
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
@@ -75,7 +78,7 @@ pub(crate) struct Reconciler {
 }
 
 impl Reconciler {
-    /// Runs until `shutdown` or `hand_over`, then cancels builds and benchmarks. Apps and the proxy keep running.
+    /// Runs until `shutdown` or `hand_over`, then cancels builds, benchmarks and orders. Apps and the proxy keep running.
     pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken, hand_over: CancellationToken) {
         self.apply(&mut from);
         let mut proxy_reports = true;
@@ -88,7 +91,7 @@ impl Reconciler {
                 () = hand_over.cancelled() => break,
                 Ok(()) = from.desired.changed() => { self.apply(&mut from); true }
                 Ok(()) = from.view.changed() => true,
-                Ok(()) = from.routed.changed() => true,
+                Ok(()) = from.routed.changed() => { self.start_orders(&from); true }
                 Ok(()) = from.disk.changed() => true,
                 Ok(()) = from.network.changed() => true,
                 Ok(()) = from.agent.changed() => true,
@@ -116,6 +119,13 @@ impl Reconciler {
                     self.after_event(saved, &from);
                     true
                 }
+                Some(event) = from.order_events.recv() => {
+                    if let Err(error) = self.orders.take(event, &mut self.local) {
+                        tracing::error!(%error, "a finished order can't be saved; it would be placed again after a restart");
+                    }
+                    self.start_orders(&from);
+                    true
+                }
                 () = sleep_until(report_at.unwrap_or(frame_at)), if report_at.is_some() => {
                     report_at = None;
                     self.send_report(&mut from);
@@ -133,6 +143,7 @@ impl Reconciler {
         }
         self.benchmarks.stop().await;
         self.builds.stop().await;
+        self.orders.stop();
     }
 
     fn apply(&mut self, from: &mut Sources) {
@@ -184,6 +195,14 @@ impl Reconciler {
         let (supervisor, authority) = (&self.supervisor, &self.authority);
         let targets = |plan: &BenchmarkPlan| targets(plan, &from.view.borrow(), supervisor, authority);
         self.benchmarks.reconcile(state, &self.local, targets);
+    }
+
+    /// Starts orders once the proxy serves the state that lists them, because it answers their challenges.
+    fn start_orders(&mut self, from: &Sources) {
+        let Some(state) = from.desired.borrow().state.clone() else { return };
+        if from.routed.borrow().version == state.version {
+            self.orders.reconcile(&state, &self.local);
+        }
     }
 
     fn after_event(&mut self, saved: std::io::Result<()>, from: &Sources) {
@@ -249,6 +268,7 @@ impl Reconciler {
             parts.volumes = from.disk.borrow().volumes.clone();
             parts.builds = self.builds.statuses(state, &self.local);
             parts.benchmarks = self.benchmarks.statuses(state, &self.local);
+            parts.certificates = self.orders.statuses(state, &self.local);
         }
         let states = parts.builds.iter().map(|build| build.state);
         let states = states.chain(parts.rollouts.iter().map(|rollout| rollout.state));

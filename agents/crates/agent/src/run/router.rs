@@ -123,7 +123,7 @@ impl Router {
 
     /// Sends the table. Returns true if the proxy serves it.
     async fn send(&mut self, state: &DesiredState, view: &RuntimeView) -> bool {
-        let (certificates, certificate_problem) = self.certificates.of(&routes::own_hosts(state));
+        let (certificates, certificate_problem) = self.certificates.of(&state.certificates, &routes::own_hosts(state));
         let access_log_path = self.access_log.to_string_lossy().into_owned();
         let snapshot = ProxySnapshot {
             access_log_path,

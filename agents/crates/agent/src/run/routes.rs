@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairlead_model::{AppKey, DesiredState, Route, RouteTarget, UpstreamAddress};
 use fairlead_runtime::rollout::UpstreamEndpoint;
-use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
+use fairlead_wire::local::{AcmeResponder, ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
 /// Returns the hosts that need a certificate of this server's own authorities: names that mean only this machine (RFC 6761,
 /// section 6.3), and hosts of a control plane on this server.
@@ -56,9 +56,14 @@ pub(crate) fn snapshot(
             apps.entry(app.app_key.clone()).or_insert(app);
         }
     }
+    let responders = state.certificates.iter().filter_map(|spec| Some((spec, spec.challenge_thumbprint.as_ref()?)));
+    let acme_responders = responders.flat_map(|(spec, thumbprint)| {
+        spec.hosts.iter().map(|host| AcmeResponder { host: host.clone(), thumbprint: thumbprint.clone() })
+    });
+    let acme_responders = acme_responders.collect();
     let settings = state.proxy.bytes().to_vec();
     let apps = apps.into_values().collect();
-    ProxySnapshot { routes, certificates, apps, settings, ..ProxySnapshot::default() }
+    ProxySnapshot { routes, certificates, apps, settings, acme_responders, ..ProxySnapshot::default() }
 }
 
 fn app(key: &AppKey, upstreams: &[UpstreamEndpoint]) -> ProxyApp {

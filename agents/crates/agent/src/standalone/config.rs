@@ -164,6 +164,7 @@ impl StandaloneConfig {
         }
         let routes = self.routes.iter().enumerate().map(|(index, route)| self.route(index, route));
         let snapshot = ProxySnapshot {
+            acme_responders: Vec::new(),
             generation: 0,
             routes: routes.collect::<Result<_, _>>()?,
             certificates,

@@ -4,11 +4,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairlead_route::{Client, RequestBody, RequestLine, https_location};
+use fairlead_route::{Client, RequestBody, RequestLine};
 
 use super::Reply;
 use crate::core::{App, Core, RouteLookup, RouteMetrics};
-use crate::filters::{HttpsRedirect, RequestContext, is_acme_challenge};
+use crate::filters::{HttpsRedirect, RequestContext, challenge_token};
 use crate::policy::{Policy, PolicyAdmission};
 
 /// Request that its route admits.
@@ -31,6 +31,12 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     now: Instant,
 ) -> Result<AdmittedRequest, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
+    if !client.is_secure()
+        && let Some(token) = challenge_token(line.target.path())
+        && let Some(answer) = core.key_authorization(host, token)
+    {
+        return Err(Reply::challenge(answer));
+    }
     let (app, policy, route_metrics) = match core.find(host, line.target.path()) {
         RouteLookup::App(app, None, route_metrics) => {
             return match to_https(core, https_port, host, line) {
@@ -65,10 +71,9 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     }
 }
 
-/// Returns the redirect to HTTPS for a request over plain HTTP; `None` if HTTPS is off or the path is an ACME
-/// challenge.
+/// Returns the reply to a request over plain HTTP on a route without a policy; `None` if HTTPS is off.
 fn to_https(core: &Core, https_port: Option<u16>, host: &[u8], line: &RequestLine<'_>) -> Option<Reply> {
-    let port = https_port.filter(|_| !is_acme_challenge(line))?;
+    let reply = HttpsRedirect::reply(core.has_certificate(host), host, https_port?, line)?;
     core.count("", HttpsRedirect::ID);
-    Some(Reply::to_https(https_location(host, port, line.target.path_and_query)))
+    Some(reply)
 }

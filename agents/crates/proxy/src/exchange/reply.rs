@@ -91,6 +91,29 @@ impl Reply {
         Self::new(308, "Permanent Redirect", "this address is served over HTTPS.").with("location", location)
     }
 
+    /// Answers over plain HTTP for a host that HTTPS could not serve yet.
+    pub(crate) fn no_certificate() -> Self {
+        let reply = Self::new(
+            503,
+            "Service Unavailable",
+            "this address has no certificate yet, so HTTPS can't serve it. Its owner finds the reason in the dashboard, on \
+             the page of the domain.",
+        );
+        reply.with("retry-after", "30")
+    }
+
+    /// Returns the response to an HTTP-01 challenge (RFC 8555, 8.3).
+    pub(crate) fn challenge(key_authorization: String) -> Self {
+        let fields = [("content-type", "application/octet-stream"), ("cache-control", "no-store")];
+        Self {
+            status: 200,
+            reason: "OK",
+            body: key_authorization.into(),
+            fields: fields.map(|(name, value)| (name.into(), value.into())).into(),
+            has_page: false,
+        }
+    }
+
     /// Redirects as a route configures.
     pub(crate) fn redirect(status: u16, location: String) -> Self {
         let reason = match status {

@@ -292,6 +292,7 @@ mod tests {
             prefix_bytes: 0,
             policy: &policy,
             redirect: None,
+            has_certificate: true,
             shared,
             connectors: &|_| Vec::new(),
         };

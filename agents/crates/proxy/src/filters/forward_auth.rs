@@ -420,6 +420,7 @@ mod tests {
             prefix_bytes: 0,
             policy: &policy,
             redirect: None,
+            has_certificate: true,
             shared: &SharedPolicyState::new().unwrap(),
             connectors: &|_| vec![Arc::clone(&connector)],
         };

@@ -1,4 +1,5 @@
-//! HTTPS redirect of requests over plain HTTP, if the proxy listens for HTTPS.
+//! HTTPS redirect of requests over plain HTTP, if the proxy listens for HTTPS. Invariant: it never redirects to a host
+//! without a certificate, because the browser would show an error that explains nothing.
 
 use fairlead_model::TrafficError;
 use fairlead_route::{RequestLine, https_location};
@@ -11,29 +12,38 @@ const ACME_PATH: &[u8] = b"/.well-known/acme-challenge/";
 
 /// Redirects all requests over plain HTTP; a route that serves plain HTTP has none.
 #[derive(Debug)]
-pub(crate) struct HttpsRedirect;
+pub(crate) struct HttpsRedirect {
+    has_certificate: bool,
+}
 
 impl HttpsRedirect {
     pub(crate) const ID: FilterId = FilterId::of("redirected");
+
+    /// Returns the reply to a request over plain HTTP; `None` for a challenge, which an app may answer.
+    pub(crate) fn reply(has_certificate: bool, host: &[u8], port: u16, line: &RequestLine<'_>) -> Option<Reply> {
+        if challenge_token(line.target.path()).is_some() {
+            return None;
+        }
+        Some(match has_certificate {
+            true => Reply::to_https(https_location(host, port, line.target.path_and_query)),
+            false => Reply::no_certificate(),
+        })
+    }
 }
 
-/// True for a challenge of a certificate authority.
-pub(crate) fn is_acme_challenge(line: &RequestLine<'_>) -> bool {
-    line.target.path().starts_with(ACME_PATH)
+/// Returns the token of an HTTP-01 challenge, which its path ends with.
+pub(crate) fn challenge_token(path: &[u8]) -> Option<&[u8]> {
+    path.strip_prefix(ACME_PATH)
 }
 
 impl Filter for HttpsRedirect {
     fn compile(route: &RouteSettings<'_>) -> Result<Option<Self>, TrafficError> {
-        Ok((!route.policy.serve_plain_http).then_some(Self))
+        Ok((!route.policy.serve_plain_http).then_some(Self { has_certificate: route.has_certificate }))
     }
 
     fn check(&self, request: &RequestContext<'_>) -> Decision {
-        match request.https_port.filter(|_| !is_acme_challenge(request.line)) {
-            None => Decision::Pass,
-            Some(port) => {
-                let location = https_location(request.host, port, request.line.target.path_and_query);
-                Decision::Reject(Reply::to_https(location))
-            }
-        }
+        let reply =
+            request.https_port.and_then(|port| Self::reply(self.has_certificate, request.host, port, request.line));
+        reply.map_or(Decision::Pass, Decision::Reject)
     }
 }

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 27] = [
+pub const CAPABILITIES: [&str; 28] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -9,6 +9,7 @@ pub const CAPABILITIES: [&str; 27] = [
     "build.default_branch",
     "build.plan",
     "build.variables",
+    "certificate",
     "container",
     "hook",
     "inspect",

@@ -273,6 +273,85 @@ pub struct DesiredState {
     /// Set if the agent should remove itself from this server. Needs the capability "uninstall".
     #[prost(message, optional, tag = "13")]
     pub uninstall: ::core::option::Option<Uninstall>,
+    /// Certificates of hosts that this server serves. Needs the capability "certificate".
+    #[prost(message, repeated, tag = "14")]
+    pub certificates: ::prost::alloc::vec::Vec<CertificateSpec>,
+    /// Accounts of the orders in `certificates`.
+    #[prost(message, repeated, tag = "15")]
+    pub acme_accounts: ::prost::alloc::vec::Vec<AcmeAccount>,
+}
+/// Certificate of host names. A server with the newest chain serves it, also without the control plane.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CertificateSpec {
+    #[prost(string, tag = "1")]
+    pub certificate_id: ::prost::alloc::string::String,
+    /// Lower-case host names; a first label `*` stands for exactly one label.
+    #[prost(string, repeated, tag = "2")]
+    pub hosts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Chain in DER, the leaf first; empty: none was issued yet.
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    pub chain_der: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+    /// Private key of the leaf: age file with an encoded CertificateKey as its plain text.
+    #[prost(bytes = "vec", tag = "4")]
+    pub sealed_key: ::prost::alloc::vec::Vec<u8>,
+    /// Order that this server runs once; absent: none is due, or another server runs it.
+    #[prost(message, optional, tag = "5")]
+    pub order: ::core::option::Option<AcmeOrder>,
+    /// Thumbprint (RFC 7638) of the account that orders a certificate for these hosts: the server answers HTTP-01 challenges
+    /// with it, for an order of any server. Empty: no order.
+    #[prost(string, tag = "6")]
+    pub challenge_thumbprint: ::prost::alloc::string::String,
+}
+/// Plain text of `sealed_key`. It contains its certificate, so that it opens for no other.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[prost(skip_debug)]
+pub struct CertificateKey {
+    #[prost(string, tag = "1")]
+    pub certificate_id: ::prost::alloc::string::String,
+    /// PKCS#8 in DER.
+    #[prost(bytes = "vec", tag = "2")]
+    pub key_der: ::prost::alloc::vec::Vec<u8>,
+}
+/// Order of a certificate (RFC 8555, 7.4).
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcmeOrder {
+    /// Grows with every order of the certificate; an agent runs each once.
+    #[prost(uint32, tag = "1")]
+    pub attempt: u32,
+    #[prost(string, tag = "2")]
+    pub account_id: ::prost::alloc::string::String,
+    /// Private key that the certificate is for, as in CertificateSpec.
+    #[prost(bytes = "vec", tag = "3")]
+    pub sealed_key: ::prost::alloc::vec::Vec<u8>,
+    #[prost(enumeration = "AcmeChallengeKind", tag = "4")]
+    pub challenge: i32,
+}
+/// Account at a certificate authority.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcmeAccount {
+    #[prost(string, tag = "1")]
+    pub account_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub directory_url: ::prost::alloc::string::String,
+    /// Authority of the directory's own certificate, PEM; empty: the system's authorities.
+    #[prost(string, tag = "3")]
+    pub directory_ca_pem: ::prost::alloc::string::String,
+    /// Address that the authority may write to; empty: none.
+    #[prost(string, tag = "4")]
+    pub email: ::prost::alloc::string::String,
+    /// age file with an encoded AcmeAccountKey as its plain text.
+    #[prost(bytes = "vec", tag = "5")]
+    pub sealed_key: ::prost::alloc::vec::Vec<u8>,
+}
+/// Plain text of the key of an account.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[prost(skip_debug)]
+pub struct AcmeAccountKey {
+    #[prost(string, tag = "1")]
+    pub account_id: ::prost::alloc::string::String,
+    /// PKCS#8 in DER, ECDSA on P-256.
+    #[prost(bytes = "vec", tag = "2")]
+    pub key_der: ::prost::alloc::vec::Vec<u8>,
 }
 /// Removal of the agent with its apps, files, users' processes, control groups and firewall rules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -686,6 +765,33 @@ pub struct Report {
     /// Set by an agent that removes itself. After a success it keeps nothing but its identity, until this report is acknowledged.
     #[prost(message, optional, tag = "12")]
     pub uninstall: ::core::option::Option<UninstallStatus>,
+    /// Orders in desired state, finished ones too.
+    #[prost(message, repeated, tag = "13")]
+    pub certificates: ::prost::alloc::vec::Vec<CertificateStatus>,
+}
+/// Progress of a certificate's order.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CertificateStatus {
+    #[prost(string, tag = "1")]
+    pub certificate_id: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub attempt: u32,
+    #[prost(enumeration = "WorkState", tag = "3")]
+    pub state: i32,
+    /// "account", "order", "validate" or "issue".
+    #[prost(string, tag = "4")]
+    pub step: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "5")]
+    pub failure: ::core::option::Option<Failure>,
+    /// Chain in DER, the leaf first, once the order has succeeded.
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    pub chain_der: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+    /// Earliest time of another attempt, as the authority demands; zero: it names none.
+    #[prost(uint64, tag = "7")]
+    pub retry_after_unix_ms: u64,
+    /// Time at which the authority wants the certificate to be renewed (RFC 9773); zero: it names none.
+    #[prost(uint64, tag = "8")]
+    pub renew_unix_ms: u64,
 }
 /// Progress of an agent that removes itself.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1244,6 +1350,30 @@ pub struct PlannedWorker {
     pub command: ::prost::alloc::string::String,
     #[prost(uint32, tag = "3")]
     pub instances: u32,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum AcmeChallengeKind {
+    /// HTTP-01 (RFC 8555, 8.3).
+    Unspecified = 0,
+}
+impl AcmeChallengeKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "ACME_CHALLENGE_KIND_UNSPECIFIED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ACME_CHALLENGE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            _ => None,
+        }
+    }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -135,6 +135,17 @@ pub struct ProxySnapshot {
     /// standalone proxy.
     #[prost(bool, tag = "7")]
     pub traffic_is_json: bool,
+    /// Hosts whose HTTP-01 challenges the proxy answers.
+    #[prost(message, repeated, tag = "8")]
+    pub acme_responders: ::prost::alloc::vec::Vec<AcmeResponder>,
+}
+/// Answer to HTTP-01 challenges of a host (RFC 8555, 8.3): the token, a dot, and the thumbprint of the account's key.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcmeResponder {
+    #[prost(string, tag = "1")]
+    pub host: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub thumbprint: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyRoute {

@@ -61,8 +61,8 @@ export function DomainListPage() {
                     </HoverLink>
                   }
                 >
-                  A domain routes visitors to an app. Attach one on the app's Domains page. Names that end in .localhost
-                  have a certificate. Public names don't get one yet, so browsers refuse them over HTTPS.
+                  A domain routes visitors to an app. Attach one on the app's Domains page, and point its DNS record at
+                  the app's server. Its certificate comes by itself.
                 </EmptyState>
               ) : (
                 <EmptyState title={`No domain matches “${search.value}”`}>Search by host or by app.</EmptyState>

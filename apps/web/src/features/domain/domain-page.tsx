@@ -16,6 +16,7 @@ import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { AccessSection } from './access-section.tsx';
+import { CertificateCard } from './certificate-card.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 import { HeadersSection } from './headers-section.tsx';
 import { LimitsSection } from './limits-section.tsx';
@@ -62,6 +63,7 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
       />
       {/* A saved or discarded draft resets the form, and typed passwords with it. */}
       <MeScope scope={domain} isProtected={domain.isEnvironmentProtected}>
+        <CertificateCard domain={domain} />
         <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
       </MeScope>
     </Page>

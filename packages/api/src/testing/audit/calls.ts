@@ -1,5 +1,7 @@
 // One call of each mutation, with a valid input. A new mutation without an entry here does not compile.
+
 import { newId, parseId } from '@fairlead/contract/ids';
+import { planOrders } from '@fairlead/core/certificate';
 import type { AppRouter } from '../../index.ts';
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
@@ -182,6 +184,17 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     'deployment.deploySecrets': {
       action: 'deployment.deploy_secrets',
       input: async () => ({ appId: (await liveApp()).appId }),
+    },
+    'certificate.retry': {
+      action: 'certificate.retry',
+      input: async () => {
+        const { appId } = await newApp();
+        const { id } = await caller().domain.attach({ appId, host: 'certified.example.test' });
+        await stage.api.world.tenant((ctx) =>
+          planOrders(ctx, stage.api.world.keys, { directoryUrl: 'https://authority.example.test/directory' }),
+        );
+        return { domainId: id };
+      },
     },
     'domain.attach': {
       action: 'domain.attach',

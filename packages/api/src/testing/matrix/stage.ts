@@ -199,7 +199,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
-    placed: ['app', 'deletedApp', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
+    placed: ['app', 'crt', 'deletedApp', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },

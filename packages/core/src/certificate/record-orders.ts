@@ -1,0 +1,165 @@
+// Records what an agent reports about its orders. A chain is accepted only if it is for the host and the key of its
+// order, and is valid now.
+import { X509Certificate } from 'node:crypto';
+import { type CertificateStatus, WorkState } from '@fairlead/contract/agent';
+import { isId } from '@fairlead/contract/ids';
+import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import { readPublicKey } from './keys.ts';
+import { nextAttemptAt, renewalTime } from './rules.ts';
+import { bumpServersOfHost, deleteKey, noOrder } from './store.ts';
+
+const chainBytesMax = 64 * 1024;
+const chainLengthMax = 10;
+const steps = ['account', 'order', 'validate', 'issue'];
+
+export interface RecordOrdersInput {
+  readonly serverId: string;
+  readonly statuses: readonly CertificateStatus[];
+  /** Version of desired state that the server serves. */
+  readonly applied: { readonly number: bigint };
+}
+
+export async function recordOrders(ctx: OrganizationCtx, input: RecordOrdersInput): Promise<void> {
+  await confirmResponder(ctx, input);
+  for (const status of input.statuses) {
+    if (isId('crt', status.certificateId)) await recordOrder(ctx, input.serverId, status);
+  }
+}
+
+interface OrderRow {
+  readonly id: string;
+  readonly host: string;
+  readonly attempt: number;
+  readonly step: string | null;
+  readonly keyId: string | null;
+  readonly orderKeyId: string;
+  readonly publicKey: Uint8Array;
+}
+
+async function recordOrder(ctx: OrganizationCtx, serverId: string, status: CertificateStatus): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const [row] = await tx.$queryRaw<OrderRow[]>`
+    SELECT certificate.id, host, attempt, step, key_id AS "keyId", order_key_id AS "orderKeyId", certificate_key.public_key AS "publicKey"
+    FROM certificate JOIN certificate_key ON certificate_key.id = certificate.order_key_id
+    WHERE certificate.id = ${status.certificateId} AND certificate.organization_id = ${organizationId}
+      AND order_server_id = ${serverId} AND attempt = ${status.attempt} FOR UPDATE OF certificate`;
+  if (row === undefined) return;
+  if (status.state === WorkState.RUNNING) {
+    if (!steps.includes(status.step) || status.step === row.step) return;
+    await tx.certificate.update({ where: { id: row.id, organizationId }, data: { step: status.step } });
+    await notifyChange(ctx, { kind: 'certificate', id: row.id });
+    return;
+  }
+  const issued = status.state === WorkState.SUCCEEDED ? readChain(ctx, status, row) : null;
+  if (issued !== null) return recordIssued(ctx, row, issued);
+  await recordFailure(ctx, row, {
+    code: clipText(status.failure?.code ?? '', 100) || 'certificate.invalid_chain',
+    message:
+      clipText(status.failure?.message ?? '', 1000) ||
+      'The certificate is not for this host and key. The order is tried again.',
+    retryAfter: dateOf(status.retryAfterUnixMs),
+  });
+}
+
+interface IssuedChain {
+  readonly chain: Uint8Array<ArrayBuffer>[];
+  readonly leaf: X509Certificate;
+  readonly renewAt: Date;
+}
+
+function readChain(ctx: OrganizationCtx, status: CertificateStatus, row: OrderRow): IssuedChain | null {
+  const bytes = status.chainDer.reduce((sum, der) => sum + der.length, 0);
+  if (status.chainDer.length === 0 || status.chainDer.length > chainLengthMax || bytes > chainBytesMax) return null;
+  try {
+    const [leaf] = status.chainDer.map((der) => new X509Certificate(der));
+    const now = ctx.clock.now();
+    if (leaf === undefined || leaf.checkHost(row.host, { subject: 'never' }) === undefined) return null;
+    if (!leaf.publicKey.equals(readPublicKey(row.publicKey)) || leaf.validToDate <= now) return null;
+    const renewAt = renewalTime(leaf.validFromDate, leaf.validToDate, dateOf(status.renewUnixMs));
+    return { chain: status.chainDer.map((der) => new Uint8Array(der)), leaf, renewAt };
+  } catch (error) {
+    ctx.log.warn({ err: error, certificateId: row.id }, 'an agent reported a chain that can not be read');
+    return null;
+  }
+}
+
+async function recordIssued(ctx: OrganizationCtx, row: OrderRow, { chain, leaf, renewAt }: IssuedChain): Promise<void> {
+  await ctx.tx.certificate.update({
+    where: { id: row.id, organizationId: ctx.organizationId },
+    data: {
+      chain,
+      keyId: row.orderKeyId,
+      issuer: issuerOf(leaf),
+      notBefore: leaf.validFromDate,
+      notAfter: leaf.validToDate,
+      renewAt,
+      ...noOrder,
+      failureCode: null,
+      failureMessage: null,
+      failedAt: null,
+      failures: 0,
+      nextAttemptAt: null,
+    },
+  });
+  await deleteKey(ctx, row.keyId);
+  await bumpServersOfHost(ctx, row.host);
+  await notifyChange(ctx, { kind: 'certificate', id: row.id });
+}
+
+/** Returns the organization and common name of the issuer, as far as it has them. */
+function issuerOf(leaf: X509Certificate): string {
+  const fields = new Map(
+    leaf.issuer.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  return clipText([fields.get('O'), fields.get('CN')].filter((part) => part !== undefined).join(' '), 200);
+}
+
+export interface OrderFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfter: Date | null;
+}
+
+/** Ends an order that failed and schedules the next. A certificate that was issued before stays in use. */
+export async function recordFailure(
+  ctx: OrganizationCtx,
+  { id, host }: { readonly id: string; readonly host: string; readonly attempt: number },
+  failure: OrderFailure,
+): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const now = ctx.clock.now();
+  const { failures, orderKeyId } = await tx.certificate.findUniqueOrThrow({
+    where: { id, organizationId },
+    select: { failures: true, orderKeyId: true },
+  });
+  await tx.certificate.update({
+    where: { id, organizationId },
+    data: {
+      ...noOrder,
+      failureCode: failure.code,
+      failureMessage: failure.message,
+      failedAt: now,
+      failures: failures + 1,
+      nextAttemptAt: nextAttemptAt(failures + 1, failure.retryAfter, now),
+    },
+  });
+  await deleteKey(ctx, orderKeyId);
+  await bumpServersOfHost(ctx, host);
+  await notifyChange(ctx, { kind: 'certificate', id });
+}
+
+/** Notes that a server answers challenges of the orders that wait for it, and starts those that wait for no other. */
+async function confirmResponder(ctx: OrganizationCtx, { serverId, applied }: RecordOrdersInput): Promise<void> {
+  const rows = await ctx.tx.$queryRaw<{ orderServerId: string }[]>`
+    UPDATE certificate SET unready_servers = unready_servers - ${serverId}
+    WHERE organization_id = ${ctx.organizationId} AND jsonb_exists(unready_servers, ${serverId})
+      AND (unready_servers ->> ${serverId})::bigint <= ${applied.number}
+    RETURNING order_server_id AS "orderServerId"`;
+  for (const orderServerId of new Set(rows.map((row) => row.orderServerId))) await bumpServer(ctx, orderServerId);
+}
+
+function dateOf(unixMs: bigint): Date | null {
+  // Later dates are no times that an authority names.
+  return unixMs > 0n && unixMs < 32_503_680_000_000n ? new Date(Number(unixMs)) : null;
+}
