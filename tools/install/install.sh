@@ -9,8 +9,8 @@ HELP='Usage: sh install.sh [install] --from DIR|URL [options]
        fairlead uninstall [--delete-data]
 
 install     installs the release, or repairs an installation of the same version
-update      backs up, installs a newer version, checks it, and goes back to the former one if the check fails
-uninstall   removes units and programs; keeps data, settings and backups
+update      backs up, installs a newer version, checks it, and rolls back if the check fails
+uninstall   stops all apps of this server, removes units and programs; keeps data, settings and backups
 
   --from DIR|URL             folder with the files of a release, or its https address
   --public-url URL           https address of the dashboard, with a name or an address of this server

@@ -91,7 +91,7 @@ export const settings = {
       key: 'trusted_proxies',
       form: networks,
       about:
-        'Reverse proxies before the dashboard and the gateway. Client addresses are read from their `X-Forwarded-For`, so nobody else may reach the dashboard directly.',
+        'Reverse proxies in front of the dashboard and the gateway. Fairlead reads client addresses from their `X-Forwarded-For`, so only they may reach these two directly.',
       processes: ['web', 'gateway'],
     },
     [],
@@ -223,7 +223,7 @@ export const settings = {
     {
       key: 'backup.keep',
       form: integer(1, 1000),
-      about: 'Backups that stay in the folder. After each scheduled backup, older ones are deleted.',
+      about: 'Number of backups to keep in the folder. Each scheduled backup and **Back up now** delete older ones. The command line does so only with `--keep`.',
       processes: ['web', 'worker'],
       needs: 'FAIRLEAD_BACKUP_FOLDER',
     },

@@ -64,12 +64,12 @@ pub(crate) fn of_problem(problem: &Problem) -> Failure {
         }
         "rejectedIdentifier" => ("certificate.rejected", "The authority issues no certificates for this name."),
         "accountDoesNotExist" => {
-            ("certificate.account", "The authority does not know the account any more. Add the authority again.")
+            ("certificate.account", "The authority no longer knows the account. The next order registers it again.")
         }
         "externalAccountRequired" => {
-            ("certificate.account", "The authority demands an account that is bound to one of its customers.")
+            ("certificate.account", "The authority requires external account binding (EAB), which Fairlead does not support. Use another authority.")
         }
-        "userActionRequired" => ("certificate.account", "The authority demands consent to new terms of service."),
+        "userActionRequired" => ("certificate.account", "The authority requires consent to new terms of service. Follow its message, then order again."),
         _ => ("certificate.refused", "The authority refused the order."),
     };
     failure(code, format!("{remedy} It says: “{says}”"))

@@ -134,7 +134,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Attach domain"
-        hint="For example shop.localhost, or shop.localhost/api for paths below /api. Point the DNS record of a public name at the app's server; its certificate comes by itself."
+        hint="For example shop.localhost, or shop.localhost/api for paths below /api. Point the DNS record of a public name at the app's server; Fairlead then orders its certificate."
         error={failure === null ? undefined : (failure.fields.host ?? failure.fields.pathPrefix ?? failure.message)}
         className="flex-1"
       >

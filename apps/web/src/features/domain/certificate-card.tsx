@@ -92,7 +92,7 @@ export function CertificateCard({ domain }: { readonly domain: DomainDetail }) {
                   pending={retry.pending}
                   onClick={() => retry.run({ domainId: domain.id })}
                 >
-                  Order now
+                  Order certificate
                 </Button>
               ) : null}
             </div>

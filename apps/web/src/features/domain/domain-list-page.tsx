@@ -62,7 +62,7 @@ export function DomainListPage() {
                   }
                 >
                   A domain routes visitors to an app. Attach one on the app's Domains page, and point its DNS record at
-                  the app's server. Its certificate comes by itself.
+                  the app's server. Fairlead then orders its certificate.
                 </EmptyState>
               ) : (
                 <EmptyState title={`No domain matches “${search.value}”`}>Search by host or by app.</EmptyState>
