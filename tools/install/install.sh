@@ -107,7 +107,8 @@ update() {
   [ -n "$from" ] || stop "--from is missing: name the folder or the https address of a release. See --help"
   fetch
   [ "$version" != "$former" ] || stop "version $version is installed already."
-  newest=$(printf '%s\n' "$former" "$version" | sort -V | tail -n 1)
+  # A pre-release, such as 1.0.0-rc.1, comes before its release.
+  newest=$(printf '%s\n' "$former" "$version" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
   [ "$newest" = "$version" ] || stop "$version is older than $former, which is installed. An update never goes back."
   [ -d "$data/postgres" ] || [ -n "$yes" ] || stop "$data holds no database: back up your own PostgreSQL, then add --yes."
   changed=''

@@ -16,7 +16,7 @@ import { AppError, type OrganizationCtx, withDeletedApps } from '@fairlead/core/
 import { listBuildingApps } from '@fairlead/core/placement';
 import type { SecretOwner } from '@fairlead/core/secret';
 import type { Access } from './access.ts';
-import type { ScopeOf } from './scopes.ts';
+import { listVolumesOnServer, type ScopeOf } from './scopes.ts';
 
 export type Protection<Input = unknown> =
   /** Starts a deployment, which waits in a protected environment. */
@@ -155,6 +155,17 @@ export const approverOfDrain = approver<{ readonly serverId: ServerId }>(
   async (core, { serverId }) => [
     ...(await environmentsOnServers(core, { serverId })),
     ...(await withDeletedApps(core, async () => environmentsOf(await listBuildingApps(core, { serverId })))),
+  ],
+);
+
+/** With its data, a removed server loses volumes, also those that moved apps have left. */
+export const approverOfUninstall = approver<{ readonly serverId: ServerId; readonly withData: boolean }>(
+  'in each environment that has an app on the server, or a volume that is deleted',
+  async (core, { serverId, withData }) => [
+    ...(await environmentsOnServers(core, { serverId })),
+    ...(withData
+      ? await withDeletedApps(core, async () => environmentsOf(await listVolumesOnServer(core, { serverId })))
+      : []),
   ],
 );
 

@@ -318,6 +318,20 @@ export const movesAppsOfServer = inEnvironmentsOfServer({
   find: listAppsOnServer,
 });
 
+/** A removal with its data deletes volumes, also those that moved apps have left. */
+export const deletesVolumesOfServer = inEnvironmentsOfServer<ServerInput & { readonly withData: boolean }>({
+  permissions: ['app.delete'],
+  words: 'in each environment that has a volume on the server, if volumes are deleted too',
+  find: async (core, { serverId, withData }) => (withData ? listVolumesOnServer(core, { serverId }) : []),
+});
+
+/** Returns the environments of volumes whose data is on the server. */
+export function listVolumesOnServer({ tx, organizationId }: OrganizationCtx, { serverId }: ServerInput) {
+  return tx.$queryRaw<{ environmentId: string }[]>`
+    SELECT DISTINCT environment_id AS "environmentId" FROM volume
+    WHERE organization_id = ${organizationId} AND jsonb_exists(used_bytes, ${serverId})`;
+}
+
 function listAppsOnServer({ tx, organizationId }: OrganizationCtx, { serverId }: ServerInput) {
   return tx.placement.findMany({
     where: { organizationId, servers: { some: { serverId } } },
@@ -325,15 +339,15 @@ function listAppsOnServer({ tx, organizationId }: OrganizationCtx, { serverId }:
   });
 }
 
-function inEnvironmentsOfServer({
+function inEnvironmentsOfServer<Input extends ServerInput = ServerInput>({
   permissions,
   words,
   find,
 }: {
   readonly permissions: readonly Permission[];
   readonly words: string;
-  readonly find: (core: OrganizationCtx, input: ServerInput) => Promise<readonly { readonly environmentId: string }[]>;
-}): AlsoNeeds<ServerInput> {
+  readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly { readonly environmentId: string }[]>;
+}): AlsoNeeds<Input> {
   return {
     words: `${permissions.map((each) => `\`${each}\``).join(' and ')} ${words}`,
     permissions,

@@ -31,8 +31,8 @@ import {
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverOfDrain, approverOfServer, open } from '../protection.ts';
-import { drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
+import { approverOfDrain, approverOfServer, approverOfUninstall, open } from '../protection.ts';
+import { deletesVolumesOfServer, drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -98,7 +98,8 @@ export const serverRouter = router({
   // Fresh, as it removes files of a machine, and with `withData` the data of apps.
   uninstall: memberProcedure('server.delete', {
     input: uninstallServerInputSchema,
-    protection: approverOfServer,
+    also: deletesVolumesOfServer,
+    protection: approverOfUninstall,
     fresh: true,
   })
     .output(getServerInputSchema)

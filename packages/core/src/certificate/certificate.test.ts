@@ -18,7 +18,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { prepareDesiredState } from '../desired-state/index.ts';
-import { attachDomain } from '../domain/index.ts';
+import { attachDomain, detachDomain } from '../domain/index.ts';
 import { recordReport } from '../link/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testHosts, testUrl, testWorld } from '../testing/index.ts';
@@ -32,6 +32,9 @@ let db: TestDatabase;
 let identity: string;
 beforeAll(async () => {
   identity = await generateIdentity();
+  const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '999'];
+  const subject = ['-subj', '/O=Test/CN=Authority'];
+  execFileSync('openssl', [...form, ...subject, '-keyout', join(folder, 'ca.key'), '-out', join(folder, 'ca.pem')]);
 });
 
 let world: TestWorld;
@@ -85,15 +88,18 @@ const report = (status: MessageInitShape<typeof CertificateStatusSchema>, server
   );
 
 /** Issues a certificate for the key of an order, as an authority would. */
-async function issue(spec: CertificateSpec | undefined, name = host): Promise<Uint8Array[]> {
+async function issue(spec: CertificateSpec | undefined, name = host, days = '90'): Promise<Uint8Array[]> {
   const sealed = spec?.order?.sealedKey ?? new Uint8Array();
   const { certificateId, keyDer } = fromBinary(CertificateKeySchema, await open(sealed));
   expect(certificateId).toBe(spec?.certificateId);
   const key = createPrivateKey({ key: Buffer.from(keyDer), type: 'pkcs8', format: 'der' });
   const file = join(folder, 'key.pem');
   writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }));
-  const args = ['req', '-x509', '-key', file, '-days', '90', '-subj', '/O=Test/CN=Authority'];
-  const pem = execFileSync('openssl', [...args, '-addext', `subjectAltName=DNS:${name}`], { encoding: 'utf8' });
+  const files = ['-CA', join(folder, 'ca.pem'), '-CAkey', join(folder, 'ca.key')];
+  const form = ['req', '-x509', '-key', file, '-days', days, '-subj', '/CN=leaf'];
+  const pem = execFileSync('openssl', [...form, ...files, '-addext', `subjectAltName=DNS:${name}`], {
+    encoding: 'utf8',
+  });
   return [new Uint8Array(new X509Certificate(pem).raw)];
 }
 
@@ -133,6 +139,65 @@ test('a chain for another host or key is not accepted, nor one of another server
   expect(await found()).toMatchObject({ state: 'ordering' });
   await succeed(await issue(spec, 'other.example.test'));
   expect(await found()).toMatchObject({ state: 'failed', failure: { code: 'certificate.invalid_chain' } });
+});
+
+test('a chain that no authority would issue is not accepted: it signs itself, or is valid for years', async () => {
+  await plan();
+  const spec = await specOf();
+  const { keyDer } = fromBinary(CertificateKeySchema, await open(spec?.order?.sealedKey ?? new Uint8Array()));
+  const file = join(folder, 'own.pem');
+  const key = createPrivateKey({ key: Buffer.from(keyDer), type: 'pkcs8', format: 'der' });
+  writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }));
+  const form = [
+    'req',
+    '-x509',
+    '-key',
+    file,
+    '-days',
+    '90',
+    '-subj',
+    '/CN=own',
+    '-addext',
+    `subjectAltName=DNS:${host}`,
+  ];
+  await succeed([new Uint8Array(new X509Certificate(execFileSync('openssl', form)).raw)]);
+  expect(await found()).toMatchObject({ state: 'failed', failure: { code: 'certificate.invalid_chain' } });
+  world.clock.forward(61_000);
+  await equip(world.serverId);
+  await plan();
+  await succeed(await issue(await specOf(), host, '3000'), 2);
+  expect(await found()).toMatchObject({ state: 'failed', failure: { code: 'certificate.invalid_chain' } });
+});
+
+test('what an agent reports about times is bounded', async () => {
+  await plan();
+  const spec = await specOf();
+  const certificateId = spec?.certificateId ?? '';
+  const chainDer = await issue(spec);
+  // A renewal at once, whatever the authority says.
+  const renewUnixMs = BigInt(world.clock.now().getTime() + 1000);
+  await report({ certificateId, attempt: 1, state: WorkState.SUCCEEDED, chainDer, renewUnixMs });
+  world.clock.forward(60_000);
+  await equip(world.serverId);
+  await plan();
+  expect((await specOf())?.order).toBeUndefined();
+  world.clock.forward(3_600_000);
+  await equip(world.serverId);
+  await plan();
+  expect(await specOf()).toMatchObject({ order: { attempt: 2 } });
+  const failure = { code: 'certificate.rate_limited', message: 'Too many.' };
+  const retryAfterUnixMs = BigInt(world.clock.now().getTime() + 900 * 86_400_000);
+  await report({ certificateId, attempt: 2, state: WorkState.FAILED, failure, retryAfterUnixMs });
+  expect((await found())?.nextAttemptAt).toEqual(new Date(world.clock.now().getTime() + 7 * 86_400_000));
+});
+
+test('the order of a detached domain ends, and its certificate and keys are deleted', async () => {
+  await plan();
+  await world.tenant((ctx) => detachDomain(ctx, { domainId: domainId as never }));
+  await plan();
+  const left = await world.system(async ({ tx }) => [await tx.certificate.count(), await tx.certificateKey.count()]);
+  // The account keeps its key.
+  expect(left).toEqual([0, 1]);
 });
 
 test('a failed order is repeated after a pause that grows, or that the authority demands', async () => {
@@ -222,7 +287,8 @@ test('an order that its server does not finish ends, and another server takes it
   expect(await found()).toMatchObject({ state: 'failed', failure: { code: 'certificate.timeout' } });
 });
 
-test('an order waits until the other servers of the host answer its challenges', async () => {
+/** Adds another server of the host; returns its id. */
+async function addServer(): Promise<string> {
   const otherId = newId('srv');
   await world.system(async ({ tx }) => {
     const { placementId } = await tx.placementServer.findFirstOrThrow({ where: { serverId: world.serverId } });
@@ -240,6 +306,11 @@ test('an order waits until the other servers of the host answer its challenges',
     });
   });
   await equip(otherId);
+  return otherId;
+}
+
+test('an order waits until the other servers of the host answer its challenges', async () => {
+  const otherId = await addServer();
   await plan();
   expect(await specOf(otherId)).toMatchObject({ challengeThumbprint: expect.stringMatching(/^.{43}$/) });
   expect((await specOf())?.order).toBeUndefined();
@@ -252,4 +323,15 @@ test('an order waits until the other servers of the host answer its challenges',
   );
   expect(await specOf()).toMatchObject({ order: { attempt: 1 } });
   expect((await specOf(otherId))?.order).toBeUndefined();
+});
+
+test('a server that never answers challenges does not block the order', async () => {
+  const otherId = await addServer();
+  await plan();
+  expect((await specOf())?.order).toBeUndefined();
+  world.clock.forward(121_000);
+  await equip(world.serverId);
+  await equip(otherId);
+  await plan();
+  expect(await specOf()).toMatchObject({ order: { attempt: 1 } });
 });

@@ -57,7 +57,7 @@ export function certificateView(row: Row, now: Date): CertificateView {
       failureCode === null || failureMessage === null || failedAt === null
         ? null
         : { code: failureCode, message: failureMessage, failedAt },
-    nextAttemptAt: row.orderServerId === null ? row.nextAttemptAt : null,
+    nextAttemptAt: row.orderServerId === null && failedAt !== null ? row.nextAttemptAt : null,
   };
 }
 

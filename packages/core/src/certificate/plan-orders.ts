@@ -1,54 +1,74 @@
 // Places orders for hosts that lack a certificate or have one that is due for renewal, and ends orders that their server
 // does not finish. Safe to run twice: each certificate is locked while its order is decided.
 import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { AppError, notifyChange, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import { notifyChange, type OrganizationCtx, type SystemCtx, withDeletedApps } from '../kernel/index.ts';
 import type { SecretKeys } from '../secret/index.ts';
 import { createKey, thumbprintOf } from './keys.ts';
 import { recordFailure } from './record-orders.ts';
-import { bumpServersOfHost, type HostServer, loadHosts } from './store.ts';
+import { bumpServersOfHost, deleteKey, type HostServer, loadHosts, noOrder } from './store.ts';
 
 /** Maximum number of orders of an organization at a time: an authority limits the pending ones of an account. */
 const ordersMax = 10;
 /** An agent ends an order within five minutes. */
 const orderTimeoutMs = 10 * 60_000;
+/** Longest wait for servers that should answer challenges too: one that is stuck must not block the others. */
+const responderTimeoutMs = 2 * 60_000;
+/** Maximum number of certificates in one transaction. */
+const portion = 50;
 
 export interface AcmeConfig {
   readonly directoryUrl: string;
 }
 
-/** Returns the organizations that have a public host. */
+/** Returns the organizations that have a public host or a certificate. */
 export async function listOrganizationsWithHosts({ tx }: SystemCtx): Promise<readonly OrganizationId[]> {
   const rows = await tx.$queryRaw<{ organizationId: string }[]>`
-    SELECT DISTINCT organization_id AS "organizationId" FROM domain
-    WHERE host <> 'localhost' AND host NOT LIKE '%.localhost' ORDER BY organization_id`;
+    SELECT organization_id AS "organizationId" FROM domain WHERE host <> 'localhost' AND host NOT LIKE '%.localhost'
+    UNION SELECT organization_id FROM certificate ORDER BY 1`;
   return rows.map(({ organizationId }) => parseId('org', organizationId));
 }
 
-/** Places the orders of one organization that are due. */
+/** Places the orders of one organization that are due, a portion at a time. */
 export async function planOrders(ctx: OrganizationCtx, keys: SecretKeys, config: AcmeConfig): Promise<void> {
   const hosts = await loadHosts(ctx);
-  if (hosts.size === 0) return;
   const { tx, organizationId } = ctx;
   const names = [...hosts.keys()];
-  const known = await tx.certificate.findMany({
-    where: { organizationId, host: { in: names } },
-    select: { host: true },
-  });
+  const known = await tx.certificate.findMany({ where: { organizationId }, select: { host: true } });
   const knownNames = new Set(known.map(({ host }) => host));
+  if (known.some(({ host }) => !hosts.has(host))) await endOrdersOfLostHosts(ctx, names);
   const missing = names.filter((host) => !knownNames.has(host));
   if (missing.length > 0) await createCertificates(ctx, keys, config, missing);
   let running = await tx.certificate.count({ where: { organizationId, orderServerId: { not: null } } });
-  for (const [host, servers] of hosts) {
-    const certificate = await lockCertificate(ctx, host);
-    if (certificate === null) continue;
+  for (const certificate of await lockDueCertificates(ctx, names)) {
+    const servers = hosts.get(certificate.host) ?? [];
     if (certificate.orderServerId !== null) {
       await endLostOrder(ctx, certificate, servers);
       continue;
     }
     const server = servers.find(({ canServe }) => canServe);
-    if (server === undefined || running >= ordersMax || !isDue(certificate, ctx.clock.now())) continue;
+    if (server === undefined || running >= ordersMax) continue;
     running += 1;
     await placeOrder(ctx, keys, certificate, { server, servers });
+  }
+}
+
+/** Ends orders of hosts that are no domain now, and deletes certificates of hosts that not even a deleted app keeps. */
+async function endOrdersOfLostHosts(ctx: OrganizationCtx, names: readonly string[]): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const lost = await tx.certificate.findMany({
+    where: { organizationId, host: { notIn: [...names] } },
+    select: { id: true, host: true, keyId: true, orderKeyId: true },
+  });
+  const hosts = lost.map(({ host }) => host);
+  const kept = await withDeletedApps(ctx, () =>
+    tx.domain.findMany({ where: { organizationId, host: { in: hosts } }, distinct: ['host'], select: { host: true } }),
+  );
+  const keptHosts = new Set(kept.map(({ host }) => host));
+  for (const { id, host, keyId, orderKeyId } of lost) {
+    if (keptHosts.has(host)) await tx.certificate.update({ where: { id, organizationId }, data: noOrder });
+    else await tx.certificate.deleteMany({ where: { id, organizationId } });
+    await deleteKey(ctx, orderKeyId);
+    if (!keptHosts.has(host)) await deleteKey(ctx, keyId);
   }
 }
 
@@ -56,24 +76,24 @@ interface LockedCertificate {
   readonly id: string;
   readonly host: string;
   readonly attempt: number;
-  readonly keyId: string | null;
-  readonly renewAt: Date | null;
-  readonly nextAttemptAt: Date | null;
   readonly orderServerId: string | null;
   readonly orderedAt: Date | null;
+  /** Servers that don't answer its challenges yet. */
+  readonly unreadyServers: unknown;
 }
 
-function isDue({ keyId, renewAt, nextAttemptAt }: LockedCertificate, now: Date): boolean {
-  if (nextAttemptAt !== null && nextAttemptAt > now) return false;
-  return keyId === null || (renewAt !== null && renewAt <= now);
-}
-
-async function lockCertificate(ctx: OrganizationCtx, host: string): Promise<LockedCertificate | null> {
-  const [row] = await ctx.tx.$queryRaw<LockedCertificate[]>`
-    SELECT id, host, attempt, key_id AS "keyId", renew_at AS "renewAt", next_attempt_at AS "nextAttemptAt",
-           order_server_id AS "orderServerId", ordered_at AS "orderedAt"
-    FROM certificate WHERE organization_id = ${ctx.organizationId} AND host = ${host} FOR UPDATE SKIP LOCKED`;
-  return row ?? null;
+/** Locks certificates with an order or with one that is due, the longest overdue first. Skips those that another worker holds. */
+function lockDueCertificates(ctx: OrganizationCtx, names: readonly string[]): Promise<LockedCertificate[]> {
+  const now = ctx.clock.now();
+  return ctx.tx.$queryRaw<LockedCertificate[]>`
+    SELECT id, host, attempt, order_server_id AS "orderServerId", ordered_at AS "orderedAt",
+           unready_servers AS "unreadyServers"
+    FROM certificate
+    WHERE organization_id = ${ctx.organizationId} AND host = ANY(${names})
+      AND (order_server_id IS NOT NULL
+        OR ((key_id IS NULL OR renew_at <= ${now}) AND (next_attempt_at IS NULL OR next_attempt_at <= ${now})))
+    ORDER BY order_server_id IS NULL, coalesce(next_attempt_at, renew_at, created_at), host
+    LIMIT ${portion} FOR UPDATE SKIP LOCKED`;
 }
 
 async function createCertificates(
@@ -138,18 +158,25 @@ async function placeOrder(
   await notifyChange(ctx, { kind: 'certificate', id });
 }
 
-/** Ends an order that its server can't finish any more. */
+/** Ends an order that its server can't finish any more, and starts one that has waited too long for other servers. */
 async function endLostOrder(
   ctx: OrganizationCtx,
-  { id, host, attempt, orderServerId, orderedAt }: LockedCertificate,
+  { id, host, orderServerId, orderedAt, unreadyServers }: LockedCertificate,
   servers: readonly HostServer[],
 ): Promise<void> {
+  const ageMs = ctx.clock.now().getTime() - (orderedAt?.getTime() ?? 0);
   const isHere = servers.some((server) => server.id === orderServerId);
-  const isOverdue = orderedAt !== null && ctx.clock.now().getTime() - orderedAt.getTime() > orderTimeoutMs;
-  if (isHere && !isOverdue) return;
-  if (orderServerId === null) throw new AppError('internal.unexpected', { certificateId: id });
+  if (isHere && ageMs <= orderTimeoutMs) {
+    if (ageMs <= responderTimeoutMs || Object.keys(unreadyServers ?? {}).length === 0) return;
+    await ctx.tx.certificate.update({
+      where: { id, organizationId: ctx.organizationId },
+      data: { unreadyServers: {} },
+    });
+    await bumpServersOfHost(ctx, host);
+    return;
+  }
   const message = isHere
     ? 'The server did not finish the order in time. Check that its agent is connected.'
     : 'The app moved to another server during the order.';
-  await recordFailure(ctx, { id, host, attempt }, { code: 'certificate.timeout', message, retryAfter: null });
+  await recordFailure(ctx, { id, host }, { code: 'certificate.timeout', message, retryAfter: null });
 }

@@ -11,6 +11,14 @@ import { bumpServersOfHost, deleteKey, noOrder } from './store.ts';
 
 const chainBytesMax = 64 * 1024;
 const chainLengthMax = 10;
+const dayMs = 24 * 3_600_000;
+/** The limit of public authorities is 398 days. */
+const lifetimeMaxMs = 400 * dayMs;
+const clockSkewMs = 3_600_000;
+/** Maximum pause that an agent may report as its authority's wish. */
+const retryAfterMaxMs = 7 * dayMs;
+/** Minimum pause after a success: an agent may report that the authority wants a renewal at once. */
+const issuePauseMs = 3_600_000;
 const steps = ['account', 'order', 'validate', 'issue'];
 
 export interface RecordOrdersInput {
@@ -58,7 +66,7 @@ async function recordOrder(ctx: OrganizationCtx, serverId: string, status: Certi
     message:
       clipText(status.failure?.message ?? '', 1000) ||
       'The certificate is not for this host and key. The order is tried again.',
-    retryAfter: dateOf(status.retryAfterUnixMs),
+    retryAfter: earlier(dateOf(status.retryAfterUnixMs), new Date(ctx.clock.now().getTime() + retryAfterMaxMs)),
   });
 }
 
@@ -72,16 +80,36 @@ function readChain(ctx: OrganizationCtx, status: CertificateStatus, row: OrderRo
   const bytes = status.chainDer.reduce((sum, der) => sum + der.length, 0);
   if (status.chainDer.length === 0 || status.chainDer.length > chainLengthMax || bytes > chainBytesMax) return null;
   try {
-    const [leaf] = status.chainDer.map((der) => new X509Certificate(der));
-    const now = ctx.clock.now();
+    const certificates = status.chainDer.map((der) => new X509Certificate(der));
+    const [leaf] = certificates;
     if (leaf === undefined || leaf.checkHost(row.host, { subject: 'never' }) === undefined) return null;
-    if (!leaf.publicKey.equals(readPublicKey(row.publicKey)) || leaf.validToDate <= now) return null;
+    if (!leaf.publicKey.equals(readPublicKey(row.publicKey))) return null;
+    if (!isChain(certificates, status.chainDer) || !isValidNow(leaf, ctx.clock.now())) return null;
     const renewAt = renewalTime(leaf.validFromDate, leaf.validToDate, dateOf(status.renewUnixMs));
     return { chain: status.chainDer.map((der) => new Uint8Array(der)), leaf, renewAt };
   } catch (error) {
     ctx.log.warn({ err: error, certificateId: row.id }, 'an agent reported a chain that can not be read');
     return null;
   }
+}
+
+/** True for DER in which each certificate is issued by the next; an authority never sends a leaf that signs itself. */
+function isChain(certificates: readonly X509Certificate[], chainDer: readonly Uint8Array[]): boolean {
+  const [leaf] = certificates;
+  if (leaf === undefined || leaf.checkIssued(leaf)) return false;
+  return certificates.every((certificate, at) => {
+    const issuer = certificates[at + 1];
+    return (
+      certificate.raw.equals(chainDer[at] ?? Buffer.alloc(0)) &&
+      (issuer?.publicKey === undefined || certificate.verify(issuer.publicKey))
+    );
+  });
+}
+
+/** An agent may lie about its chain; no public authority issues for longer. */
+function isValidNow({ validFromDate, validToDate }: X509Certificate, now: Date): boolean {
+  const lifetimeMs = validToDate.getTime() - validFromDate.getTime();
+  return validFromDate.getTime() <= now.getTime() + clockSkewMs && validToDate > now && lifetimeMs <= lifetimeMaxMs;
 }
 
 async function recordIssued(ctx: OrganizationCtx, row: OrderRow, { chain, leaf, renewAt }: IssuedChain): Promise<void> {
@@ -99,7 +127,7 @@ async function recordIssued(ctx: OrganizationCtx, row: OrderRow, { chain, leaf, 
       failureMessage: null,
       failedAt: null,
       failures: 0,
-      nextAttemptAt: null,
+      nextAttemptAt: new Date(ctx.clock.now().getTime() + issuePauseMs),
     },
   });
   await deleteKey(ctx, row.keyId);
@@ -124,7 +152,7 @@ export interface OrderFailure {
 /** Ends an order that failed and schedules the next. A certificate that was issued before stays in use. */
 export async function recordFailure(
   ctx: OrganizationCtx,
-  { id, host }: { readonly id: string; readonly host: string; readonly attempt: number },
+  { id, host }: { readonly id: string; readonly host: string },
   failure: OrderFailure,
 ): Promise<void> {
   const { tx, organizationId } = ctx;
@@ -157,6 +185,10 @@ async function confirmResponder(ctx: OrganizationCtx, { serverId, applied }: Rec
       AND (unready_servers ->> ${serverId})::bigint <= ${applied.number}
     RETURNING order_server_id AS "orderServerId"`;
   for (const orderServerId of new Set(rows.map((row) => row.orderServerId))) await bumpServer(ctx, orderServerId);
+}
+
+function earlier(date: Date | null, limit: Date): Date | null {
+  return date !== null && date > limit ? limit : date;
 }
 
 function dateOf(unixMs: bigint): Date | null {

@@ -45,7 +45,10 @@ export function createFolderLogStore(dir: string, { freeBytesMin = 0 } = {}): Lo
         throw error;
       }
     },
-    hasRoom: async () => roomOf(await readDisk(dir), freeBytesMin) >= 0,
+    hasRoom: async () => {
+      await mkdir(dir, { recursive: true });
+      return roomOf(await readDisk(dir), freeBytesMin) >= 0;
+    },
     delete: (key) => rm(pathOf(key), { force: true }),
   };
 }

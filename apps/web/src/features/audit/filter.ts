@@ -7,6 +7,7 @@ export const FEATURES = [
   ['credential', 'Credentials'],
   ['deployment', 'Deployments'],
   ['domain', 'Domains'],
+  ['certificate', 'Certificates'],
   ['server', 'Servers'],
   ['agent_rollout', 'Agent rollouts'],
   ['volume', 'Volumes'],
@@ -21,6 +22,7 @@ export const FEATURES = [
   ['project', 'Projects'],
   ['environment', 'Environments'],
   ['organization', 'Organization'],
+  ['control_plane', 'Control plane'],
   ['account', 'Accounts'],
   ['setup', 'Setup'],
 ] as const;

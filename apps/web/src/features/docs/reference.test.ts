@@ -26,7 +26,8 @@ test('every call of the document is on the page, with its fields and an example'
 test('a search finds calls by path, permission and field', () => {
   const ids = (search: string) => matching(entries, search).map(({ id }) => id);
   expect(ids('deployment/rollback')).toEqual(['deployment.rollback']);
-  expect(ids('server.delete')).toEqual(['server.delete']);
+  // The path of one call, and the permission of another.
+  expect(ids('server.delete')).toEqual(['server.uninstall', 'server.delete']);
   expect(ids('post app repositoryurl')).toContain('app.create');
   expect(ids('')).toHaveLength(entries.length);
   expect(ids('nothing like it')).toEqual([]);
