@@ -99,7 +99,10 @@ export function createFolderArtifactStore(dir: string, bounds: Partial<UploadQuo
   const partialOf = (key: ArtifactKey, sender: string): string => `${pathOf(key)}.${checked(sender)}.partial`;
   const enter = createUploadQuotas({
     bounds: { ...defaultBounds, ...bounds },
-    roomBytes: async (freeBytesMin) => roomOf(await readDisk(dir), freeBytesMin),
+    roomBytes: async (freeBytesMin) => {
+      await mkdir(dir, { recursive: true });
+      return roomOf(await readDisk(dir), freeBytesMin);
+    },
     bytesOf: (organizationId) => usedIn(folderOf(organizationId)),
     filesOf: async (organizationId) => (await namesIn(folderOf(organizationId))).length,
   });
