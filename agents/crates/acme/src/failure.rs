@@ -66,10 +66,14 @@ pub(crate) fn of_problem(problem: &Problem) -> Failure {
         "accountDoesNotExist" => {
             ("certificate.account", "The authority no longer knows the account. The next order registers it again.")
         }
-        "externalAccountRequired" => {
-            ("certificate.account", "The authority requires external account binding (EAB), which Fairlead does not support. Use another authority.")
-        }
-        "userActionRequired" => ("certificate.account", "The authority requires consent to new terms of service. Follow its message, then order again."),
+        "externalAccountRequired" => (
+            "certificate.account",
+            "The authority requires external account binding (EAB), which Fairlead does not support. Use another authority.",
+        ),
+        "userActionRequired" => (
+            "certificate.account",
+            "The authority requires consent to new terms of service. Follow its message, then order again.",
+        ),
         _ => ("certificate.refused", "The authority refused the order."),
     };
     failure(code, format!("{remedy} It says: “{says}”"))

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use fairlead_model::{
     BasicAuth, BasicUser, ErrorPage, HeaderAction, HeaderRule, Page, ProxySettings, Redirect, RouteLimits, RoutePolicy,
 };
-use fairlead_wire::local::{ProxyRoute, ProxySnapshot, ProxyStats};
+use fairlead_wire::local::{AcmeResponder, ProxyRoute, ProxySnapshot, ProxyStats};
 use h2::client::SendRequest;
 use http::Request;
 use tokio::net::TcpStream;
@@ -241,8 +241,27 @@ async fn redirects_lead_where_they_say_and_plain_http_is_served_where_that_is_wa
     assert_eq!(plain.ask(&get("/plain")).await.status, 200);
     assert_eq!(plain.ask(&get("/.well-known/acme-challenge/x")).await.status, 200);
     let below = plain.ask("GET /x HTTP/1.1\r\nHost: a.b.ANY.localhost\r\n\r\n").await;
-    assert_eq!(below.header("location"), Some(format!("https://a.b.any.localhost:{port}/x").as_str()));
+    // HTTPS could not serve it, so it is not redirected.
+    assert_eq!((below.status, below.header("location")), (503, None));
+    assert!(String::from_utf8_lossy(&below.body).contains("no certificate yet"));
     assert_eq!(plain.ask("GET / HTTP/1.1\r\nHost: any.localhost\r\n\r\n").await.status, 404);
+}
+
+#[tokio::test]
+async fn challenges_of_a_host_with_an_order_are_answered_over_plain_http_only() {
+    let app = App::echo().await;
+    let proxy = proxy(&app, |snapshot| {
+        snapshot.acme_responders.push(AcmeResponder { host: HOST.into(), thumbprint: "print".into() });
+    })
+    .await;
+    let mut plain = client::plain(&proxy).await;
+    let answer = plain.ask(&get("/.well-known/acme-challenge/a-token")).await;
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"a-token.print"[..]));
+    // Not a token: the app decides, as for hosts without an order.
+    assert_ne!(plain.ask(&get("/.well-known/acme-challenge/a/b")).await.body, b"a/b.print");
+    for mut client in Asker::both(&proxy).await {
+        assert_ne!(client.get("/.well-known/acme-challenge/a-token").await.body, "a-token.print");
+    }
 }
 
 #[tokio::test]
