@@ -223,7 +223,8 @@ export const settings = {
     {
       key: 'backup.keep',
       form: integer(1, 1000),
-      about: 'Number of backups to keep in the folder. Each scheduled backup and **Back up now** delete older ones. The command line does so only with `--keep`.',
+      about:
+        'Number of backups to keep in the folder. Each scheduled backup and **Back up now** delete older ones. The command line does so only with `--keep`.',
       processes: ['web', 'worker'],
       needs: 'FAIRLEAD_BACKUP_FOLDER',
     },
