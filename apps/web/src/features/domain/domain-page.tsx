@@ -13,6 +13,7 @@ import { changedFields } from '../../common/form/changed-fields.ts';
 import { fieldError } from '../../common/form/field-error.ts';
 import { SaveBar } from '../../common/form/save-bar.tsx';
 import { MeScope, useMe } from '../../common/organization/me.tsx';
+import { OrganizationLive } from '../../common/organization/organization-live.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { AccessSection } from './access-section.tsx';
@@ -29,44 +30,46 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
   const domain = useQuery(trpc.domain.get.queryOptions({ domainId: initial.id })).data ?? initial;
   const [edition, setEdition] = useState(0);
   return (
-    <Page width="narrow">
-      <PageHeader
-        breadcrumb={
-          <Crumbs
-            items={[
-              { title: 'Domains', href: paths.domains },
-              { title: domain.appName, href: paths.appDomains(domain.appSlug) },
-            ]}
-          />
-        }
-        title={<span className="font-mono">{domainLabel(domain)}</span>}
-        detail={
-          <>
-            {domain.environmentName} of{' '}
-            <HoverLink href={paths.app(domain.appSlug)} className="hover:underline">
-              {domain.appName}
-            </HoverLink>
-            {domain.serverName === null ? null : ` on ${domain.serverName}`}
-          </>
-        }
-        actions={
-          <a
-            href={domain.url}
-            target="_blank"
-            rel="noreferrer"
-            aria-label={`Open ${domainLabel(domain)} in a new tab`}
-            className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
-          >
-            <ExternalLink size={15} aria-hidden="true" />
-          </a>
-        }
-      />
-      {/* A saved or discarded draft resets the form, and typed passwords with it. */}
-      <MeScope scope={domain} isProtected={domain.isEnvironmentProtected}>
-        <CertificateCard domain={domain} />
-        <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
-      </MeScope>
-    </Page>
+    <OrganizationLive>
+      <Page width="narrow">
+        <PageHeader
+          breadcrumb={
+            <Crumbs
+              items={[
+                { title: 'Domains', href: paths.domains },
+                { title: domain.appName, href: paths.appDomains(domain.appSlug) },
+              ]}
+            />
+          }
+          title={<span className="font-mono">{domainLabel(domain)}</span>}
+          detail={
+            <>
+              {domain.environmentName} of{' '}
+              <HoverLink href={paths.app(domain.appSlug)} className="hover:underline">
+                {domain.appName}
+              </HoverLink>
+              {domain.serverName === null ? null : ` on ${domain.serverName}`}
+            </>
+          }
+          actions={
+            <a
+              href={domain.url}
+              target="_blank"
+              rel="noreferrer"
+              aria-label={`Open ${domainLabel(domain)} in a new tab`}
+              className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
+            >
+              <ExternalLink size={15} aria-hidden="true" />
+            </a>
+          }
+        />
+        {/* A saved or discarded draft resets the form, and typed passwords with it. */}
+        <MeScope scope={domain} isProtected={domain.isEnvironmentProtected}>
+          <CertificateCard domain={domain} />
+          <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
+        </MeScope>
+      </Page>
+    </OrganizationLive>
   );
 }
 
