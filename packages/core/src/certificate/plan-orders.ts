@@ -65,10 +65,12 @@ async function endOrdersOfLostHosts(ctx: OrganizationCtx, names: readonly string
   );
   const keptHosts = new Set(kept.map(({ host }) => host));
   for (const { id, host, keyId, orderKeyId } of lost) {
-    if (keptHosts.has(host)) await tx.certificate.update({ where: { id, organizationId }, data: noOrder });
+    const isKept = keptHosts.has(host);
+    if (isKept && orderKeyId === null) continue;
+    if (isKept) await tx.certificate.update({ where: { id, organizationId }, data: noOrder });
     else await tx.certificate.deleteMany({ where: { id, organizationId } });
     await deleteKey(ctx, orderKeyId);
-    if (!keptHosts.has(host)) await deleteKey(ctx, keyId);
+    if (!isKept) await deleteKey(ctx, keyId);
   }
 }
 

@@ -65,7 +65,7 @@ async function recordOrder(ctx: OrganizationCtx, serverId: string, status: Certi
     code: clipText(status.failure?.code ?? '', 100) || 'certificate.invalid_chain',
     message:
       clipText(status.failure?.message ?? '', 1000) ||
-      'The certificate is not for this host and key. The order is tried again.',
+      'The server reported a certificate that is not valid for this host and key. The order is tried again.',
     retryAfter: earlier(dateOf(status.retryAfterUnixMs), new Date(ctx.clock.now().getTime() + retryAfterMaxMs)),
   });
 }

@@ -1,4 +1,4 @@
-// Reads hosts with their servers, and locks and clears orders.
+// Reads hosts with their servers, gives these new versions, and clears orders.
 import { supports } from '@fairlead/contract/capabilities';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
@@ -8,7 +8,6 @@ export interface HostServer {
   readonly id: string;
   /** Connected, and its agent knows certificates. */
   readonly canServe: boolean;
-  readonly desiredNumber: bigint;
 }
 
 /** Returns the servers of each public host, by host. A deleted app's hosts are not among them. */
@@ -32,7 +31,6 @@ export async function loadHosts(
                   capabilities: true,
                   connectedGateway: true,
                   lastSeenAt: true,
-                  desiredNumber: true,
                 },
               },
             },
@@ -50,7 +48,7 @@ export async function loadHosts(
     for (const { server } of placement.servers) {
       if (servers.some(({ id }) => id === server.id)) continue;
       const canServe = isConnected(server, now) && supports(server.capabilities, 'certificate');
-      servers.push({ id: server.id, canServe, desiredNumber: server.desiredNumber });
+      servers.push({ id: server.id, canServe });
     }
     hosts.set(name, servers);
   }
