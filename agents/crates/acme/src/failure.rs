@@ -40,6 +40,18 @@ pub(crate) fn of_client(error: &Error) -> Failure {
     }
 }
 
+/// Translates an error of a request that any usable account may make.
+pub(crate) fn of_account(error: &Error) -> Failure {
+    let Error::Api(problem) = error else { return of_client(error) };
+    let kind = problem.r#type.as_deref().and_then(|kind| kind.strip_prefix(PROBLEM));
+    if !matches!(kind, Some("unauthorized" | "accountDoesNotExist")) {
+        return of_problem(problem);
+    }
+    let says = clip(problem.detail.as_deref().unwrap_or("no reason given"));
+    let remedy = "The authority no longer accepts the account. Fairlead makes a new one and orders again.";
+    failure("certificate.account_revoked", format!("{remedy} It says: “{says}”"))
+}
+
 /// Translates a problem that the authority reports.
 pub(crate) fn of_problem(problem: &Problem) -> Failure {
     // The cause of one host is in its subproblem.
@@ -51,7 +63,7 @@ pub(crate) fn of_problem(problem: &Problem) -> Failure {
         "dns" => ("certificate.dns", "The name can't be resolved. Check its DNS records."),
         "connection" => (
             "certificate.unreachable",
-            "The authority can't reach the server on port 80. Check firewall and DNS records.",
+            "The authority can't reach the server. Check the name's DNS records, and that ports 80 and 443 are open.",
         ),
         "unauthorized" | "incorrectResponse" => {
             ("certificate.wrong_answer", "Another server answered for this name. Check its DNS records.")
@@ -63,12 +75,9 @@ pub(crate) fn of_problem(problem: &Problem) -> Failure {
             ("certificate.rate_limited", "The authority's rate limit is reached. The order is tried again later.")
         }
         "rejectedIdentifier" => ("certificate.rejected", "The authority issues no certificates for this name."),
-        "accountDoesNotExist" => {
-            ("certificate.account", "The authority no longer knows the account. The next order registers it again.")
-        }
         "externalAccountRequired" => (
             "certificate.account",
-            "The authority requires external account binding (EAB), which Fairlead does not support. Use another authority.",
+            "The authority requires external account binding (EAB). Set acme.eab_key_id and acme.eab_hmac_key_file.",
         ),
         "userActionRequired" => (
             "certificate.account",
@@ -101,12 +110,24 @@ mod tests {
             ("unauthorized", "certificate.wrong_answer"),
             ("caa", "certificate.caa"),
             ("rateLimited", "certificate.rate_limited"),
-            ("accountDoesNotExist", "certificate.account"),
+            ("externalAccountRequired", "certificate.account"),
             ("malformed", "certificate.refused"),
         ] {
             let failure = of_problem(&problem(kind, "because\nof it"));
             assert_eq!(failure.code, code);
             assert!(failure.message.ends_with("It says: “becauseof it”"), "{}", failure.message);
         }
+    }
+
+    #[test]
+    fn an_account_that_is_refused_differs_from_a_host_that_is() {
+        for (kind, code) in [
+            ("unauthorized", "certificate.account_revoked"),
+            ("accountDoesNotExist", "certificate.account_revoked"),
+            ("rateLimited", "certificate.rate_limited"),
+        ] {
+            assert_eq!(of_account(&Error::Api(problem(kind, "because"))).code, code);
+        }
+        assert_eq!(of_account(&Error::Other("refused".into())).code, "certificate.authority_unreachable");
     }
 }

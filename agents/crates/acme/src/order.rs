@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairlead_model::{AcmeStep, Failure};
+use fairlead_model::{AcmeChallenge, AcmeProof, AcmeStep, Failure};
 use instant_acme::{
     Account as Client, AuthorizationStatus, CertificateIdentifier, ChallengeType, Identifier, Key, NewOrder,
     OrderStatus, RetryPolicy,
@@ -10,13 +10,16 @@ use instant_acme::{
 use rcgen::{CertificateParams, DistinguishedName, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use crate::failure::{OrderError, failure, of_client, of_problem};
+use crate::failure::{OrderError, failure, of_account, of_client, of_problem};
 use crate::http_client::{AcmeHttpClient, RetryAfter};
 
-/// Maximum time of a whole order.
+/// Maximum time of a whole order, without the time for its proofs.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
+/// Maximum time until proofs are in place: servers of a zone may need minutes to show a record.
+const PROOFS_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum time for the authority to validate the hosts, and to issue the certificate.
 const POLL_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -34,12 +37,21 @@ pub struct Account {
 /// Order of a certificate.
 pub struct Order {
     pub account: Account,
-    /// Host names; no wildcards, which HTTP-01 can't prove.
+    /// Host names; wildcards need DNS-01.
     pub hosts: Vec<String>,
+    pub challenge: AcmeChallenge,
     /// Private key that the certificate is for, PKCS#8 in DER.
     pub key_der: Zeroizing<Vec<u8>>,
     /// Chain of the certificate that this one replaces, in DER; empty: none.
     pub replaced_chain_der: Vec<Vec<u8>>,
+}
+
+/// Progress of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrderProgress {
+    Step(AcmeStep),
+    /// Proofs that others must put in place before the authority validates the hosts.
+    Proofs(Vec<AcmeProof>),
 }
 
 /// Certificate of a finished order.
@@ -51,15 +63,24 @@ pub struct IssuedChain {
     pub renew_unix_ms: u64,
 }
 
-/// Places an order and waits for its certificate. `step` hears of each step as it begins. The proxies of all hosts must
-/// answer challenges of the account already.
-pub async fn place_order(order: &Order, step: impl FnMut(AcmeStep)) -> Result<IssuedChain, OrderError> {
+/// Places an order and waits for its certificate. `report` hears of each step as it begins, and of the proofs that the order
+/// needs; it waits until `proofs_in_place` has them. For HTTP-01, the proxies of all hosts must answer challenges of the
+/// account already.
+pub async fn place_order(
+    order: &Order,
+    proofs_in_place: watch::Receiver<Vec<AcmeProof>>,
+    report: impl FnMut(OrderProgress),
+) -> Result<IssuedChain, OrderError> {
     let authority = AcmeHttpClient::new(&order.account.directory_ca_pem)
         .map_err(|error| refused(failure("certificate.authority_invalid", format!("{error}.")), 0))?;
     let retry_after = authority.retry_after();
-    let placed = tokio::time::timeout(ORDER_TIMEOUT, place(order, authority, &retry_after, step)).await;
+    let timeout = match order.challenge {
+        AcmeChallenge::Http01 => ORDER_TIMEOUT,
+        AcmeChallenge::Dns01 | AcmeChallenge::TlsAlpn01 => ORDER_TIMEOUT + PROOFS_TIMEOUT,
+    };
+    let placed = tokio::time::timeout(timeout, place(order, authority, &retry_after, proofs_in_place, report)).await;
     placed.unwrap_or_else(|_| {
-        let message = "The order took longer than five minutes. It is tried again.";
+        let message = format!("The order took longer than {} minutes. It is tried again.", timeout.as_secs() / 60);
         Err(refused(failure("certificate.timeout", message), 0))
     })
 }
@@ -68,13 +89,15 @@ async fn place(
     order: &Order,
     authority: AcmeHttpClient,
     retry_after: &RetryAfter,
-    mut step: impl FnMut(AcmeStep),
+    proofs_in_place: watch::Receiver<Vec<AcmeProof>>,
+    mut report: impl FnMut(OrderProgress),
 ) -> Result<IssuedChain, OrderError> {
     let failed = |error: instant_acme::Error| refused(of_client(&error), retry_after.unix_ms());
-    step(AcmeStep::Account);
-    let client = open_account(&order.account, authority).await.map_err(failed)?;
+    report(OrderProgress::Step(AcmeStep::Account));
+    let refused_account = |error: instant_acme::Error| refused(of_account(&error), retry_after.unix_ms());
+    let client = open_account(&order.account, authority).await.map_err(refused_account)?;
 
-    step(AcmeStep::Order);
+    report(OrderProgress::Step(AcmeStep::Order));
     let identifiers: Vec<Identifier> = order.hosts.iter().cloned().map(Identifier::Dns).collect();
     let mut placed = match identifier_of(&order.replaced_chain_der) {
         Some(replaced) => match client.new_order(&NewOrder::new(&identifiers).replaces(replaced)).await {
@@ -82,22 +105,27 @@ async fn place(
             // The authority may lack ARI, or have another order that replaces the certificate.
             Err(error) => {
                 tracing::debug!(%error, "the order names no certificate to replace");
-                client.new_order(&NewOrder::new(&identifiers)).await.map_err(failed)?
+                client.new_order(&NewOrder::new(&identifiers)).await.map_err(refused_account)?
             }
         },
-        None => client.new_order(&NewOrder::new(&identifiers)).await.map_err(failed)?,
+        None => client.new_order(&NewOrder::new(&identifiers)).await.map_err(refused_account)?,
     };
 
-    step(AcmeStep::Validate);
+    report(OrderProgress::Step(AcmeStep::Validate));
+    if order.challenge != AcmeChallenge::Http01 {
+        let proofs = proofs_of(&mut placed, order.challenge, retry_after).await?;
+        if !proofs.is_empty() {
+            report(OrderProgress::Proofs(proofs.clone()));
+            wait_for_proofs(&proofs, proofs_in_place).await?;
+        }
+    }
     let mut authorizations = placed.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization = authorization.map_err(failed)?;
         if authorization.status == AuthorizationStatus::Valid {
             continue;
         }
-        let mut challenge = authorization.challenge(ChallengeType::Http01).ok_or_else(|| {
-            refused(failure("certificate.refused", "The authority offers no validation over HTTP for this name."), 0)
-        })?;
+        let mut challenge = authorization.challenge(kind_of(order.challenge)).ok_or_else(not_offered)?;
         challenge.set_ready().await.map_err(failed)?;
     }
     let retries = RetryPolicy::new().initial_delay(Duration::from_millis(250)).backoff(1.5).timeout(POLL_TIMEOUT);
@@ -106,7 +134,7 @@ async fn place(
         return Err(refused(reason_of(&mut placed).await, retry_after.unix_ms()));
     }
 
-    step(AcmeStep::Issue);
+    report(OrderProgress::Step(AcmeStep::Issue));
     let csr = signing_request(order)?;
     placed.finalize_csr(&csr).await.map_err(failed)?;
     let pem = placed.poll_certificate(&retries).await.map_err(failed)?;
@@ -118,6 +146,54 @@ async fn place(
     let chain_der: Vec<Vec<u8>> = chain.iter().map(|der| der.to_vec()).collect();
     let renew_unix_ms = renewal_of(&client, &chain_der).await;
     Ok(IssuedChain { chain_der, renew_unix_ms })
+}
+
+/// Returns the proofs of hosts that the authority has not validated yet.
+async fn proofs_of(
+    placed: &mut instant_acme::Order,
+    challenge: AcmeChallenge,
+    retry_after: &RetryAfter,
+) -> Result<Vec<AcmeProof>, OrderError> {
+    let mut proofs = Vec::new();
+    let mut authorizations = placed.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let failed = |error: instant_acme::Error| refused(of_client(&error), retry_after.unix_ms());
+        let mut authorization = authorization.map_err(failed)?;
+        if authorization.status == AuthorizationStatus::Valid {
+            continue;
+        }
+        let Identifier::Dns(host) = authorization.identifier().identifier.clone() else { continue };
+        let challenge = authorization.challenge(kind_of(challenge)).ok_or_else(not_offered)?;
+        proofs.push(AcmeProof { host, value: challenge.key_authorization().dns_value() });
+    }
+    Ok(proofs)
+}
+
+async fn wait_for_proofs(
+    proofs: &[AcmeProof],
+    mut in_place: watch::Receiver<Vec<AcmeProof>>,
+) -> Result<(), OrderError> {
+    let are_all_there = |there: &Vec<AcmeProof>| proofs.iter().all(|proof| there.contains(proof));
+    let waited = tokio::time::timeout(PROOFS_TIMEOUT, in_place.wait_for(are_all_there)).await;
+    match waited {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(_)) | Err(_) => {
+            let message = "The proof for the authority was not in place in time. The order is tried again.";
+            Err(refused(failure("certificate.timeout", message), 0))
+        }
+    }
+}
+
+fn kind_of(challenge: AcmeChallenge) -> ChallengeType {
+    match challenge {
+        AcmeChallenge::Http01 => ChallengeType::Http01,
+        AcmeChallenge::Dns01 => ChallengeType::Dns01,
+        AcmeChallenge::TlsAlpn01 => ChallengeType::TlsAlpn01,
+    }
+}
+
+fn not_offered() -> OrderError {
+    refused(failure("certificate.refused", "The authority offers no validation of this kind for the name."), 0)
 }
 
 async fn open_account(account: &Account, authority: AcmeHttpClient) -> Result<Client, instant_acme::Error> {

@@ -1,5 +1,7 @@
 //! This host in words and numbers, for enrolment, hello and `check`.
 
+mod addresses;
+
 use std::io;
 
 use fairlead_base::Folders;
@@ -22,6 +24,9 @@ pub(crate) fn read(folders: &Folders, isolation: &Isolation) -> io::Result<HostI
         memory_bytes: sample.memory_total_bytes,
         disk_bytes: sample.disk_total_bytes,
         isolation_off: isolation.off().to_vec(),
+        // Before the first run there is none.
+        local_ca_pem: std::fs::read_to_string(folders.authority().join("ca.pem")).unwrap_or_default(),
+        addresses: addresses::read().iter().map(ToString::to_string).collect(),
     })
 }
 

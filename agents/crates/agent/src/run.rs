@@ -23,6 +23,7 @@ mod samples;
 mod trash;
 mod upgrades;
 mod upload_retry;
+mod volume_tasks;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -49,7 +50,7 @@ use crate::cli::{Network, RunArgs};
 use crate::command::{CommandResult, exec_uninstall};
 use crate::host_info;
 use crate::metrics::Metrics;
-use crate::upgrade;
+use crate::upgrade::{self, ReleaseKeys};
 
 use app_logs::AppLogs;
 use benchmarks::Benchmarks;
@@ -66,6 +67,7 @@ use router::{Router, ServedTable};
 use samples::Samples;
 use trash::TrashEmptier;
 use upgrades::Upgrades;
+use volume_tasks::{VolumeServices, VolumeTasks};
 
 /// Ports of instances; below the kernel's default range for outgoing connections.
 const INSTANCE_PORTS: std::ops::RangeInclusive<u16> = 20_000..=29_999;
@@ -141,6 +143,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let firewall = isolation
         .network()
         .map(|network| tokio::spawn(network::watch_firewall(network.firewall().clone(), ports, network_end)));
+    let authority = Arc::new(LocalAuthority::open_or_create(&folders.authority())?);
     let host = host_info::read(&folders, &isolation)?;
     let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
     let build_network = isolation.network().map(|network| (network.clone(), args.builds_reach_private_networks));
@@ -206,6 +209,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         busy,
         report: agent_end,
         proof: Duration::from_secs(args.proof_seconds),
+        keys: ReleaseKeys::pinned(),
         hand_over: hand_over.clone(),
     };
     let (supervisor, stats) = ProxySupervisor::start(SupervisorOptions {
@@ -224,7 +228,6 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         let address = metrics.listen(address).await?;
         tracing::info!(%address, "metrics");
     }
-    let authority = Arc::new(LocalAuthority::open_or_create(&folders.authority())?);
 
     let (lines, collected) = mpsc::channel(LOG_QUEUE);
     let collector = LogCollector::open(folders.log_lines())?.run(collected, ends.pushes.clone());
@@ -245,7 +248,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         toolchains: Some(toolchains.clone()),
         engine: Some(engine.clone()),
         image_owner: fairlead_runtime::owner(&folders),
-        store: Some(store),
+        store: Some(store.clone()),
         sealing: Some(sealing.clone()),
         redactor: None,
     };
@@ -254,6 +257,14 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let inspections = tokio::spawn(inspections.run(ends.inspect_requests));
     let certificates = Certificates::new(authority.clone(), folders.clone(), sealing.clone());
     let (orders, order_events) = CertificateOrders::new(sealing.clone());
+    let (volume_tasks, volume_events) = VolumeTasks::new(VolumeServices {
+        folders: folders.clone(),
+        trash: trash.clone(),
+        store,
+        identities: identities.clone(),
+        runtime: apps.clone(),
+        view: view.clone(),
+    });
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
@@ -287,6 +298,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         builds,
         benchmarks,
         orders,
+        volume_tasks,
         samples: Samples::open(&folders)?,
         metrics,
         lines,
@@ -308,6 +320,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         build_events,
         benchmark_events,
         order_events,
+        volume_events,
         disk: disk_report,
         network: network_report,
         agent,
@@ -429,6 +442,7 @@ fn empty_state() -> fairlead_model::DesiredState {
         deleted_volumes: Vec::new(),
         agent: None,
         certificates: Vec::new(),
+        volume_tasks: Vec::new(),
         uninstall: None,
     }
 }

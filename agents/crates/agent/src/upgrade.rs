@@ -4,6 +4,7 @@
 mod exec_selected;
 mod guard;
 mod record;
+mod signature;
 mod trial;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use fairlead_model::Failure;
 pub(crate) use exec_selected::{exec_installed, exec_selected, is_possible, own_digest};
 pub(crate) use guard::guard;
 pub(crate) use record::{Program, UpgradeRecord};
+pub(crate) use signature::{OwnBuild, ReleaseKeys};
 pub(crate) use trial::trial;
 
 /// Time from each start within which a new program must prove itself.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::{Backoff, CancellationToken};
-use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send};
-use fairlead_model::{DeploymentId, Failure};
+use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send, SendReason};
+use fairlead_model::{DeploymentId, Failure, VolumeTaskId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -108,12 +108,33 @@ impl Store {
         deployment: &DeploymentId,
         cancel: &CancellationToken,
     ) -> Result<(), TransferError> {
+        self.send_for(SendReason::Deployment(deployment.as_str()), digest, file, cancel).await
+    }
+
+    /// Sends the packed files of a volume, unless the store has them.
+    pub async fn send_snapshot(
+        &self,
+        digest: &str,
+        file: &Path,
+        task: &VolumeTaskId,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
+        self.send_for(SendReason::VolumeTask(task.as_str()), digest, file, cancel).await
+    }
+
+    async fn send_for(
+        &self,
+        reason: SendReason<'_>,
+        digest: &str,
+        file: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
         if self.token.borrow().is_empty() {
             return Err(TransferError::Unlinked);
         }
         let mut patience = Patience::new(self.token.clone());
         loop {
-            match self.send_once(digest, file, deployment, cancel).await {
+            match self.send_once(reason, digest, file, cancel).await {
                 Ok(()) => return Ok(()),
                 Err(error) => patience.after(error, cancel).await?,
             }
@@ -147,13 +168,13 @@ impl Store {
 
     async fn send_once(
         &self,
+        reason: SendReason<'_>,
         digest: &str,
         file: &Path,
-        deployment: &DeploymentId,
         cancel: &CancellationToken,
     ) -> Result<(), TransferError> {
         let (url, token) = self.ask(digest)?;
-        let what = Send { url: &url, token: &token, file, deployment: deployment.as_str() };
+        let what = Send { url: &url, token: &token, file, reason };
         self.client.send(what, cancel).await.map_err(ended)
     }
 

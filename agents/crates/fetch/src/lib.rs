@@ -19,7 +19,7 @@ pub use digest::Digest;
 pub use error::FetchError;
 pub use receive::Receive;
 pub use reference::resolve;
-pub use send::Send;
+pub use send::{Send, SendReason};
 
 /// Default number of attempts to download a file.
 const ATTEMPTS: u32 = 5;

@@ -17,8 +17,24 @@ const PART_BYTES: u64 = 8 << 20;
 const ATTEMPTS: u32 = 5;
 /// Header with the number of bytes that the store has.
 const OFFSET: &str = "upload-offset";
-/// Header with the deployment that built the file.
-const DEPLOYMENT: &str = "fairlead-deployment";
+
+/// Work that the store accepts an upload for.
+#[derive(Debug, Clone, Copy)]
+pub enum SendReason<'a> {
+    /// Id of the deployment that built the file.
+    Deployment(&'a str),
+    /// Id of the task that packed a volume.
+    VolumeTask(&'a str),
+}
+
+impl<'a> SendReason<'a> {
+    fn header(self) -> (&'static str, &'a str) {
+        match self {
+            Self::Deployment(id) => ("fairlead-deployment", id),
+            Self::VolumeTask(id) => ("fairlead-volume-task", id),
+        }
+    }
+}
 
 /// Parameters of an upload.
 #[derive(Debug, Clone, Copy)]
@@ -29,16 +45,16 @@ pub struct Send<'a> {
     pub token: &'a str,
     /// Path of the local file.
     pub file: &'a Path,
-    /// Deployment that built the file; the store accepts the upload on its behalf.
-    pub deployment: &'a str,
+    /// Work that made the file.
+    pub reason: SendReason<'a>,
 }
 
 impl Send<'_> {
     fn request(&self, method: Method) -> Result<Request<Bytes>, FetchError> {
         let mut request = request(Receive { url: self.url, token: self.token, bytes_max: 0 })?;
         *request.method_mut() = method;
-        let deployment = HeaderValue::from_str(self.deployment).map_err(std::io::Error::other)?;
-        request.headers_mut().insert(DEPLOYMENT, deployment);
+        let (name, id) = self.reason.header();
+        request.headers_mut().insert(name, HeaderValue::from_str(id).map_err(std::io::Error::other)?);
         Ok(request)
     }
 }

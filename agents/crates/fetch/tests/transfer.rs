@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use fairlead_base::CancellationToken;
-use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send};
+use fairlead_fetch::{Digest, FetchClient, FetchError, Receive, Send, SendReason};
 
 const TOKEN: &str = "a-token";
 
@@ -158,7 +158,7 @@ async fn a_file_is_sent_in_parts_from_where_the_store_is_and_never_twice() {
     let (dir, client) = (tempfile::tempdir().unwrap(), FetchClient::new(None).unwrap());
     let (file, url, cancel) = (dir.path().join("file"), store.url(), CancellationToken::new());
     std::fs::write(&file, &bytes).unwrap();
-    let what = Send { url: &url, token: TOKEN, file: &file, deployment: "dep_1" };
+    let what = Send { url: &url, token: TOKEN, file: &file, reason: SendReason::Deployment("dep_1") };
     client.send(what, &cancel).await.unwrap();
     {
         let held = store.held.lock().unwrap();

@@ -29,6 +29,27 @@ pub struct CertificateSpec {
     pub order: Option<AcmeOrder>,
     /// Thumbprint of the account that answers HTTP-01 challenges for these hosts; `None` without an order.
     pub challenge_thumbprint: Option<String>,
+    /// Proofs that answer TLS-ALPN-01 challenges for these hosts.
+    #[serde(default)]
+    pub tls_alpn_proofs: Vec<AcmeProof>,
+}
+
+/// Proof of control over a host (RFC 8555, 8): SHA-256 of the key authorization, base64url without padding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcmeProof {
+    /// Lower case, without the `*.` of a wildcard.
+    pub host: String,
+    pub value: String,
+}
+
+/// Way to prove control over hosts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AcmeChallenge {
+    #[default]
+    Http01,
+    Dns01,
+    TlsAlpn01,
 }
 
 /// Chain with the sealed key of its leaf.
@@ -47,6 +68,11 @@ pub struct AcmeOrder {
     pub account: AcmeAccount,
     /// Private key that the certificate is for.
     pub sealed_key: SealedKey,
+    #[serde(default)]
+    pub challenge: AcmeChallenge,
+    /// Proofs that the control plane has put in place; HTTP-01 needs none.
+    #[serde(default)]
+    pub proofs_in_place: Vec<AcmeProof>,
 }
 
 /// Account at a certificate authority.
@@ -101,4 +127,7 @@ pub struct CertificateStatus {
     pub retry_after_unix_ms: u64,
     /// Time at which the authority wants the certificate to be renewed (RFC 9773); zero: it names none.
     pub renew_unix_ms: u64,
+    /// Proofs that the running order waits for.
+    #[serde(default)]
+    pub proofs: Vec<AcmeProof>,
 }

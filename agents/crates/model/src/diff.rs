@@ -61,6 +61,7 @@ mod tests {
                 instances: *instances,
                 traffic: Default::default(),
                 autoscaling: None,
+                release_environment: None,
             };
             (key, spec)
         };
@@ -100,6 +101,7 @@ mod tests {
             deleted_volumes: Vec::new(),
             agent: None,
             certificates: Vec::new(),
+            volume_tasks: Vec::new(),
             uninstall: None,
         }
     }

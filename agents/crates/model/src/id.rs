@@ -86,6 +86,8 @@ id!(/// Certificate of host names, `crt_…`.
     CertificateId, "crt");
 id!(/// Account at a certificate authority, `aca_…`.
     AcmeAccountId, "aca");
+id!(/// A snapshot or a restore of a volume, `vtk_…`.
+    VolumeTaskId, "vtk");
 
 /// App in an environment: the unit that is placed on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ mod secret;
 mod state;
 mod status;
 mod traffic;
+mod volume_task;
 
 /// Messages of traffic policy, generated from `traffic.proto`.
 #[allow(missing_docs, clippy::all)]
@@ -20,12 +21,13 @@ pub mod message {
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
 pub use certificate::{
-    AcmeAccount, AcmeOrder, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate, SealedKey,
+    AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
+    SealedKey,
 };
 pub use diff::{StateChange, diff};
 pub use id::{
     AcmeAccountId, AppId, AppKey, CertificateId, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId,
-    ServerId,
+    ServerId, VolumeTaskId,
 };
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
 pub use run_file::RunFile;
@@ -40,3 +42,4 @@ pub use status::{
     LogLine, LogStream, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
 pub use traffic::*;
+pub use volume_task::{VolumeAction, VolumeStep, VolumeTask, VolumeTaskStatus};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AppId, AppKey, BenchmarkPlan, CertificateSpec, DeploymentId, EncodedTraffic, EnvironmentId, ReleaseId,
-    SealedSecrets, ServerId,
+    SealedSecrets, ServerId, VolumeTask,
 };
 
 /// Version of desired state; ordered by epoch, then number.
@@ -56,6 +56,9 @@ pub struct DesiredState {
     /// Certificates of hosts that this server serves.
     #[serde(default)]
     pub certificates: Vec<CertificateSpec>,
+    /// Snapshots and restores of volumes, each to run once.
+    #[serde(default)]
+    pub volume_tasks: Vec<VolumeTask>,
     /// Set if the agent should remove itself from this server.
     #[serde(default)]
     pub uninstall: Option<Uninstall>,
@@ -87,6 +90,9 @@ pub struct AgentRelease {
     pub size_bytes: u64,
     /// Grows with every request: only a greater number retries a program that failed.
     pub attempt: u32,
+    /// Signature file of the program, in the format of minisign; empty: unsigned.
+    #[serde(default)]
+    pub signature: String,
 }
 
 /// Desired state of an app on this server.
@@ -106,6 +112,18 @@ pub struct AppSpec {
     /// Autoscaling of `instances`; `None` turns it off.
     #[serde(default)]
     pub autoscaling: Option<Autoscaling>,
+    /// Environment of the release, if the spec is a former release behind its deployment URL; the environment of `key` is then
+    /// an id of its own.
+    #[serde(default)]
+    pub release_environment: Option<EnvironmentId>,
+}
+
+impl AppSpec {
+    /// Returns the key that the secrets of its releases are sealed for.
+    pub fn sealed_for(&self) -> AppKey {
+        let environment = self.release_environment.as_ref().unwrap_or(&self.key.environment).clone();
+        AppKey { app: self.key.app.clone(), environment }
+    }
 }
 
 /// Bounds and targets of the autoscaler.

@@ -16,7 +16,8 @@ pub(crate) struct AcmeResponders {
 
 impl AcmeResponders {
     pub(crate) fn new(responders: &[AcmeResponder]) -> Self {
-        let entries = responders.iter().map(|one| (one.host.as_bytes().into(), one.thumbprint.as_str().into()));
+        let with_thumbprint = responders.iter().filter(|one| !one.thumbprint.is_empty());
+        let entries = with_thumbprint.map(|one| (one.host.as_bytes().into(), one.thumbprint.as_str().into()));
         Self { by_host: entries.collect() }
     }
 
@@ -39,7 +40,8 @@ mod tests {
 
     #[test]
     fn only_tokens_of_hosts_with_an_order_are_answered() {
-        let responder = AcmeResponder { host: "shop.example.com".into(), thumbprint: "print".into() };
+        let responder =
+            AcmeResponder { host: "shop.example.com".into(), thumbprint: "print".into(), ..AcmeResponder::default() };
         let responders = AcmeResponders::new(&[responder]);
         let answer = |host: &str, token: &str| responders.key_authorization(host.as_bytes(), token.as_bytes());
         assert_eq!(answer("shop.example.com", "a-Z_9").as_deref(), Some("a-Z_9.print"));

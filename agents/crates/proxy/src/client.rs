@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fairlead_reactor::Stream;
 use fairlead_route::Client;
-use rustls::ServerConfig;
+use fairlead_tls::ServerConfigs;
 
 use crate::core::{Alarm, Core};
 use crate::exchange::Origin;
@@ -66,7 +66,7 @@ impl Drop for OpenConnection {
 }
 
 /// Serves one client; `tls` is `None` on a plain listener.
-pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
+pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfigs>>) {
     let user = || core.local_user(&socket, peer);
     let Some(mut open) = OpenConnection::enter(&core, peer.ip(), user) else { return };
     let alarm = core.alarms.alarm();
@@ -83,18 +83,28 @@ pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls:
         }
         alarm.clear();
     }
-    let origin = Origin { client: Client::new(peer.ip(), tls.is_some()) };
+    let client = Client::new(peer.ip(), tls.is_some());
     let mut input = Vec::new();
     let transport = match tls {
         None => Transport::plain(socket),
-        Some(config) => {
-            let Ok(mut transport) = Transport::tls(socket, &config) else { return };
+        Some(configs) => {
+            let mut transport = Transport::tls(socket, configs);
             if !shake(&core, &mut transport, &mut input, &alarm).await {
+                return;
+            }
+            if transport.is_acme_challenge() {
+                // TLS 1.2 ends with a message of the server, which has not been sent yet.
+                let flushed = poll_fn(|cx| h1::or_alarm(transport.poll_flush(cx, &core), &alarm, cx)).await;
+                tracing::debug!(
+                    sent = matches!(flushed, Some(Ok(()))),
+                    "answered a challenge of a certificate authority"
+                );
                 return;
             }
             transport
         }
     };
+    let origin = Origin { client, tls: transport.connection_tls().map(Box::new) };
     if transport.is_http2() {
         // The HTTP/2 state is large and most connections do not use it, so it is boxed to keep tasks small.
         Box::pin(h2::serve(core, transport, origin, input, alarm)).await;
@@ -151,7 +161,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     use fairlead_reactor::{Listener, block_on, spawn, yield_now};
-    use fairlead_tls::{CertificateStore, Tickets, server_config};
+    use fairlead_tls::{CertificateStore, Tickets};
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
     use tokio::sync::oneshot;
 
@@ -171,9 +181,9 @@ mod tests {
         )
     }
 
-    fn tls() -> Arc<ServerConfig> {
+    fn tls() -> Arc<ServerConfigs> {
         let tickets = Tickets::new(&ProxyKeys::generate().unwrap().tickets).unwrap();
-        server_config(Arc::new(CertificateStore::default()), tickets).unwrap()
+        ServerConfigs::new(Arc::new(CertificateStore::default()), tickets).unwrap()
     }
 
     fn client_hello() -> Vec<u8> {
@@ -191,7 +201,7 @@ mod tests {
         receive_by(core, bytes, Some(tls())).await
     }
 
-    async fn receive_by(core: &Rc<Core>, bytes: &[u8], tls: Option<Arc<ServerConfig>>) -> oneshot::Receiver<Vec<u8>> {
+    async fn receive_by(core: &Rc<Core>, bytes: &[u8], tls: Option<Arc<ServerConfigs>>) -> oneshot::Receiver<Vec<u8>> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         socket.write_all(bytes).unwrap();

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fairlead_route::{Client, RequestIds, RouteMatch, client_key};
+use fairlead_tls::TlsPolicy;
 use tokio::sync::{Notify, mpsc};
 
 pub(crate) use alarm::{Alarm, AlarmWaker, Alarms};
@@ -245,6 +246,11 @@ impl Core {
         let routes = self.routes.borrow();
         let Some(snapshot) = &routes.snapshot else { return false };
         std::str::from_utf8(host).is_ok_and(|host| snapshot.certificates.has(host))
+    }
+
+    /// Returns the TLS policy of a host (lower case).
+    pub(crate) fn tls_policy(&self, host: &str) -> Option<Arc<TlsPolicy>> {
+        self.routes.borrow().snapshot.as_ref()?.certificates.policy(host)
     }
 
     /// Returns the answer to an HTTP-01 challenge of a host (lower case); `None` if no certificate is ordered for it.

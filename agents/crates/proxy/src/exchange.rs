@@ -36,6 +36,7 @@ pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
+use crate::connection_tls::ConnectionTls;
 use crate::core::{
     AcquireResult, Affinity, Alarm, App, AppShare, Core, InFlightRequest, InstanceRequest, Permit, Refusal,
     is_out_of_descriptors,
@@ -56,6 +57,8 @@ const SHORT_HEAD_BYTES: usize = 8 * 1024;
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) client: Client,
+    /// Handshake with a host that has a TLS policy; `None` for all others.
+    pub(crate) tls: Option<Box<ConnectionTls>>,
 }
 
 /// Route decision for a request.
@@ -140,7 +143,7 @@ pub(crate) fn begin<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let framing = Framing { body: facts.body, close: facts.close, grpc: facts.grpc };
     let behind = if core.trusts_any() { core.client_behind(&origin.client, headers()) } else { None };
     let client = behind.as_ref().unwrap_or(&origin.client);
-    let dispatch = decide(core, client, line, &facts, headers);
+    let dispatch = decide(core, client, origin.tls.as_deref(), line, &facts, headers);
     if let RequestDispatch::Answer(reply) = &dispatch {
         access_log_entry::log_reply(core, client, line, facts.authority.text, reply);
     }
@@ -151,6 +154,7 @@ pub(crate) fn begin<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
 fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core: &Rc<Core>,
     client: &Client,
+    tls: Option<&ConnectionTls>,
     line: &RequestLine<'a>,
     facts: &RequestFacts<'a>,
     headers: impl Fn() -> H,
@@ -165,7 +169,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     };
     // Reads the clock once for all time checks of the request.
     let now = Instant::now();
-    let admitted = match_route(core, client, name, line, facts.body, &headers, now);
+    let admitted = match_route(core, (client, tls), name, line, facts.body, &headers, now);
     let AdmittedRequest { app, policy, admission: PolicyAdmission { guard, checks }, route_metrics } = match admitted {
         Ok(admitted) => admitted,
         Err(reply) => return RequestDispatch::Answer(reply),
@@ -197,7 +201,9 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         client: core.client_key(client.ip()),
         kept_head: None,
         secure: client.is_secure(),
-        takes_alt_svc: client.is_secure() && line.version != HttpVersion::Http3,
+        takes_alt_svc: client.is_secure()
+            && line.version != HttpVersion::Http3
+            && policy.as_ref().is_none_or(|policy| policy.serves_http3),
         serving: None,
         policy,
         checks,
@@ -266,7 +272,7 @@ impl Exchange {
                 return Some(ExchangeOutcome::Broken);
             };
             self.core.count(&policy.key, filter);
-            return Some(ExchangeOutcome::Answer(policy.dress(reply)));
+            return Some(ExchangeOutcome::Answer(policy.dress(reply, self.secure)));
         }
         None
     }
@@ -450,7 +456,7 @@ impl Exchange {
         self.metrics.status(reply.status);
         ExchangeOutcome::Answer(match &self.policy {
             None => reply,
-            Some(policy) => policy.dress(reply),
+            Some(policy) => policy.dress(reply, self.secure),
         })
     }
 

@@ -14,6 +14,7 @@ mod path_rewrite;
 mod redirect;
 mod request_limits;
 mod shared;
+mod tls_policy;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,6 +25,7 @@ use std::time::Instant;
 
 use fairlead_model::{Redirect, RoutePolicy, TrafficError};
 use fairlead_route::{RequestBody, RequestLine};
+use fairlead_tls::TlsPolicy;
 
 pub(crate) use basic_auth::PasswordCache;
 pub(crate) use body_limit::BodyLimit;
@@ -34,15 +36,17 @@ pub(crate) use path_rewrite::PathRewrite;
 pub(crate) use request_limits::LimitGuard;
 pub(crate) use shared::SharedPolicyState;
 
+use crate::connection_tls::ConnectionTls;
 use crate::exchange::Reply;
 use crate::upstream::Connector;
 
 /// Filters in the order in which a request passes them, each with the reason under which its rejections are counted.
 /// Limits precede passwords, so that no client can have many checked. The HTTPS redirect precedes passwords, so that
-/// none is sent in the clear.
-const ORDER: [FilterEntry; 9] = [
+/// none is sent in the clear. The TLS policy comes after it: over plain HTTP there is no handshake to check.
+const ORDER: [FilterEntry; 10] = [
     FilterEntry::of::<address_rules::AddressFilter>("denied"),
     FilterEntry::of::<https_redirect::HttpsRedirect>("redirected"),
+    FilterEntry::of::<tls_policy::TlsPolicyFilter>("tls_policy"),
     FilterEntry::of::<maintenance::Maintenance>("maintenance"),
     FilterEntry::of::<request_limits::RequestLimits>("rate_limited"),
     FilterEntry::of::<body_limit::BodyLimit>("body_too_large"),
@@ -81,6 +85,8 @@ pub(crate) struct RouteSettings<'a> {
     pub(crate) redirect: Option<&'a Redirect>,
     /// True if the host has a certificate.
     pub(crate) has_certificate: bool,
+    /// TLS policy of the host, if it has one.
+    pub(crate) tls: Option<Arc<TlsPolicy>>,
     pub(crate) shared: &'a Arc<SharedPolicyState>,
     /// Returns the connectors of another app in the environment of the route; none if it has no instance here.
     pub(crate) connectors: &'a dyn Fn(&str) -> Vec<Arc<Connector>>,
@@ -92,6 +98,8 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) address: IpAddr,
     /// True if the client uses TLS.
     pub(crate) is_secure: bool,
+    /// Handshake of the connection, if its host has a TLS policy.
+    pub(crate) tls: Option<&'a ConnectionTls>,
     /// HTTPS port if the request came over plain HTTP and HTTPS is available.
     pub(crate) https_port: Option<u16>,
     /// Host in lower case, without port.

@@ -6,6 +6,7 @@ mod acme_responders;
 mod client;
 mod compress;
 mod confine;
+mod connection_tls;
 mod control;
 mod core;
 // Trailers pass in both directions, except fields that frame, route or authenticate. HTTP/1.0 clients and bodies with a

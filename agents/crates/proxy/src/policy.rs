@@ -1,17 +1,14 @@
 //! Policy of a route, compiled once for each snapshot: its filters, and the settings that apply after them. Invariant:
 //! it performs no I/O; the exchange sends its replies and awaits its checks.
 
-use std::sync::Arc;
-
-use fairlead_model::{Priority, Redirect, RoutePolicy, TrafficError};
+use fairlead_model::{Priority, RoutePolicy, TrafficError};
 use fairlead_route::{HeaderRules, RequestEdit};
 
 use crate::exchange::Reply;
 use crate::filters::{
     self, BodyLimit, CompiledFilters, Decision, ErrorPages, FilterId, HeaderEdits, LimitGuard, PathRewrite,
-    PendingCheck, PreparedPage, RequestContext, RouteSettings, SharedPolicyState,
+    PendingCheck, PreparedPage, RequestContext, RouteSettings,
 };
-use crate::upstream::Connector;
 
 /// Compiled policy of a route; routes with only defaults have none.
 #[derive(Debug)]
@@ -28,6 +25,8 @@ pub(crate) struct Policy {
     pub(crate) compress: bool,
     /// Maximum length of a request body in bytes.
     pub(crate) body_bytes_max: u64,
+    /// False if the host asks for client certificates, which it does over TCP alone.
+    pub(crate) serves_http3: bool,
 }
 
 /// Request that all filters let pass.
@@ -41,33 +40,23 @@ pub(crate) struct PolicyAdmission {
 
 impl Policy {
     /// Compiles the policy of a route; `None` if it has only defaults.
-    pub(crate) fn compile(
-        host: &str,
-        path_prefix: &str,
-        policy: &RoutePolicy,
-        redirect: Option<&Redirect>,
-        has_certificate: bool,
-        shared: &Arc<SharedPolicyState>,
-        connectors: &dyn Fn(&str) -> Vec<Arc<Connector>>,
-    ) -> Result<Option<Self>, TrafficError> {
-        if redirect.is_none() && *policy == RoutePolicy::default() {
+    pub(crate) fn compile(route: &RouteSettings<'_>) -> Result<Option<Self>, TrafficError> {
+        let policy = route.policy;
+        if route.redirect.is_none() && route.tls.is_none() && *policy == RoutePolicy::default() {
             return Ok(None);
         }
-        let prefix = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
-        let key = format!("{host}{prefix}/");
-        let prefix_bytes = prefix.len();
-        let route = RouteSettings { key: &key, prefix_bytes, policy, redirect, has_certificate, shared, connectors };
-        let filters = filters::compile(&route)?;
+        let filters = filters::compile(route)?;
         let dropped: Vec<&str> = filters.iter().flat_map(|(_, filter)| filter.dropped_headers()).collect();
         Ok(Some(Self {
-            path_rewrite: PathRewrite::compile(&route),
+            path_rewrite: PathRewrite::compile(route),
             headers: HeaderEdits::compile(policy, &dropped),
             error_pages: ErrorPages::compile(policy),
             priority: policy.priority,
             compress: policy.compress,
             body_bytes_max: BodyLimit::bytes_max(policy),
+            serves_http3: !route.tls.as_ref().is_some_and(|tls| tls.asks_for_certificates()),
             filters,
-            key: key.into(),
+            key: route.key.into(),
         }))
     }
 
@@ -79,7 +68,7 @@ impl Policy {
                 Decision::Pass => {}
                 Decision::Count(guard) => admission.guard = Some(guard),
                 Decision::Await(check) => admission.checks.push(check),
-                Decision::Reject(reply) => return Err((*id, self.dress(reply))),
+                Decision::Reject(reply) => return Err((*id, self.dress(reply, request.is_secure))),
             }
         }
         Ok(admission)
@@ -97,8 +86,8 @@ impl Policy {
     }
 
     /// Returns the header rules for responses.
-    pub(crate) fn response_rules(&self) -> Option<&HeaderRules> {
-        self.headers.responses.as_ref()
+    pub(crate) fn response_rules(&self, is_secure: bool) -> Option<&HeaderRules> {
+        self.headers.of_responses(is_secure)
     }
 
     /// Returns the error page that replaces the response of an app.
@@ -107,7 +96,7 @@ impl Policy {
     }
 
     /// Applies the error page and the response header rules of the route to a reply of the proxy.
-    pub(crate) fn dress(&self, reply: Reply) -> Reply {
-        self.headers.dress(self.error_pages.dress(reply))
+    pub(crate) fn dress(&self, reply: Reply, is_secure: bool) -> Reply {
+        self.headers.dress(self.error_pages.dress(reply), is_secure)
     }
 }

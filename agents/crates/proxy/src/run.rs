@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{CancellationToken, shutdown};
-use fairlead_tls::{CertificateStore, Tickets, server_config};
+use fairlead_tls::{CertificateStore, ServerConfigs, Tickets};
 use fairlead_wire::local::proxy_command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixStream;
@@ -75,14 +75,13 @@ async fn serve_sockets(
 ) -> Result<(), ProxyError> {
     let certificates = Arc::new(CertificateStore::default());
     let tickets = Tickets::new(&keys.tickets)?;
-    let resolver = Arc::clone(&certificates) as Arc<dyn rustls::server::ResolvesServerCert>;
-    let tls = server_config(resolver, Arc::clone(&tickets))?;
+    let tls = ServerConfigs::new(Arc::clone(&certificates), Arc::clone(&tickets))?;
     let port = |kind| sockets.address(kind).map(|address| address.port());
     let ports = AnnouncedPorts { https: port(ListenerKind::Https), quic: port(ListenerKind::Quic) };
     let mut workers = Vec::new();
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
-    let quic = QuicSettings::new(&tls, &keys, &limits)?;
+    let quic = QuicSettings::new(&*tls.quic()?, &keys, &limits)?;
     let ways = EndpointSockets::of_cores(&listeners, quic.generation, &control_path);
     // The user who started this process commands it, even after a switch to another user.
     let owner = rustix::process::geteuid().as_raw();

@@ -9,13 +9,13 @@ use fairlead_model::{
     AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficEncoding, TrafficError, UpstreamAddress,
 };
 use fairlead_route::{Guard, RouteTable, TrustedProxies};
-use fairlead_tls::{CertificateSet, CertificateSource};
+use fairlead_tls::{CertificateSet, CertificateSource, ClientAuthSource, TlsPolicySource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::traffic_encoding;
 
 use crate::acme_responders::AcmeResponders;
 use crate::core::{SharedInstance, SharedLimits};
-use crate::filters::SharedPolicyState;
+use crate::filters::{RouteSettings, SharedPolicyState};
 use crate::policy::Policy;
 use crate::upstream::{AppTls, Connector, ConnectorError};
 
@@ -104,6 +104,8 @@ pub(crate) enum SnapshotError {
     Traffic { app_key: String, error: TrafficError },
     #[error("settings: {0}")]
     Settings(TrafficError),
+    #[error(transparent)]
+    Challenge(#[from] fairlead_tls::TlsAlpnError),
     #[error("app `{app_key}` is there twice")]
     DuplicateApp { app_key: String },
     #[error("instance `{instance}` is there twice")]
@@ -143,12 +145,19 @@ impl Snapshot {
             chain_der: &certificate.chain_der,
             key_pkcs8_der: &certificate.key_pkcs8_der,
         });
-        let certificates = Arc::new(CertificateSet::build(sources, certificates)?);
+        let policies =
+            message.routes.iter().map(|route| read_policy(route, encoding)).collect::<Result<Vec<_>, _>>()?;
+        let tls = message.routes.iter().zip(&policies).filter_map(tls_source);
+        let challenges = message.acme_responders.iter().filter(|responder| !responder.tls_alpn_digest.is_empty());
+        let challenges = challenges.map(|responder| (responder.host.as_str(), responder.tls_alpn_digest.as_slice()));
+        let hosts = message.routes.iter().map(|route| route.host.as_str());
+        let certificates =
+            CertificateSet::with_policies(sources, tls, hosts, certificates)?.with_challenges(challenges)?;
+        let certificates = Arc::new(certificates);
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
-        for (position, route) in (0u32..).zip(&message.routes) {
-            let has_certificate = certificates.has(&route.host);
-            let (entry, guard) = read_route(route, encoding, &index, &apps, has_certificate, shared)?;
+        for ((position, route), policy) in (0u32..).zip(&message.routes).zip(&policies) {
+            let (entry, guard) = read_route((route, policy), encoding, &index, &apps, &certificates, shared)?;
             routes.push(entry);
             keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
         }
@@ -171,19 +180,35 @@ fn drain_timeout(ms: u32) -> Duration {
     if ms == 0 { DRAIN_TIMEOUT } else { Duration::from_millis(u64::from(ms)) }
 }
 
+fn policy_error(route: &ProxyRoute) -> impl Fn(TrafficError) -> SnapshotError {
+    |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error }
+}
+
+fn read_policy(route: &ProxyRoute, encoding: TrafficEncoding) -> Result<RoutePolicy, SnapshotError> {
+    encoding.decode(&route.policy).map_err(policy_error(route))
+}
+
+fn tls_source<'a>((route, policy): (&'a ProxyRoute, &'a RoutePolicy)) -> Option<TlsPolicySource<'a>> {
+    let tls = policy.tls.as_ref()?;
+    let client_auth = tls.client_auth.as_ref();
+    Some(TlsPolicySource {
+        host: &route.host,
+        tls13_only: tls.tls13_only,
+        client_auth: client_auth.map(|auth| ClientAuthSource { required: auth.required, ca_pem: &auth.ca_pem }),
+    })
+}
+
 fn read_route(
-    route: &ProxyRoute,
+    (route, policy): (&ProxyRoute, &RoutePolicy),
     encoding: TrafficEncoding,
     index: &HashMap<&str, u32>,
     apps: &[AppSnapshot],
-    has_certificate: bool,
+    certificates: &CertificateSet,
     shared: &Arc<SharedPolicyState>,
 ) -> Result<(RouteEntry, Guard), SnapshotError> {
-    let policy_error =
-        |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
     let redirect = match route.redirect.as_slice() {
         [] => None,
-        bytes => Some(encoding.decode::<Redirect>(bytes).map_err(policy_error)?),
+        bytes => Some(encoding.decode::<Redirect>(bytes).map_err(policy_error(route))?),
     };
     let app = match &redirect {
         Some(_) => None,
@@ -199,24 +224,31 @@ fn read_route(
         },
     };
     let connectors = |name: &str| {
-        let app = index.get(beside(&route.app_key, name).as_str()).and_then(|app| apps.get(*app as usize));
+        let app = index.get(beside(route, name).as_str()).and_then(|app| apps.get(*app as usize));
         app.map(AppSnapshot::connectors).unwrap_or_default()
     };
-    let policy = encoding.decode::<RoutePolicy>(&route.policy).map_err(policy_error)?;
-    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| policy.prefix_for_app().is_none()) };
-    let (host, path_prefix, redirect) = (&route.host, &route.path_prefix, redirect.as_ref());
-    let policy = Policy::compile(host, path_prefix, &policy, redirect, has_certificate, shared, &connectors)
-        .map_err(policy_error)?;
+    let guard = Guard { rules: guard_rules(policy, shared), app: app.filter(|_| policy.prefix_for_app().is_none()) };
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
-    let key = format!("{}{prefix}/", route.host).into();
-    Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
+    let key = format!("{}{prefix}/", route.host);
+    let settings = RouteSettings {
+        key: &key,
+        prefix_bytes: prefix.len(),
+        policy,
+        redirect: redirect.as_ref(),
+        has_certificate: certificates.has(&route.host),
+        tls: certificates.policy(&route.host),
+        shared,
+        connectors: &connectors,
+    };
+    let policy = Policy::compile(&settings).map_err(policy_error(route))?;
+    Ok((RouteEntry { key: key.into(), app, policy: policy.map(Arc::new) }, guard))
 }
 
-/// Returns the key of an app in the same environment as another one. A standalone proxy has none: a key is a name.
-fn beside(app_key: &str, name: &str) -> String {
-    match app_key.split_once('/') {
-        Some((_, environment)) => format!("{name}/{environment}"),
-        None => name.to_owned(),
+/// Returns the key of an app that a route's policy names. A standalone proxy has no environments: a key is a name.
+fn beside(route: &ProxyRoute, name: &str) -> String {
+    match (route.policy_environment_id.as_str(), route.app_key.split_once('/')) {
+        ("", None) => name.to_owned(),
+        ("", Some((_, environment))) | (environment, _) => format!("{name}/{environment}"),
     }
 }
 
@@ -231,6 +263,7 @@ fn guard_rules(policy: &RoutePolicy, shared: &SharedPolicyState) -> u64 {
         error_pages: open.error_pages.clone(),
         priority: open.priority,
         compress: open.compress,
+        hsts: open.hsts,
         ..policy.clone()
     };
     // Debug leaves passwords out, so two routes with different passwords would look the same.
@@ -293,6 +326,14 @@ mod tests {
 
     fn route(host: &str, app_key: &str) -> ProxyRoute {
         ProxyRoute { host: host.into(), path_prefix: "/".into(), app_key: app_key.into(), ..Default::default() }
+    }
+
+    #[test]
+    fn a_policy_names_apps_in_the_environment_of_the_route_or_in_one_of_its_own() {
+        let own = route("a.localhost", "app_1/env_1");
+        let former = ProxyRoute { policy_environment_id: "env_2".into(), ..own.clone() };
+        let names = [&own, &former, &route("a.localhost", "shop")].map(|route| beside(route, "app_2"));
+        assert_eq!(names, ["app_2/env_1", "app_2/env_2", "app_2"]);
     }
 
     #[test]

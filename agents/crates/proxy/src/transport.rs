@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use fairlead_reactor::Stream;
-use rustls::ServerConfig;
+use fairlead_tls::ServerConfigs;
 
+use crate::connection_tls::ConnectionTls;
 use crate::core::{Core, Outbox};
 use records::RecordLayer;
 
@@ -36,8 +37,13 @@ impl Transport {
         Self { socket, records: None, outbox: Outbox::default() }
     }
 
-    pub(crate) fn tls(socket: Stream, config: &Arc<ServerConfig>) -> io::Result<Self> {
-        Ok(Self { socket, records: Some(Box::new(RecordLayer::new(config)?)), outbox: Outbox::default() })
+    pub(crate) fn tls(socket: Stream, configs: Arc<ServerConfigs>) -> Self {
+        Self { socket, records: Some(Box::new(RecordLayer::new(configs))), outbox: Outbox::default() }
+    }
+
+    /// Returns the handshake with a host that has a TLS policy; known after the handshake.
+    pub(crate) fn connection_tls(&self) -> Option<ConnectionTls> {
+        self.records.as_ref()?.connection_tls()
     }
 
     /// True until the TLS handshake completes.
@@ -48,6 +54,11 @@ impl Transport {
     /// True if the client negotiated HTTP/2 by ALPN.
     pub(crate) fn is_http2(&self) -> bool {
         self.records.as_ref().is_some_and(|records| records.is_http2())
+    }
+
+    /// True if the handshake itself answered a certificate authority, so that no request follows.
+    pub(crate) fn is_acme_challenge(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| records.is_acme_challenge())
     }
 
     /// Ready if the socket is readable, as far as the event loop knows. Before it waits, it flushes pending output.

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout, yield_now};
-use rustls::ServerConfig;
+use fairlead_tls::ServerConfigs;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access_log::{AccessLogger, LogMessage};
@@ -70,7 +70,7 @@ pub(crate) struct WorkerOptions {
     pub(crate) limits: Limits,
     pub(crate) ports: AnnouncedPorts,
     /// TLS configuration of the HTTPS listeners.
-    pub(crate) tls: Arc<ServerConfig>,
+    pub(crate) tls: Arc<ServerConfigs>,
     pub(crate) listeners: Vec<OwnedListener>,
     pub(crate) quic: QuicSettings,
     /// One for each QUIC listener, in the same order.
@@ -247,7 +247,7 @@ async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, ad
 }
 
 /// Accepts clients once a snapshot is in use; until then they wait in the accept queue of the kernel.
-async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerConfig>>) {
+async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerConfigs>>) {
     let address = listener.address;
     let listener = match listener.into_tcp().and_then(Listener::new) {
         Ok(listener) => listener,
@@ -289,7 +289,7 @@ async fn next_client(listener: &Listener, accepts: &mut u32) -> io::Result<(Stre
     listener.accept().await
 }
 
-async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
+async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfigs>>) {
     while core.is_full() {
         let ended = core.connection_ended.notified();
         let is_made = core.make_room();
@@ -309,7 +309,7 @@ fn hand_over(core: &Core, socket: &Stream, peer: SocketAddr, is_https: bool) -> 
 }
 
 /// Serves a client that another core accepted.
-fn adopt(core: &Rc<Core>, accepted: AcceptedClient, tls: &Arc<ServerConfig>) {
+fn adopt(core: &Rc<Core>, accepted: AcceptedClient, tls: &Arc<ServerConfigs>) {
     let AcceptedClient { socket, peer, is_https } = accepted;
     match Stream::adopt(socket) {
         Ok(socket) => {
@@ -357,7 +357,7 @@ pub(crate) mod tests {
     use std::path::Path;
     use std::task::Waker;
 
-    use fairlead_tls::{CertificateSet, CertificateStore, Tickets, server_config};
+    use fairlead_tls::{CertificateSet, CertificateStore, Tickets};
     use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
     use super::*;
@@ -496,8 +496,8 @@ pub(crate) mod tests {
         let quic_port = sockets.address(ListenerKind::Quic).map(|address| address.port());
         let (limits, keys) = (Limits::default(), ProxyKeys::generate().unwrap());
         let tickets = Tickets::new(&keys.tickets).unwrap();
-        let tls = server_config(Arc::new(CertificateStore::default()), tickets).unwrap();
-        let quic = QuicSettings::new(&tls, &keys, &limits).unwrap();
+        let tls = ServerConfigs::new(Arc::new(CertificateStore::default()), tickets).unwrap();
+        let quic = QuicSettings::new(tls.plain(), &keys, &limits).unwrap();
         let base = folder.join("a.sock");
         let mut listeners = vec![sockets.listeners];
         let ways = EndpointSockets::of_cores(&listeners, quic.generation, &base).remove(0);

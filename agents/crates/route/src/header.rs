@@ -35,6 +35,9 @@ pub(crate) fn role(name: &[u8]) -> Role {
         (7, b'u') => special(name, b"upgrade", Role::Upgrade),
         (9, b'x') => special(name, b"x-real-ip", Role::Dropped),
         (9, b'f') => special(name, b"forwarded", Role::Dropped),
+        // The verified certificate of the client (RFC 9440); only this proxy may set it.
+        (11, b'c') => special(name, b"client-cert", Role::Dropped),
+        (17, b'c') => special(name, b"client-cert-chain", Role::Dropped),
         // Other proxies' names for the client's address; only this proxy may set it.
         (11, b'x') => special(name, b"x-client-ip", Role::Dropped),
         (14, b't') => special(name, b"true-client-ip", Role::Dropped),

@@ -99,7 +99,7 @@ async fn stop(supervisor: &Supervisor, folder: &InstanceFolder, spec: &InstanceS
 
 fn kill_shim(folder: &InstanceFolder) {
     if let Some(shim) = shim_process(folder.path()) {
-        // Its app dies with it. It may have ended meanwhile.
+        // Its app dies with it. It may have ended since.
         kill_process(shim, Signal::KILL).ok();
     }
 }

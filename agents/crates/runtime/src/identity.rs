@@ -11,12 +11,13 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use fairlead_base::{Folders, StateFileError, accounts, file, state_file};
+use fairlead_model::AppKey;
 
 pub use rebuild::RebuiltUsers;
 
 /// Range of users: above what Debian, systemd's dynamic users (61184 to 65519) and uid 65534 use, below the first
 /// subordinate ids (100000).
-const USERS: RangeInclusive<u32> = 70_000..=89_999;
+pub const APP_USERS: RangeInclusive<u32> = 70_000..=89_999;
 
 /// Users by name, stored in `state/users.json`.
 #[derive(Debug)]
@@ -47,8 +48,8 @@ impl Identities {
         }
         let accounts = accounts::users()?;
         // Two data folders on one server start at different users: the end of a build kills all processes of its user.
-        let (size, start) = (USERS.end() - USERS.start() + 1, self.start());
-        let mut candidates = (0..size).map(|step| USERS.start() + (start + step) % size);
+        let (size, start) = (APP_USERS.end() - APP_USERS.start() + 1, self.start());
+        let mut candidates = (0..size).map(|step| APP_USERS.start() + (start + step) % size);
         let free = candidates.find(|user| !users.values().any(|taken| taken == user) && !accounts.contains(user));
         let user = free.ok_or_else(|| io::Error::other("all 20000 users for apps are taken on this server"))?;
         let mut changed = users.clone();
@@ -59,11 +60,16 @@ impl Identities {
         Ok(Some(user))
     }
 
+    /// Returns the user of an app's processes in an environment, who owns its volumes.
+    pub fn app_user(&self, key: &AppKey) -> io::Result<Option<u32>> {
+        self.user_for(&format!("run/{key}"))
+    }
+
     /// Returns the start of this folder's search: the same at every start, seldom that of another folder (FNV-1a of its
     /// path).
     fn start(&self) -> u32 {
         let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
-        self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (USERS.end() - USERS.start() + 1)
+        self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (APP_USERS.end() - APP_USERS.start() + 1)
     }
 }
 
@@ -97,7 +103,7 @@ mod tests {
             let kept = dir.path().join("users.json");
             let start = Identities { path, root: true, users: Mutex::default() }.start();
             let identities = Identities { path: kept, root: true, users: Mutex::default() };
-            assert!(USERS.contains(&identities.user_for("run/a").unwrap().unwrap()));
+            assert!(APP_USERS.contains(&identities.user_for("run/a").unwrap().unwrap()));
             start
         });
         assert!(users[0].abs_diff(users[1]) > 100, "{users:?}");

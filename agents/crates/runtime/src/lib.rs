@@ -23,6 +23,7 @@ mod shared_network;
 pub mod shim;
 mod socket;
 mod supervisor;
+mod volume_restore;
 mod volumes;
 mod workers;
 
@@ -31,7 +32,7 @@ pub use container::owner;
 pub use end_instances::{EndError, end_instances};
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health_check::{HealthCheckKind, HealthCommand, HealthTarget, run_check};
-pub use identity::{Identities, RebuiltUsers};
+pub use identity::{APP_USERS, Identities, RebuiltUsers};
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, SandboxSpec};
 pub use isolation::Isolation;
 pub use layer_bound::{FREE_BYTES_RESERVE, LayerBounds};
@@ -41,4 +42,7 @@ pub use runtime::{
     Wakes, damaged_files,
 };
 pub use secrets::redactor;
+pub use volume_restore::{
+    adopt_restored, is_restored, set_aside_replaced_volumes, set_aside_staged, staging_folder, volume_path,
+};
 pub use volumes::{bytes_below, set_aside_renamed_volumes, set_aside_volume, volumes_used};

@@ -164,6 +164,9 @@ impl AppState {
                     self.each_group(|group| group.lend_secrets(release));
                     self.each_group(|group| group.reseal(release));
                 }
+                if spec.release_environment.is_some() {
+                    self.autoscaler.start_asleep();
+                }
                 self.desired = Some(*spec);
             }
             RolloutEvent::Removed => {
@@ -203,6 +206,11 @@ impl AppState {
                 if let Some(spec) = &self.desired
                     && let Some(scale) = &spec.autoscaling
                 {
+                    // A former release may never become healthy again; then it sleeps as if it had no requests.
+                    let is_late = |(since, _)| now.at.saturating_sub(since) >= scale.idle_timeout;
+                    if spec.release_environment.is_some() && self.waking.is_some_and(is_late) {
+                        self.waking = None;
+                    }
                     if self.pending.is_some() || self.switching.is_some() || self.waking.is_some() {
                         self.autoscaler.busy(now.at);
                     }

@@ -180,6 +180,7 @@ enum Message {
     AutoscaleInput(Vec<(AppKey, Load)>),
     App(AppKey, RolloutEvent),
     Launched(Arc<InstanceSpec>),
+    HasStopped(AppKey, oneshot::Sender<bool>),
     StopAll(oneshot::Sender<()>),
 }
 
@@ -228,6 +229,14 @@ impl Runtime {
     /// Reports a request that waits for an app without an instance.
     pub fn wake(&self, key: AppKey) {
         self.send(Message::App(key, RolloutEvent::Wake));
+    }
+
+    /// Returns true if the desired state applied last has no such app, and nothing of it runs any more.
+    pub async fn has_stopped(&self, key: AppKey) -> bool {
+        let (answer, wait) = oneshot::channel();
+        self.send(Message::HasStopped(key, answer));
+        // Without an answer the process exits.
+        wait.await.unwrap_or(false)
     }
 
     /// Stops every instance and returns when they are gone. They start again with the next run of the agent.

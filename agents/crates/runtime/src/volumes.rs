@@ -40,7 +40,7 @@ pub fn set_aside_renamed_volumes(folders: &Folders, trash: &Trash) -> io::Result
     Ok(())
 }
 
-/// Lists every volume with its size on disk. Walks them completely: call it rarely, and never on a thread that others
+/// Lists every volume with its size on disk. Hidden names belong to restores. Walks them completely: call it rarely, and never on a thread that others
 /// wait for.
 pub fn volumes_used(folders: &Folders) -> io::Result<Vec<(VolumeKey, u64)>> {
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ pub fn volumes_used(folders: &Folders) -> io::Result<Vec<(VolumeKey, u64)>> {
         let Some(key) = entry.file_name().to_str().and_then(key_of) else { continue };
         for volume in fs::read_dir(entry.path())? {
             let volume = volume?;
-            if let Some(name) = volume.file_name().to_str() {
+            if let Some(name) = volume.file_name().to_str().filter(|name| !name.starts_with('.')) {
                 found.push((VolumeKey { key: key.clone(), name: name.to_owned() }, bytes_below(&volume.path())));
             }
         }

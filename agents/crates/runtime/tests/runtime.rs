@@ -305,6 +305,7 @@ fn live(release: ReleaseSpec) -> AppSpec {
         instances: 1,
         traffic: Default::default(),
         autoscaling: None,
+        release_environment: None,
     }
 }
 

@@ -78,7 +78,8 @@ impl HostSampler {
             memory_used_bytes: memory_total_bytes.saturating_sub(memory_available_bytes),
             memory_total_bytes,
             disk_used_bytes: disk.f_blocks.saturating_sub(disk.f_bfree) * disk.f_frsize,
-            disk_total_bytes: disk.f_blocks * disk.f_frsize,
+            // Blocks that are reserved for root are neither used nor usable, as in `df`.
+            disk_total_bytes: (disk.f_blocks.saturating_sub(disk.f_bfree) + disk.f_bavail) * disk.f_frsize,
             network_received_bytes: counters.received_bytes.saturating_sub(self.last.received_bytes),
             network_sent_bytes: counters.sent_bytes.saturating_sub(self.last.sent_bytes),
             load1_millis: self.load1_millis()?,

@@ -1,6 +1,6 @@
 //! Certificate store: selects certificates by host name and is replaced as a whole during handshakes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,6 +10,8 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use crate::authority::address_of;
+use crate::tls_alpn::{TlsAlpnError, challenge_certificate, is_challenge};
+use crate::{TlsPolicy, TlsPolicySource};
 
 /// Certificate of a snapshot.
 #[derive(Clone, Copy)]
@@ -31,9 +33,15 @@ pub enum CertificateError {
         /// The hosts it was for.
         hosts: String,
     },
+    /// Two routes of a host have different TLS policies.
+    #[error("{host} has two TLS policies")]
+    Policy { host: String },
     /// Two certificates claim one host.
     #[error("{host} has two certificates")]
     Duplicate { host: String },
+    /// The authorities of client certificates are no certificates.
+    #[error("the authorities of client certificates for {host} are not certificates in PEM")]
+    ClientAuthorities { host: String },
     /// The key is invalid or belongs to another certificate.
     #[error("the certificate for {hosts} and its key can't be used: {reason}")]
     Key {
@@ -53,6 +61,12 @@ pub struct CertificateSet {
     /// Certificate for connections without SNI, which clients send for names only (RFC 6066, 3): the first one for an IP
     /// address.
     without_name: Option<Arc<CertificateEntry>>,
+    /// TLS policies of hosts that have one; wildcards by the name after `*.`, with a dot before it.
+    policies: HashMap<Box<str>, Arc<TlsPolicy>>,
+    /// Hosts with routes of their own and no policy, below a wildcard that has one.
+    without_policy: HashSet<Box<str>>,
+    /// Answers to TLS-ALPN-01 challenges, by host.
+    challenges: HashMap<Box<str>, Arc<CertifiedKey>>,
 }
 
 struct CertificateEntry {
@@ -61,12 +75,44 @@ struct CertificateEntry {
 }
 
 impl CertificateSet {
-    /// Builds a set. Reuses certificates of `previous` with the same bytes.
+    /// Builds a set without TLS policies. Reuses certificates of `previous` with the same bytes.
     pub fn build<'a>(
         sources: impl IntoIterator<Item = CertificateSource<'a>>,
         previous: &Self,
     ) -> Result<Self, CertificateError> {
+        Self::with_policies(sources, [], [], previous)
+    }
+
+    /// Builds a set. Reuses certificates of `previous` with the same bytes, and policies that are the same. `hosts` are those
+    /// of all routes: a wildcard's policy leaves them alone, because they may belong to others.
+    pub fn with_policies<'a>(
+        sources: impl IntoIterator<Item = CertificateSource<'a>>,
+        policies: impl IntoIterator<Item = TlsPolicySource<'a>>,
+        hosts: impl IntoIterator<Item = &'a str>,
+        previous: &Self,
+    ) -> Result<Self, CertificateError> {
         let mut set = Self::default();
+        for source in policies {
+            let key = source.host.strip_prefix('*').unwrap_or(source.host);
+            // Routes of one host have the same policy; another one would let its other paths choose.
+            if let Some(known) = set.policies.get(key) {
+                if known.is(&source) {
+                    continue;
+                }
+                return Err(CertificateError::Policy { host: source.host.to_owned() });
+            }
+            let policy = match previous.policies.get(key) {
+                Some(policy) if policy.is(&source) => Arc::clone(policy),
+                _ => Arc::new(TlsPolicy::read(&source)?),
+            };
+            set.policies.insert(key.into(), policy);
+        }
+        for host in hosts {
+            let is_covered = parent_of(host).is_some_and(|parent| set.policies.contains_key(parent));
+            if is_covered && !host.starts_with('*') && !set.policies.contains_key(host) {
+                set.without_policy.insert(host.into());
+            }
+        }
         for source in sources {
             let entry = match source.hosts.first().and_then(|host| previous.named(host)) {
                 Some(entry) if entry.is(&source) => Arc::clone(entry),
@@ -88,9 +134,34 @@ impl CertificateSet {
         Ok(set)
     }
 
+    /// Adds answers to TLS-ALPN-01 challenges: hosts with the SHA-256 of their key authorization.
+    pub fn with_challenges<'a>(
+        mut self,
+        challenges: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Self, TlsAlpnError> {
+        for (host, digest) in challenges {
+            self.challenges.insert(host.into(), challenge_certificate(host, digest)?);
+        }
+        Ok(self)
+    }
+
     /// True if a host has a certificate.
     pub fn has(&self, host: &str) -> bool {
         self.find(host).is_some()
+    }
+
+    /// True if any host has a TLS policy.
+    pub fn has_policies(&self) -> bool {
+        !self.policies.is_empty()
+    }
+
+    /// Returns the TLS policy of a host, else that of its wildcard if the host has no route of its own.
+    pub fn policy(&self, host: &str) -> Option<Arc<TlsPolicy>> {
+        if self.without_policy.contains(host) {
+            return None;
+        }
+        let own = self.policies.get(host.strip_prefix('*').unwrap_or(host));
+        own.or_else(|| self.policies.get(parent_of(host)?)).cloned()
     }
 
     /// Returns the certificate for exactly this name.
@@ -106,6 +177,11 @@ impl CertificateSet {
         let own = self.by_host.get(host);
         own.or_else(|| self.by_parent.get(host.split_once('.').filter(|(label, _)| !label.is_empty())?.1))
     }
+}
+
+/// Returns the part of a host after its first label, with the dot; `None` for a single label or the key of a wildcard.
+fn parent_of(host: &str) -> Option<&str> {
+    Some(&host[host.find('.').filter(|length| *length > 0)?..])
 }
 
 impl fmt::Debug for CertificateSet {
@@ -134,8 +210,9 @@ impl CertificateEntry {
     }
 }
 
-/// Certificate resolver for handshakes. A client with an unknown name gets no certificate and no connection, nor does one
-/// without SNI, unless an IP address has a certificate.
+/// Certificate resolver for handshakes. A client that offers only `acme-tls/1` gets the answer to a challenge. A client with an
+/// unknown name gets no certificate and no connection. The same holds for a client without SNI, unless an IP address has a
+/// certificate.
 #[derive(Debug, Default)]
 pub struct CertificateStore {
     set: RwLock<Arc<CertificateSet>>,
@@ -157,6 +234,9 @@ impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         // rustls gives the name in lower case.
         let set = self.current();
+        if is_challenge(&hello) {
+            return set.challenges.get(hello.server_name()?).cloned();
+        }
         let entry = match hello.server_name() {
             Some(name) => set.find(name),
             None => set.without_name.as_ref(),

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use fairlead_model::{
-    AcmeAccount, AcmeAccountId, AcmeOrder, CertificateId, CertificateSpec, IssuedCertificate, SealedKey, StateError,
+    AcmeAccount, AcmeAccountId, AcmeChallenge, AcmeOrder, AcmeProof, CertificateId, CertificateSpec, IssuedCertificate,
+    SealedKey, StateError,
 };
 use prost::Message;
 use zeroize::Zeroizing;
@@ -18,6 +19,8 @@ const SEALED_KEY_BYTES_MAX: usize = 16 * 1024;
 /// Limit of certificate authorities, such as Let's Encrypt.
 const HOSTS_MAX: u64 = 100;
 const CA_PEM_BYTES_MAX: u64 = 64 * 1024;
+/// Length of 32 bytes in base64url.
+const PROOF_CHARS: usize = 43;
 
 /// Parses the certificates of a state with the accounts of their orders.
 pub(crate) fn certificates(
@@ -33,8 +36,9 @@ pub(crate) fn certificates(
     for (index, spec) in specs.into_iter().enumerate() {
         let at = format!("certificates[{index}]");
         let spec = certificate(&at, spec, &by_id)?;
-        // The proxy refuses a table with two certificates for one host.
-        if let Some(host) = spec.hosts.iter().find(|host| !hosts.insert((*host).clone())) {
+        // The proxy refuses a table with two certificates for one host. One that is ordered may take over from another.
+        let is_issued = spec.issued.is_some();
+        if let Some(host) = spec.hosts.iter().find(|host| !hosts.insert((is_issued, (*host).clone()))) {
             return Err(wrong(&at, format!("is the second for {host}")));
         }
         parsed.push(spec);
@@ -60,8 +64,7 @@ fn certificate(
         }
     };
     let thumbprint = spec.challenge_thumbprint;
-    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if thumbprint.len() > 64 || !thumbprint.bytes().all(is_base64url) {
+    if thumbprint.len() > 64 || !is_base64url(&thumbprint) {
         return Err(wrong(&format!("{at}.challenge_thumbprint"), "is not a thumbprint"));
     }
     Ok(CertificateSpec {
@@ -70,6 +73,7 @@ fn certificate(
         issued,
         order: spec.order.map(|spec| order(&format!("{at}.order"), spec, accounts)).transpose()?,
         challenge_thumbprint: Some(thumbprint).filter(|thumbprint| !thumbprint.is_empty()),
+        tls_alpn_proofs: proofs(&format!("{at}.tls_alpn_proofs"), spec.tls_alpn_proofs)?,
     })
 }
 
@@ -78,12 +82,37 @@ fn order(
     spec: agent::AcmeOrder,
     accounts: &HashMap<AcmeAccountId, AcmeAccount>,
 ) -> Result<AcmeOrder, StateError> {
-    if agent::AcmeChallengeKind::try_from(spec.challenge).is_err() {
-        return Err(wrong(&format!("{at}.challenge"), "is unknown here"));
-    }
+    let challenge = match agent::AcmeChallengeKind::try_from(spec.challenge) {
+        Ok(agent::AcmeChallengeKind::Unspecified) => AcmeChallenge::Http01,
+        Ok(agent::AcmeChallengeKind::Dns01) => AcmeChallenge::Dns01,
+        Ok(agent::AcmeChallengeKind::TlsAlpn01) => AcmeChallenge::TlsAlpn01,
+        Err(_) => return Err(wrong(&format!("{at}.challenge"), "is unknown here")),
+    };
     let account = id::<AcmeAccountId>(at, "account_id", &spec.account_id)?;
     let account = accounts.get(&account).ok_or_else(|| wrong(&format!("{at}.account_id"), "is not in the state"))?;
-    Ok(AcmeOrder { attempt: spec.attempt, account: account.clone(), sealed_key: sealed_key(at, spec.sealed_key)? })
+    Ok(AcmeOrder {
+        attempt: spec.attempt,
+        account: account.clone(),
+        sealed_key: sealed_key(at, spec.sealed_key)?,
+        challenge,
+        proofs_in_place: proofs(&format!("{at}.proofs_in_place"), spec.proofs_in_place)?,
+    })
+}
+
+fn proofs(at: &str, proofs: Vec<agent::AcmeProof>) -> Result<Vec<AcmeProof>, StateError> {
+    within(at, "length", proofs.len() as u64, 0, HOSTS_MAX)?;
+    let proof = |proof: agent::AcmeProof| {
+        host(&format!("{at}.host"), &proof.host)?;
+        if proof.value.len() != PROOF_CHARS || !is_base64url(&proof.value) {
+            return Err(wrong(&format!("{at}.value"), "is not a digest"));
+        }
+        Ok(AcmeProof { host: proof.host, value: proof.value })
+    };
+    proofs.into_iter().map(proof).collect()
+}
+
+fn is_base64url(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 fn account(at: &str, spec: agent::AcmeAccount) -> Result<AcmeAccount, StateError> {

@@ -7,6 +7,7 @@ mod parse;
 mod render;
 mod secret;
 mod server_port;
+mod volume_task;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]

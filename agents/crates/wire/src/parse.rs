@@ -17,10 +17,13 @@ use prost::Message;
 use crate::certificate::certificates;
 use crate::secret::is_name;
 use crate::server_port;
+use crate::volume_task::volume_tasks;
 use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent};
 
 /// Maximum size of an agent, with all symbols for a debugger.
 const AGENT_BYTES_MAX: u64 = 2 << 30;
+/// Longer than a signature file of minisign with the longest comment of a release.
+const SIGNATURE_BYTES_MAX: usize = 2048;
 
 const SERVER_PORTS_MAX: usize = 16;
 
@@ -66,7 +69,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         }
     }
     let deleted = message.deleted_volumes.into_iter().enumerate();
-    let deleted = deleted.map(|(index, volume)| deleted_volume(&format!("deleted_volumes[{index}]"), volume));
+    let deleted = deleted.map(|(index, volume)| volume_key(&format!("deleted_volumes[{index}]"), volume));
     let benchmarks = message.benchmarks.into_iter().enumerate();
     let benchmarks = benchmarks.map(|(index, plan)| benchmark(&format!("benchmarks[{index}]"), plan));
     Ok(DesiredState {
@@ -82,6 +85,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         deleted_volumes: deleted.collect::<Result<_, _>>()?,
         agent: message.agent.map(agent_release).transpose()?,
         certificates: certificates(message.certificates, message.acme_accounts)?,
+        volume_tasks: volume_tasks(message.volume_tasks)?,
         uninstall: message.uninstall.map(|spec| Uninstall { with_data: spec.with_data }),
     })
 }
@@ -115,7 +119,12 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
     };
     let traffic = traffic::<AppTraffic>(&format!("{at}.traffic"), spec.traffic)?;
     let autoscaling = spec.autoscaling.map(|spec| autoscaling(&format!("{at}.autoscaling"), spec)).transpose()?;
-    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, autoscaling })
+    let release_environment = match spec.release_environment_id.as_str() {
+        "" => None,
+        text => Some(id(at, "release_environment_id", text)?),
+    };
+    let (name, instances) = (spec.name, spec.instances);
+    Ok(AppSpec { key, name, live, candidate, instances, traffic, autoscaling, release_environment })
 }
 
 /// Default wake timeout: how long a request waits for a sleeping app. Browsers and most clients wait longer.
@@ -169,7 +178,7 @@ fn command(at: &str, command: &[String]) -> Result<(), StateError> {
     Ok(())
 }
 
-fn digest(at: &str, found: &str) -> Result<(), StateError> {
+pub(crate) fn digest(at: &str, found: &str) -> Result<(), StateError> {
     let digits = found.strip_prefix("sha256:").unwrap_or_default();
     if digits.len() != 64 || !digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
         return Err(wrong(at, "is not `sha256:` and 64 hexadecimal digits"));
@@ -220,7 +229,7 @@ fn volume(at: &str, mount: agent::VolumeMount) -> Result<VolumeMount, StateError
     Ok(VolumeMount { name: mount.name, path: mount.path })
 }
 
-fn deleted_volume(at: &str, volume: agent::VolumeKey) -> Result<VolumeKey, StateError> {
+pub(crate) fn volume_key(at: &str, volume: agent::VolumeKey) -> Result<VolumeKey, StateError> {
     plain_name(&format!("{at}.name"), &volume.name)?;
     Ok(VolumeKey { key: key(at, &volume.app_id, &volume.environment_id)?, name: volume.name })
 }
@@ -232,7 +241,16 @@ fn agent_release(spec: agent::AgentRelease) -> Result<AgentRelease, StateError> 
         return Err(wrong("agent.version", "is not a version"));
     }
     within("agent", "size_bytes", spec.size_bytes, 1, AGENT_BYTES_MAX)?;
-    Ok(AgentRelease { version: spec.version, digest: spec.digest, size_bytes: spec.size_bytes, attempt: spec.attempt })
+    if spec.signature.len() > SIGNATURE_BYTES_MAX {
+        return Err(wrong("agent.signature", "is no signature file of minisign"));
+    }
+    Ok(AgentRelease {
+        version: spec.version,
+        digest: spec.digest,
+        size_bytes: spec.size_bytes,
+        attempt: spec.attempt,
+        signature: spec.signature,
+    })
 }
 
 fn health_check(at: &str, health: agent::HealthCheck) -> Result<HealthCheck, StateError> {

@@ -3,6 +3,7 @@
 use fairlead_model as model;
 
 use crate::agent;
+use crate::volume_task::volume_task_status;
 
 /// Contents of a report.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct ReportParts<'a> {
     pub benchmarks: Vec<model::BenchmarkStatus>,
     /// Orders of certificates in desired state.
     pub certificates: Vec<model::CertificateStatus>,
+    /// Tasks on volumes in desired state.
+    pub volume_tasks: Vec<model::VolumeTaskStatus>,
     /// Volumes and their size in bytes.
     pub volumes: Vec<(model::VolumeKey, u64)>,
     /// Disk usage, once it was measured.
@@ -48,6 +51,7 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         agent: parts.agent.map(agent_status),
         network: parts.network,
         certificates: parts.certificates.into_iter().map(certificate).collect(),
+        volume_tasks: parts.volume_tasks.into_iter().map(volume_task_status).collect(),
         uninstall: parts.uninstall,
     }
 }
@@ -62,7 +66,12 @@ fn certificate(status: model::CertificateStatus) -> agent::CertificateStatus {
         chain_der: status.chain_der,
         retry_after_unix_ms: status.retry_after_unix_ms,
         renew_unix_ms: status.renew_unix_ms,
+        proofs: status.proofs.into_iter().map(proof).collect(),
     }
+}
+
+fn proof(proof: model::AcmeProof) -> agent::AcmeProof {
+    agent::AcmeProof { host: proof.host, value: proof.value }
 }
 
 fn agent_status(status: model::AgentStatus) -> agent::AgentStatus {
@@ -253,11 +262,11 @@ fn step(status: model::StepStatus) -> agent::StepStatus {
     }
 }
 
-fn failure(failure: model::Failure) -> agent::Failure {
+pub(crate) fn failure(failure: model::Failure) -> agent::Failure {
     agent::Failure { code: failure.code, message: failure.message }
 }
 
-fn work(state: model::WorkState) -> i32 {
+pub(crate) fn work(state: model::WorkState) -> i32 {
     match state {
         model::WorkState::Running => agent::WorkState::Running,
         model::WorkState::Succeeded => agent::WorkState::Succeeded,

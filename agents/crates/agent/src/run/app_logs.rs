@@ -77,7 +77,7 @@ impl AppLogs {
         let searches = self.searches.clone();
         let task = tokio::spawn(async move {
             let outcome = if busy {
-                Err(("log.busy", "This server searches its logs for others already. Try again in a moment.".to_owned()))
+                Err(("log.busy", "This server is already searching its logs. Try again in a moment.".to_owned()))
             } else {
                 answer(&folders, &query, &answers, flag, &searches).await
             };

@@ -79,6 +79,7 @@ mod tests {
                 instances: 1,
                 traffic: Default::default(),
                 autoscaling: scale.cloned(),
+                release_environment: None,
             };
             state.apps.insert(key, spec);
         }

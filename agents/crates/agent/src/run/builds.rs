@@ -134,9 +134,10 @@ impl Builds {
     /// Returns a redactor for the secrets of an app in all its environments, and those of the build itself.
     fn redactor(&self, desired: &DesiredState, build: &BuildSpec) -> Option<Redactor> {
         let specs = desired.apps.values().filter(|spec| spec.key.app == build.app);
-        let sealed = specs.flat_map(|spec| {
+        let specs: Vec<_> = specs.map(|spec| (spec, spec.sealed_for())).collect();
+        let sealed = specs.iter().flat_map(|(spec, key)| {
             let releases = spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release));
-            releases.filter_map(|release| Some((&spec.key, release.secrets.as_ref()?)))
+            releases.filter_map(move |release| Some((key, release.secrets.as_ref()?)))
         });
         let own = build
             .environment

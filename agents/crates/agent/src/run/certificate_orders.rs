@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use fairlead_acme::{Account, IssuedChain, Order, OrderError, place_order};
+use fairlead_acme::{Account, IssuedChain, Order, OrderError, OrderProgress, place_order};
 use fairlead_model::{
-    AcmeOrder, AcmeStep, CertificateId, CertificateSpec, CertificateStatus, DesiredState, Failure, WorkState,
+    AcmeOrder, AcmeProof, AcmeStep, CertificateId, CertificateSpec, CertificateStatus, DesiredState, Failure, WorkState,
 };
 use fairlead_secret::SealingKey;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::local_state::LocalState;
@@ -27,13 +27,14 @@ pub(crate) struct OrderEvent {
 
 #[derive(Debug)]
 enum Progress {
-    Step(AcmeStep),
+    Running(OrderProgress),
     Finished(Result<IssuedChain, OrderError>),
 }
 
 #[derive(Debug)]
 struct RunningOrder {
     status: CertificateStatus,
+    proofs_in_place: watch::Sender<Vec<AcmeProof>>,
     task: JoinHandle<()>,
 }
 
@@ -64,7 +65,11 @@ impl CertificateOrders {
             is_listed
         });
         for (spec, order) in orders(desired) {
-            let is_known = self.running.contains_key(&spec.id) || local.certificate(&spec.id, order.attempt).is_some();
+            if let Some(running) = self.running.get(&spec.id) {
+                running.proofs_in_place.send_replace(order.proofs_in_place.clone());
+                continue;
+            }
+            let is_known = local.certificate(&spec.id, order.attempt).is_some();
             if !is_known && self.running.len() < ORDERS_MAX {
                 let running = self.start(spec, order);
                 self.running.insert(spec.id.clone(), running);
@@ -81,8 +86,12 @@ impl CertificateOrders {
             return Ok(());
         };
         match progress {
-            Progress::Step(step) => {
+            Progress::Running(OrderProgress::Step(step)) => {
                 running.status.step = step;
+                Ok(())
+            }
+            Progress::Running(OrderProgress::Proofs(proofs)) => {
+                running.status.proofs = proofs;
                 Ok(())
             }
             Progress::Finished(outcome) => {
@@ -120,9 +129,10 @@ impl CertificateOrders {
             }
         };
         let hosts = spec.hosts.join(", ");
+        let (proofs_in_place, in_place) = watch::channel(order.proofs_in_place.clone());
         let task = tokio::spawn(async move {
             let outcome = match opened {
-                Ok(order) => place_order(&order, |step| tell(Progress::Step(step))).await,
+                Ok(order) => place_order(&order, in_place, |progress| tell(Progress::Running(progress))).await,
                 Err(reason) => Err(OrderError {
                     failure: Failure { code: "certificate.key".into(), message: reason },
                     retry_after_unix_ms: 0,
@@ -134,7 +144,7 @@ impl CertificateOrders {
             }
             tell(Progress::Finished(outcome));
         });
-        RunningOrder { status: begun(spec, order), task }
+        RunningOrder { status: begun(spec, order), proofs_in_place, task }
     }
 
     fn open(&self, spec: &CertificateSpec, order: &AcmeOrder) -> Result<Order, String> {
@@ -150,6 +160,7 @@ impl CertificateOrders {
                     .map_err(|error| error.to_string())?,
             },
             hosts: spec.hosts.clone(),
+            challenge: order.challenge,
             key_der: fairlead_wire::certificate_key(&key, &spec.id).map_err(|error| error.to_string())?,
             replaced_chain_der: spec.issued.as_ref().map(|issued| issued.chain_der.clone()).unwrap_or_default(),
         })
@@ -170,10 +181,12 @@ fn begun(spec: &CertificateSpec, order: &AcmeOrder) -> CertificateStatus {
         chain_der: Vec::new(),
         retry_after_unix_ms: 0,
         renew_unix_ms: 0,
+        proofs: Vec::new(),
     }
 }
 
 fn concluded(mut status: CertificateStatus, outcome: Result<IssuedChain, OrderError>) -> CertificateStatus {
+    status.proofs = Vec::new();
     match outcome {
         Ok(issued) => {
             status.state = WorkState::Succeeded;

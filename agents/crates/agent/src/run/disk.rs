@@ -13,7 +13,9 @@ use fairlead_build::{Toolchains, cache_name, clear_trees, repository_name};
 use fairlead_engine::Engine;
 use fairlead_link::AcceptedState;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
-use fairlead_runtime::{FREE_BYTES_RESERVE, bytes_below, set_aside_renamed_volumes, volumes_used};
+use fairlead_runtime::{
+    FREE_BYTES_RESERVE, bytes_below, set_aside_renamed_volumes, set_aside_replaced_volumes, volumes_used,
+};
 use fairlead_wire::agent;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -141,6 +143,7 @@ impl DiskMonitor {
                 prune(&self.folders, &self.trash, &self.toolchains, state, SystemTime::now(), low)?;
             }
             set_aside_renamed_volumes(&self.folders, &self.trash)?;
+            set_aside_replaced_volumes(&self.folders, &self.trash)?;
             self.sizes = FolderSizes {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
@@ -181,10 +184,11 @@ impl DiskMonitor {
     }
 }
 
-/// Returns the bytes that are free for this user, and the size of the file system.
+/// Returns the bytes that are free for this user, and the size without blocks that are reserved for root.
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let disk = rustix::fs::statvfs(path)?;
-    Ok((disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_blocks.saturating_mul(disk.f_frsize)))
+    let usable = disk.f_blocks.saturating_sub(disk.f_bfree).saturating_add(disk.f_bavail);
+    Ok((disk.f_bavail.saturating_mul(disk.f_frsize), usable.saturating_mul(disk.f_frsize)))
 }
 
 fn is_low(free: u64, total: u64) -> bool {
@@ -383,6 +387,7 @@ mod tests {
             instances: 1,
             traffic: Default::default(),
             autoscaling: None,
+            release_environment: None,
         };
         DesiredState {
             apps: [(key, app)].into(),

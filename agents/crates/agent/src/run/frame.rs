@@ -1,7 +1,8 @@
 //! Builds the frame of samples for one second. Owns the frame's clock and its sums; telemetry provides the samples.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use fairlead_model::DesiredState;
 use fairlead_wire::agent;
 use fairlead_wire::local::{ProxyAppStats, ProxyRouteMetrics, ProxyStats};
 
@@ -94,8 +95,18 @@ pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
     stats.route_metrics.iter().filter_map(sample).collect()
 }
 
+/// Leaves out former releases behind deployment URLs: they count for no app.
+pub(crate) fn leave_out_former_releases(frame: &mut agent::Frame, state: &DesiredState) {
+    let former = state.apps.values().filter(|spec| spec.release_environment.is_some());
+    let former: HashSet<&str> = former.map(|spec| spec.key.environment.as_str()).collect();
+    frame.apps.retain(|sample| !former.contains(sample.environment_id.as_str()));
+    frame.routes.retain(|sample| !former.contains(sample.environment_id.as_str()));
+}
+
 #[cfg(test)]
 mod tests {
+    use fairlead_model::{AppId, AppKey, AppSpec, EnvironmentId};
+
     use super::*;
 
     #[test]
@@ -129,6 +140,37 @@ mod tests {
         assert_eq!(places, [("a.test", "/"), ("*.a.test", "/api/v1"), ("", "")]);
         assert_eq!((samples[0].app_id.as_str(), samples[0].environment_id.as_str()), ("app_1", "env_1"));
         assert_eq!(samples[0].latency.as_ref().unwrap().count, [3]);
+    }
+
+    #[test]
+    fn a_former_release_is_in_no_sample() {
+        let mut state = super::super::empty_state();
+        for (environment, release_environment) in [("env_1", None), ("env_former", EnvironmentId::parse("env_1").ok())]
+        {
+            let environment = EnvironmentId::parse(environment).unwrap();
+            let key = AppKey { app: AppId::parse("app_1").unwrap(), environment };
+            let spec = AppSpec {
+                key: key.clone(),
+                name: String::new(),
+                live: None,
+                candidate: None,
+                instances: 1,
+                traffic: Default::default(),
+                autoscaling: None,
+                release_environment,
+            };
+            state.apps.insert(key, spec);
+        }
+        let environments = ["env_1", "env_former"].map(str::to_owned);
+        let apps = environments.clone().map(|environment_id| agent::AppSample { environment_id, ..Default::default() });
+        let routes = environments.map(|environment_id| agent::RouteSample { environment_id, ..Default::default() });
+        let mut frame = agent::Frame { apps: apps.into(), routes: routes.into(), ..Default::default() };
+        leave_out_former_releases(&mut frame, &state);
+        assert_eq!((frame.apps.len(), frame.routes.len()), (1, 1));
+        assert_eq!(
+            (frame.apps[0].environment_id.as_str(), frame.routes[0].environment_id.as_str()),
+            ("env_1", "env_1")
+        );
     }
 
     #[test]

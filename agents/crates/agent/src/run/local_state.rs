@@ -1,5 +1,5 @@
-//! `local.json`: outcomes of builds, benchmarks and certificate orders, so that a restart does not repeat them. Keeps only what desired state lists;
-//! the runtime stores releases and promotions itself.
+//! `local.json`: outcomes of builds, benchmarks, certificate orders and tasks on volumes, so that a restart does not repeat
+//! them. Keeps only what desired state lists; the runtime stores releases and promotions itself.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use fairlead_base::{StateFileError, file, state_file};
 use fairlead_model::{
-    BenchmarkStatus, BuildStatus, CertificateId, CertificateStatus, DeploymentId, DesiredState, RunId,
+    BenchmarkStatus, BuildStatus, CertificateId, CertificateStatus, DeploymentId, DesiredState, RunId, VolumeTaskId,
+    VolumeTaskStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +21,13 @@ pub(crate) struct FinishedWork {
     /// Outcome of the newest order.
     #[serde(default)]
     certificates: BTreeMap<CertificateId, CertificateStatus>,
+    #[serde(default)]
+    volume_tasks: BTreeMap<VolumeTaskId, VolumeTaskStatus>,
 }
 
 impl FinishedWork {
     fn count(&self) -> usize {
-        self.builds.len() + self.benchmarks.len() + self.certificates.len()
+        self.builds.len() + self.benchmarks.len() + self.certificates.len() + self.volume_tasks.len()
     }
 }
 
@@ -75,6 +78,17 @@ impl LocalState {
         self.save()
     }
 
+    /// Returns the outcome of a task on a volume, if it is finished.
+    pub(crate) fn volume_task(&self, task: &VolumeTaskId) -> Option<&VolumeTaskStatus> {
+        self.contents.volume_tasks.get(task)
+    }
+
+    /// Saves a finished task on a volume. Invariant: it is on disk before it is reported.
+    pub(crate) fn save_volume_task(&mut self, status: VolumeTaskStatus) -> io::Result<()> {
+        self.contents.volume_tasks.insert(status.id.clone(), status);
+        self.save()
+    }
+
     /// Saves a finished build. Invariant: it is on disk before it is reported.
     pub(crate) fn save_build(&mut self, status: BuildStatus) -> io::Result<()> {
         self.contents.builds.insert(status.deployment.clone(), status);
@@ -95,6 +109,7 @@ impl LocalState {
         self.contents
             .certificates
             .retain(|id, _| desired.certificates.iter().any(|spec| spec.id == *id && spec.order.is_some()));
+        self.contents.volume_tasks.retain(|id, _| desired.volume_tasks.iter().any(|task| task.id == *id));
         if self.contents.count() == before {
             return Ok(());
         }

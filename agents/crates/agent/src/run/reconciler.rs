@@ -9,7 +9,7 @@ use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_bench::{ProxyTarget, Targets};
 use fairlead_link::{AcceptedState, PushSender};
 use fairlead_model::{
-    AgentStatus, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
+    AgentStatus, AppKey, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
 };
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, RuntimeView};
@@ -27,10 +27,12 @@ use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
 use super::certificate_orders::{CertificateOrders, OrderEvent};
 use super::disk::DiskReport;
+use super::frame::leave_out_former_releases;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
 use super::router::ServedTable;
 use super::samples::Samples;
+use super::volume_tasks::{VolumeTaskEvent, VolumeTasks};
 
 /// Time within which changes are combined into one report.
 const REPORT_DELAY: Duration = Duration::from_millis(100);
@@ -50,6 +52,7 @@ pub(crate) struct Sources {
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
     pub(crate) order_events: mpsc::UnboundedReceiver<OrderEvent>,
+    pub(crate) volume_events: mpsc::UnboundedReceiver<VolumeTaskEvent>,
     pub(crate) disk: watch::Receiver<DiskReport>,
     pub(crate) network: watch::Receiver<Option<agent::NetworkStatus>>,
     pub(crate) agent: watch::Receiver<Option<AgentStatus>>,
@@ -64,12 +67,13 @@ pub(crate) struct Reconciler {
     pub(crate) builds: Builds,
     pub(crate) benchmarks: Benchmarks,
     pub(crate) orders: CertificateOrders,
+    pub(crate) volume_tasks: VolumeTasks,
     pub(crate) samples: Samples,
     pub(crate) metrics: Metrics,
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
-    /// True while a build, rollout or benchmark runs.
+    /// True while a build, rollout, benchmark or task on a volume runs.
     pub(crate) busy: watch::Sender<bool>,
     /// Desired state that the runtime has; `None` before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
@@ -78,7 +82,7 @@ pub(crate) struct Reconciler {
 }
 
 impl Reconciler {
-    /// Runs until `shutdown` or `hand_over`, then cancels builds, benchmarks and orders. Apps and the proxy keep running.
+    /// Runs until `shutdown` or `hand_over`, then cancels builds, benchmarks, orders and tasks on volumes. Apps and the proxy keep running.
     pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken, hand_over: CancellationToken) {
         self.apply(&mut from);
         let mut proxy_reports = true;
@@ -126,6 +130,11 @@ impl Reconciler {
                     self.start_orders(&from);
                     true
                 }
+                Some(event) = from.volume_events.recv() => {
+                    let saved = self.volume_tasks.take(event, &mut self.local);
+                    self.after_event(saved, &from);
+                    true
+                }
                 () = sleep_until(report_at.unwrap_or(frame_at)), if report_at.is_some() => {
                     report_at = None;
                     self.send_report(&mut from);
@@ -144,6 +153,7 @@ impl Reconciler {
         self.benchmarks.stop().await;
         self.builds.stop().await;
         self.orders.stop();
+        self.volume_tasks.stop().await;
     }
 
     fn apply(&mut self, from: &mut Sources) {
@@ -192,6 +202,7 @@ impl Reconciler {
 
     fn start_work(&mut self, state: &DesiredState, from: &Sources) {
         self.builds.reconcile(state, &self.local);
+        self.volume_tasks.reconcile(state, &self.local);
         let (supervisor, authority) = (&self.supervisor, &self.authority);
         let targets = |plan: &BenchmarkPlan| targets(plan, &from.view.borrow(), supervisor, authority);
         self.benchmarks.reconcile(state, &self.local, targets);
@@ -207,7 +218,7 @@ impl Reconciler {
 
     fn after_event(&mut self, saved: std::io::Result<()>, from: &Sources) {
         if let Err(error) = saved {
-            tracing::error!(%error, "a finished build or benchmark can't be saved; it would be done again after a restart");
+            tracing::error!(%error, "finished work can't be saved; it would be done again after a restart");
         }
         if let Some(state) = from.desired.borrow().state.clone() {
             self.start_work(&state, from);
@@ -230,7 +241,7 @@ impl Reconciler {
     fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<RuntimeView>>) {
         self.metrics.add(stats);
         self.metrics.wakes(&view.borrow().wakes);
-        let frame = self.samples.frame(stats, &view.borrow(), self.supervisor.pid());
+        let mut frame = self.samples.frame(stats, &view.borrow(), self.supervisor.pid());
         let sides = autoscale_input::canary_traffic(stats);
         if !sides.is_empty() {
             self.runtime.traffic(sides);
@@ -238,6 +249,9 @@ impl Reconciler {
         let loads = self.applied.as_ref().map(|state| autoscale_input::loads(state, stats, &frame)).unwrap_or_default();
         if !loads.is_empty() {
             self.runtime.autoscale_input(loads);
+        }
+        if let Some(state) = &self.applied {
+            leave_out_former_releases(&mut frame, state);
         }
         if !self.pushes.frame(frame) {
             tracing::warn!("the disk can't follow; one second of samples is lost");
@@ -264,14 +278,18 @@ impl Reconciler {
             ..ReportParts::default()
         };
         if let Some(state) = &desired.state {
+            let is_former = |key: &AppKey| state.apps.get(key).is_some_and(|spec| spec.release_environment.is_some());
+            parts.instances.retain(|status| !is_former(&status.key));
             parts.disk = from.disk.borrow().status.clone();
             parts.volumes = from.disk.borrow().volumes.clone();
             parts.builds = self.builds.statuses(state, &self.local);
             parts.benchmarks = self.benchmarks.statuses(state, &self.local);
+            parts.volume_tasks = self.volume_tasks.statuses(state, &self.local);
             parts.certificates = self.orders.statuses(state, &self.local);
         }
         let states = parts.builds.iter().map(|build| build.state);
         let states = states.chain(parts.rollouts.iter().map(|rollout| rollout.state));
+        let states = states.chain(parts.volume_tasks.iter().map(|task| task.state));
         let mut states = states.chain(parts.benchmarks.iter().map(|benchmark| benchmark.state));
         let busy = states.any(|state| state == WorkState::Running);
         self.busy.send_if_modified(|current| std::mem::replace(current, busy) != busy);

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fairlead_model::{AppKey, DesiredState, Route, RouteTarget, UpstreamAddress};
 use fairlead_runtime::rollout::UpstreamEndpoint;
 use fairlead_wire::local::{AcmeResponder, ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
@@ -30,10 +32,15 @@ pub(crate) fn snapshot(
     let mut apps: BTreeMap<String, ProxyApp> = BTreeMap::new();
     let mut routes = Vec::with_capacity(state.routes.len());
     for route in &state.routes {
+        let spec = match &route.target {
+            RouteTarget::App(key) => state.apps.get(key),
+            RouteTarget::ControlSocket(_) | RouteTarget::Redirect(_) => None,
+        };
+        let policy_environment = spec.and_then(|spec| spec.release_environment.as_ref());
         let app = match &route.target {
             RouteTarget::App(key) => {
-                let traffic = state.apps.get(key).map(|spec| spec.traffic.bytes().to_vec()).unwrap_or_default();
-                let scale = state.apps.get(key).and_then(|spec| spec.autoscaling.as_ref());
+                let traffic = spec.map(|spec| spec.traffic.bytes().to_vec()).unwrap_or_default();
+                let scale = spec.and_then(|spec| spec.autoscaling.as_ref());
                 let sleepy = scale.filter(|scale| scale.instances_min == 0);
                 let wake_timeout_ms = sleepy.map_or(0, |scale| milliseconds(scale.wake_timeout));
                 Some(ProxyApp { traffic, wake_timeout_ms, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
@@ -51,6 +58,7 @@ pub(crate) fn snapshot(
             app_key: app.as_ref().map(|app| app.app_key.clone()).unwrap_or_default(),
             redirect,
             policy: route.policy.bytes().to_vec(),
+            policy_environment_id: policy_environment.map(ToString::to_string).unwrap_or_default(),
         });
         if let Some(app) = app {
             apps.entry(app.app_key.clone()).or_insert(app);
@@ -58,9 +66,19 @@ pub(crate) fn snapshot(
     }
     let responders = state.certificates.iter().filter_map(|spec| Some((spec, spec.challenge_thumbprint.as_ref()?)));
     let acme_responders = responders.flat_map(|(spec, thumbprint)| {
-        spec.hosts.iter().map(|host| AcmeResponder { host: host.clone(), thumbprint: thumbprint.clone() })
+        spec.hosts.iter().map(|host| AcmeResponder {
+            host: host.clone(),
+            thumbprint: thumbprint.clone(),
+            ..AcmeResponder::default()
+        })
     });
-    let acme_responders = acme_responders.collect();
+    let proofs = state.certificates.iter().flat_map(|spec| &spec.tls_alpn_proofs);
+    let tls_alpn = proofs.filter_map(|proof| {
+        // Parsed state has valid digests only.
+        let tls_alpn_digest = URL_SAFE_NO_PAD.decode(&proof.value).ok()?;
+        Some(AcmeResponder { host: proof.host.clone(), tls_alpn_digest, ..AcmeResponder::default() })
+    });
+    let acme_responders = acme_responders.chain(tls_alpn).collect();
     let settings = state.proxy.bytes().to_vec();
     let apps = apps.into_values().collect();
     ProxySnapshot { routes, certificates, apps, settings, acme_responders, ..ProxySnapshot::default() }
@@ -166,11 +184,15 @@ mod tests {
                 instances: 1,
                 traffic: Default::default(),
                 autoscaling: Some(scale),
+                release_environment: None,
             };
             state.apps.insert(key.clone(), spec);
             let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);
             assert!(made.apps.iter().any(|app| app.measured && app.wake_timeout_ms == waits));
         }
+        assert!(snapshot(&state, &BTreeMap::new(), Vec::new(), sockets).routes[0].policy_environment_id.is_empty());
+        state.apps.values_mut().for_each(|spec| spec.release_environment = EnvironmentId::parse("env_2").ok());
+        assert_eq!(snapshot(&state, &BTreeMap::new(), Vec::new(), sockets).routes[0].policy_environment_id, "env_2");
         let own = own_hosts(&state).into_iter().collect::<Vec<_>>();
         assert_eq!(own, ["203.0.113.5", "a.localhost", "fairlead.localhost"]);
     }

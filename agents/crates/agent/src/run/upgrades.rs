@@ -17,7 +17,7 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::upgrade::{Program, UpgradeRecord, failure, own_digest, program_at};
+use crate::upgrade::{OwnBuild, Program, ReleaseKeys, UpgradeRecord, failure, own_digest, program_at};
 
 /// Limit for the new program's check of this server; longer than each of the check's own deadlines.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -37,6 +37,8 @@ pub(super) struct Upgrades {
     pub(super) report: watch::Sender<Option<AgentStatus>>,
     /// Session time after which an agent on trial is proved. Shorter than the trial.
     pub(super) proof: Duration,
+    /// Keys of which one must have signed another program.
+    pub(super) keys: ReleaseKeys,
     /// Ends `run` so that another program takes over.
     pub(super) hand_over: CancellationToken,
 }
@@ -187,6 +189,7 @@ impl Upgrades {
                 format!("What came has {size} bytes instead of the {} that were signed for.", release.size_bytes),
             ));
         }
+        self.require_signature(&coming, release).await?;
         let put = || -> io::Result<()> {
             fs::set_permissions(&coming, PermissionsExt::from_mode(0o755))?;
             fs::File::open(&coming)?.sync_all()?;
@@ -196,6 +199,16 @@ impl Upgrades {
         };
         put().map_err(save_failure)?;
         Ok(program)
+    }
+
+    /// Removes a program that this agent may not run.
+    async fn require_signature(&self, coming: &Path, release: &AgentRelease) -> Result<(), Failure> {
+        let (keys, path, signature) = (self.keys.clone(), coming.to_owned(), release.signature.clone());
+        // Hashing the program would block the event loop.
+        let verified = tokio::task::spawn_blocking(move || keys.verify(&path, &signature, OwnBuild::RUNNING)).await;
+        let Err(error) = verified.map_err(|error| save_failure(error.into()))? else { return Ok(()) };
+        fs::remove_file(coming).map_err(save_failure)?;
+        Err(failure(error.code(), format!("The new agent was refused: {error}. Nothing was changed.")))
     }
 
     fn send_status(&self, hex: &str, upgrade: Option<UpgradeStatus>) {

@@ -225,7 +225,8 @@ impl StandaloneConfig {
             (None, Some(to)) => (String::new(), self.encode(&format!("{}.redirect", at()), to)?),
             _ => return Err(LoadError::Target { path: path(), index, host: route.host.clone() }),
         };
-        Ok(ProxyRoute { host: route.host.clone(), path_prefix: route.path.clone(), app_key, redirect, policy })
+        let (host, path_prefix) = (route.host.clone(), route.path.clone());
+        Ok(ProxyRoute { host, path_prefix, app_key, redirect, policy, ..ProxyRoute::default() })
     }
 }
 

@@ -63,7 +63,7 @@ fn select_and_exec(folders: &Folders) -> io::Result<()> {
                 eprintln!("fairlead-agent: agent {} ({}) is on trial", program.version, program.hex);
                 let error = exec_on_trial(folders, &own, &program);
                 eprintln!("fairlead-agent: it can't be started: {}", chain(error.as_ref()));
-                let message = format!("The new agent could not be started: {error}. The former one runs on.");
+                let message = format!("The new agent could not be started: {error}. The previous one keeps running.");
                 record.fail(failure("upgrade.check_failed", message));
             }
         }

@@ -114,7 +114,7 @@ impl UpgradeRecord {
             self.fail(failure(
                 "upgrade.crashed",
                 format!(
-                    "The new agent was started {STARTS_MAX} times and ended each time before the control plane knew it. The former one runs again; the server's log of fairlead-agent says more."
+                    "The new agent was started {STARTS_MAX} times and ended each time before the control plane knew it. The previous one runs again; the server's log of fairlead-agent says more."
                 ),
             ));
         }
@@ -164,7 +164,7 @@ impl UpgradeRecord {
         self.fail(failure(
             "upgrade.silent",
             format!(
-                "The new agent did not reach the control plane within {} s of its start, so the former one runs again. The server's log of fairlead-agent says more.",
+                "The new agent did not reach the control plane within {} s of its start, so the previous one runs again. The server's log of fairlead-agent says more.",
                 TRIAL.as_secs()
             ),
         ));

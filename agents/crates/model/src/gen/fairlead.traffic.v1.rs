@@ -37,6 +37,40 @@ pub struct RoutePolicy {
     /// The app gets this path in place of the route's prefix, such as "/v1". Empty: none; wins over `strip_prefix`.
     #[prost(string, tag = "15")]
     pub rewrite_prefix: ::prost::alloc::string::String,
+    /// TLS of the host: all of its routes have the same.
+    #[prost(message, optional, tag = "20")]
+    pub tls: ::core::option::Option<HostTls>,
+    /// Strict-Transport-Security (RFC 6797) of responses over HTTPS, in place of the app's own.
+    #[prost(message, optional, tag = "21")]
+    pub hsts: ::core::option::Option<Hsts>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HostTls {
+    /// TLS 1.3 alone; otherwise TLS 1.2 too.
+    #[prost(bool, tag = "1")]
+    pub tls13_only: bool,
+    /// Client certificates; absent: none are asked for.
+    #[prost(message, optional, tag = "2")]
+    pub client_auth: ::core::option::Option<ClientAuth>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClientAuth {
+    /// A handshake without a valid certificate fails; otherwise the visitor may have none.
+    #[prost(bool, tag = "1")]
+    pub required: bool,
+    /// Authorities of client certificates in PEM.
+    #[prost(string, tag = "2")]
+    pub ca_pem: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Hsts {
+    /// Zero: browsers forget the rule.
+    #[prost(uint32, tag = "1")]
+    pub max_age_seconds: u32,
+    #[prost(bool, tag = "2")]
+    pub include_subdomains: bool,
+    #[prost(bool, tag = "3")]
+    pub preload: bool,
 }
 /// An app on the same server decides whether a request may pass.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

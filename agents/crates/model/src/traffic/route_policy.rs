@@ -14,6 +14,10 @@ const COUNT_MAX: u32 = 1_000_000;
 /// One PiB: a greater limit is a mistake.
 const BODY_BYTES_MAX: u64 = 1 << 50;
 
+/// Ten years.
+const HSTS_SECONDS_MAX: u32 = 315_360_000;
+const CA_PEM_BYTES_MAX: usize = 64 * 1024;
+
 /// Framing and hop-by-hop headers: the proxy writes them, so no rule may.
 const NOT_FOR_RULES: [&str; 12] = [
     "connection",
@@ -65,6 +69,10 @@ pub struct RoutePolicy {
     pub forward_auth: Option<ForwardAuth>,
     /// Path that the app gets in place of the route's prefix; empty for none. Wins over `strip_prefix`.
     pub rewrite_prefix: String,
+    /// TLS of the host: all of its routes have the same. `None`: TLS 1.2 or newer, without client certificates.
+    pub tls: Option<HostTls>,
+    /// Strict-Transport-Security of responses over HTTPS, in place of the app's own; `None` leaves the app's.
+    pub hsts: Option<Hsts>,
 }
 
 impl RoutePolicy {
@@ -76,6 +84,38 @@ impl RoutePolicy {
             (prefix, _) => Some(prefix),
         }
     }
+}
+
+/// TLS of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostTls {
+    /// True for TLS 1.3 alone; otherwise TLS 1.2 too.
+    pub tls13_only: bool,
+    /// Client certificates; `None`: none are asked for.
+    pub client_auth: Option<ClientAuth>,
+}
+
+/// Client certificates of a host (mutual TLS).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientAuth {
+    /// True if a handshake without a valid certificate fails; otherwise the visitor may have none.
+    pub required: bool,
+    /// Authorities of client certificates in PEM.
+    pub ca_pem: String,
+}
+
+/// Strict-Transport-Security (RFC 6797).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hsts {
+    /// Time for which browsers use HTTPS alone; zero: they forget the rule.
+    pub max_age_seconds: u32,
+    #[serde(default)]
+    pub include_subdomains: bool,
+    #[serde(default)]
+    pub preload: bool,
 }
 
 /// Forward auth: an app on the same server decides about each request.
@@ -256,6 +296,15 @@ impl TrafficPart for RoutePolicy {
             compress: message.compress,
             request_body_bytes_max: message.request_body_bytes_max,
             rewrite_prefix: message.rewrite_prefix,
+            tls: message.tls.map(|tls| HostTls {
+                tls13_only: tls.tls13_only,
+                client_auth: tls.client_auth.map(|auth| ClientAuth { required: auth.required, ca_pem: auth.ca_pem }),
+            }),
+            hsts: message.hsts.map(|hsts| Hsts {
+                max_age_seconds: hsts.max_age_seconds,
+                include_subdomains: hsts.include_subdomains,
+                preload: hsts.preload,
+            }),
             forward_auth: message.forward_auth.map(|auth| ForwardAuth {
                 app: auth.app,
                 path: auth.path,
@@ -301,6 +350,14 @@ impl TrafficPart for RoutePolicy {
         if self.request_body_bytes_max > BODY_BYTES_MAX {
             let reason = format!("is {}, more than {BODY_BYTES_MAX}", self.request_body_bytes_max);
             return wrong("request_body_bytes_max", reason);
+        }
+        if let Some(hsts) = &self.hsts {
+            within("hsts.max_age_seconds", hsts.max_age_seconds, 0, HSTS_SECONDS_MAX)?;
+        }
+        if let Some(auth) = self.tls.as_ref().and_then(|tls| tls.client_auth.as_ref())
+            && (auth.ca_pem.is_empty() || auth.ca_pem.len() > CA_PEM_BYTES_MAX)
+        {
+            return wrong("tls.client_auth.ca_pem", format!("is empty, or longer than {CA_PEM_BYTES_MAX} bytes"));
         }
         let prefix = &self.rewrite_prefix;
         let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'\\');
@@ -387,7 +444,9 @@ fn forward_auth(auth: &ForwardAuth) -> Checked {
     for (index, name) in auth.response_headers.iter().enumerate() {
         let at = format!("forward_auth.response_headers[{index}]");
         header_name(&at, name)?;
-        if ["cookie", "forwarded", "x-real-ip"].contains(&name.as_str()) || name.starts_with("x-forwarded-") {
+        if ["client-cert", "cookie", "forwarded", "x-real-ip"].contains(&name.as_str())
+            || name.starts_with("x-forwarded-")
+        {
             return wrong(at, format!("`{name}` can't be copied from a response"));
         }
     }

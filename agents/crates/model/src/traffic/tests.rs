@@ -199,6 +199,22 @@ fn a_prefix_for_the_app_is_a_path() {
 }
 
 #[test]
+fn tls_and_hsts_have_bounds() {
+    let field = |policy: message::RoutePolicy| decode::<RoutePolicy>(&policy).map(|_| ()).map_err(|error| error.field);
+    let with_authorities = |ca_pem: String| {
+        let client_auth = Some(message::ClientAuth { required: true, ca_pem });
+        let tls = Some(message::HostTls { tls13_only: false, client_auth });
+        field(message::RoutePolicy { tls, ..Default::default() })
+    };
+    assert_eq!(with_authorities("x".into()), Ok(()));
+    for pem in [String::new(), "x".repeat(64 * 1024 + 1)] {
+        assert_eq!(with_authorities(pem), Err("tls.client_auth.ca_pem".to_owned()));
+    }
+    let hsts = Some(message::Hsts { max_age_seconds: 315_360_001, ..Default::default() });
+    assert_eq!(field(message::RoutePolicy { hsts, ..Default::default() }), Err("hsts.max_age_seconds".to_owned()));
+}
+
+#[test]
 fn encoded_traffic_is_checked_and_shows_no_hash() {
     let bytes = message::RoutePolicy { compress: true, ..Default::default() }.encode_to_vec();
     let encoded = EncodedTraffic::checked::<RoutePolicy>(bytes.clone()).unwrap();
@@ -244,6 +260,8 @@ fn a_part_comes_out_of_json_as_it_went_in() {
             cache_seconds: 7,
             cache_by_credentials: true,
         }),
+        tls: Some(HostTls { tls13_only: true, client_auth: Some(ClientAuth { required: true, ca_pem: "x".into() }) }),
+        hsts: Some(Hsts { max_age_seconds: 1, include_subdomains: true, preload: true }),
     };
     assert_eq!(json(&policy), Ok(policy));
     let traffic = AppTraffic {

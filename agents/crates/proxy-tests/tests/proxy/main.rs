@@ -25,6 +25,9 @@ mod path_rewrite;
 mod policy;
 mod proxy_protocol;
 mod sleep;
+mod tls_alpn;
+mod tls_policy;
+mod tls_policy_foreign;
 mod upstream_http2;
 mod websocket;
 

@@ -251,7 +251,11 @@ async fn redirects_lead_where_they_say_and_plain_http_is_served_where_that_is_wa
 async fn challenges_of_a_host_with_an_order_are_answered_over_plain_http_only() {
     let app = App::echo().await;
     let proxy = proxy(&app, |snapshot| {
-        snapshot.acme_responders.push(AcmeResponder { host: HOST.into(), thumbprint: "print".into() });
+        snapshot.acme_responders.push(AcmeResponder {
+            host: HOST.into(),
+            thumbprint: "print".into(),
+            ..AcmeResponder::default()
+        });
     })
     .await;
     let mut plain = client::plain(&proxy).await;

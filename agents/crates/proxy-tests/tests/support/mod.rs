@@ -48,6 +48,8 @@ pub struct Proxy {
     certificates: Vec<ProxyCertificate>,
     channel: Channel,
     generation: u64,
+    /// Statistics that arrived while `apply` waited for its answer; the next `stats_until` adds them up.
+    unread: ProxyStats,
     /// Traffic settings of the default app in each snapshot.
     pub traffic: Option<AppTraffic>,
     control_path: PathBuf,
@@ -118,6 +120,7 @@ impl Proxy {
             certificates,
             channel,
             generation: 0,
+            unread: ProxyStats::default(),
             traffic: None,
             control_path,
             shutdown,
@@ -131,9 +134,13 @@ impl Proxy {
         snapshot.generation = self.generation;
         self.command(proxy_command::Body::Snapshot(snapshot)).await;
         loop {
-            if let proxy_event::Body::Applied(applied) = self.event().await {
-                assert_eq!(applied.generation, self.generation);
-                return if applied.error.is_empty() { Ok(()) } else { Err(applied.error) };
+            match self.event().await {
+                proxy_event::Body::Applied(applied) => {
+                    assert_eq!(applied.generation, self.generation);
+                    return if applied.error.is_empty() { Ok(()) } else { Err(applied.error) };
+                }
+                proxy_event::Body::Stats(stats) => add(&mut self.unread, stats),
+                _ => {}
             }
         }
     }
@@ -188,9 +195,9 @@ impl Proxy {
         self.channel.receive().await.unwrap().unwrap().body.unwrap()
     }
 
-    /// Statistics, summed up until `enough`.
+    /// Sums up statistics until `enough`, from the previous call on.
     pub async fn stats_until(&mut self, enough: impl Fn(&ProxyStats) -> bool) -> ProxyStats {
-        let mut sum = ProxyStats::default();
+        let mut sum = std::mem::take(&mut self.unread);
         loop {
             if let proxy_event::Body::Stats(stats) = self.event().await {
                 add(&mut sum, stats);

@@ -14,7 +14,6 @@ use crate::compress::Compressor;
 use crate::filters::PreparedPage;
 use crate::h1::fields;
 use crate::limits::INTERIMS_MAX;
-use crate::policy::Policy;
 use crate::upstream::Instance;
 
 /// Content that follows a response head.
@@ -166,7 +165,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         let edit = Edit {
             alt_svc: core.alt_svc().filter(|_| self.exchange.takes_alt_svc),
             page: policy.as_deref().and_then(|policy| policy.page_instead(view.status)),
-            rules: policy.as_deref().and_then(Policy::response_rules),
+            rules: policy.as_deref().and_then(|policy| policy.response_rules(self.exchange.secure)),
             set_cookie: cookie.as_deref().map(str::as_bytes),
             recoding: None,
         };
@@ -283,7 +282,7 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
         if !self.dropping {
             let policy = self.exchange.policy.as_deref().filter(|_| !trailers.is_empty());
-            match policy.and_then(Policy::response_rules) {
+            match policy.and_then(|policy| policy.response_rules(self.exchange.secure)) {
                 None => self.downstream.end(trailers)?,
                 Some(rules) => self.downstream.end(&rules.trailers(trailers))?,
             }

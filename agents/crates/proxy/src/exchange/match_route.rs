@@ -7,6 +7,7 @@ use std::time::Instant;
 use fairlead_route::{Client, RequestBody, RequestLine};
 
 use super::Reply;
+use crate::connection_tls::ConnectionTls;
 use crate::core::{App, Core, RouteLookup, RouteMetrics};
 use crate::filters::{HttpsRedirect, RequestContext, challenge_token};
 use crate::policy::{Policy, PolicyAdmission};
@@ -23,7 +24,7 @@ pub(super) struct AdmittedRequest {
 /// Matches the route of a request and evaluates its policy. An error is the reply to send.
 pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core: &Core,
-    client: &Client,
+    (client, tls): (&Client, Option<&ConnectionTls>),
     host: &[u8],
     line: &RequestLine<'_>,
     body: RequestBody,
@@ -53,6 +54,7 @@ pub(super) fn match_route<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let request = RequestContext {
         address: client.ip(),
         is_secure: client.is_secure(),
+        tls,
         https_port,
         host,
         line,

@@ -60,6 +60,12 @@ impl Reply {
         Self::new(404, "Not Found", "nothing is served at this address.")
     }
 
+    /// Rejects a request whose connection was made for another host, or before its host's TLS policy changed
+    /// (RFC 9110, 15.5.20): the client repeats it on a connection of its own.
+    pub(crate) fn misdirected() -> Self {
+        Self::new(421, "Misdirected Request", "this address needs a connection of its own.")
+    }
+
     /// Rejects a path that could bypass the policy of a route.
     pub(crate) fn ambiguous() -> Self {
         Self::new(400, "Bad Request", "the path can be read in two ways; write it without escapes, `//` and dots.")

@@ -293,6 +293,7 @@ mod tests {
             policy: &policy,
             redirect: None,
             has_certificate: true,
+            tls: None,
             shared,
             connectors: &|_| Vec::new(),
         };

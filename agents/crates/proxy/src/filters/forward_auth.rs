@@ -421,6 +421,7 @@ mod tests {
             policy: &policy,
             redirect: None,
             has_certificate: true,
+            tls: None,
             shared: &SharedPolicyState::new().unwrap(),
             connectors: &|_| vec![Arc::clone(&connector)],
         };
@@ -449,6 +450,7 @@ mod tests {
             address: "192.0.2.1".parse().unwrap(),
             https_port: None,
             is_secure: true,
+            tls: None,
             host: b"a.test",
             line: &line,
             headers,

@@ -10,7 +10,8 @@ use crate::exchange::Reply;
 /// Path prefix that is allowed on plain HTTP, where certificate authorities send challenges (RFC 8555, 8.3).
 const ACME_PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// Redirects all requests over plain HTTP; a route that serves plain HTTP has none.
+/// Redirects all requests over plain HTTP; a route that serves plain HTTP has none, unless its host asks for
+/// client certificates.
 #[derive(Debug)]
 pub(crate) struct HttpsRedirect {
     has_certificate: bool,
@@ -38,7 +39,9 @@ pub(crate) fn challenge_token(path: &[u8]) -> Option<&[u8]> {
 
 impl Filter for HttpsRedirect {
     fn compile(route: &RouteSettings<'_>) -> Result<Option<Self>, TrafficError> {
-        Ok((!route.policy.serve_plain_http).then_some(Self { has_certificate: route.has_certificate }))
+        let serves_plain =
+            route.policy.serve_plain_http && !route.tls.as_ref().is_some_and(|tls| tls.asks_for_certificates());
+        Ok((!serves_plain).then_some(Self { has_certificate: route.has_certificate }))
     }
 
     fn check(&self, request: &RequestContext<'_>) -> Decision {

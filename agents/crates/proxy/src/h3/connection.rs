@@ -12,12 +12,14 @@ use bytes::Bytes;
 use fairlead_h3::{ErrorCode, UniKind, UniReader, goaway, settings};
 use fairlead_route::Client;
 use foldhash::fast::RandomState;
+use quinn_proto::crypto::rustls::HandshakeData;
 use quinn_proto::{Connection, ConnectionEvent, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 use super::endpoint::EndpointHandle;
 use super::request_head::{RequestHeadReader, RequestHeadResult};
 use super::stream;
 use crate::client::OpenConnection;
+use crate::connection_tls::ConnectionTls;
 use crate::core::{Backlog, Core};
 use crate::exchange::Origin;
 use crate::flood::Flood;
@@ -115,7 +117,7 @@ impl H3Connection {
         let now_ms = core.alarms.now_ms();
         let state = ConnectionState {
             remote: quic.remote_address().ip(),
-            origin: Rc::new(Origin { client: Client::new(quic.remote_address().ip(), true) }),
+            origin: Rc::new(Origin { client: Client::new(quic.remote_address().ip(), true), tls: None }),
             quic,
             timer: None,
             streams: HashMap::default(),
@@ -362,6 +364,13 @@ impl ConnectionState {
     fn connected(&mut self, core: &Core) {
         self.phase = ConnectionPhase::Open;
         self.since_ms = core.alarms.now_ms();
+        let handshake = self.quic.crypto_session().handshake_data().and_then(|data| data.downcast().ok());
+        let name = handshake.and_then(|data: Box<HandshakeData>| data.server_name);
+        // QUIC is TLS 1.3, and its handshake asks no client for a certificate.
+        if let Some(policy) = name.and_then(|name| core.tls_policy(&name)).filter(|tls| !tls.asks_for_certificates()) {
+            let tls = Some(Box::new(ConnectionTls::new(policy, None)));
+            self.origin = Rc::new(Origin { client: Client::new(self.remote, true), tls });
+        }
         let head_bytes_max = u64::try_from(core.limits.head_bytes_max).unwrap_or(u64::MAX);
         self.control = self.quic.streams().open(Dir::Uni);
         self.write_control(&settings(head_bytes_max, false));

@@ -3,12 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
+use fairlead_tls::{SelectedConfig, ServerConfigs, TlsPolicy};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError, UnbufferedStatus,
 };
 
+use crate::connection_tls::ConnectionTls;
 use crate::core::Buffers;
 
 /// Maximum plaintext for one `seal`: four full records of 16 KiB (RFC 8446, 5.1).
@@ -16,7 +17,11 @@ pub(crate) const SEAL_BYTES_MAX: usize = 4 * 16 * 1024;
 
 /// TLS state of one connection, with a partial record.
 pub(crate) struct RecordLayer {
-    session: UnbufferedServerConnection,
+    configs: Arc<ServerConfigs>,
+    /// `None` until the name of the host is known, which selects the configuration.
+    session: Option<UnbufferedServerConnection>,
+    /// TLS policy of the host, if it has one.
+    policy: Option<Arc<TlsPolicy>>,
     /// Start of an incomplete record.
     partial: Vec<u8>,
     /// True if close_notify was sent.
@@ -32,18 +37,46 @@ impl std::fmt::Debug for RecordLayer {
 }
 
 impl RecordLayer {
-    pub(crate) fn new(config: &Arc<ServerConfig>) -> io::Result<Self> {
-        let session = UnbufferedServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-        Ok(Self { session, partial: Vec::new(), closed: false, peer_closed: false })
+    pub(crate) fn new(configs: Arc<ServerConfigs>) -> Self {
+        Self { configs, session: None, policy: None, partial: Vec::new(), closed: false, peer_closed: false }
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
-        self.session.is_handshaking()
+        self.session.as_ref().is_none_or(|session| session.is_handshaking())
+    }
+
+    /// Returns the handshake with a host that has a TLS policy.
+    pub(crate) fn connection_tls(&self) -> Option<ConnectionTls> {
+        let (Some(session), Some(policy)) = (&self.session, &self.policy) else { return None };
+        let leaf = session.peer_certificates().and_then(|chain| chain.first()).map(AsRef::as_ref);
+        Some(ConnectionTls::new(Arc::clone(policy), leaf))
+    }
+
+    /// Opens the session once the name of the host is known; `None` before.
+    fn session(&mut self, incoming: &[u8]) -> io::Result<Option<&mut UnbufferedServerConnection>> {
+        if self.session.is_none() {
+            let (config, policy) = match self.configs.select(incoming).map_err(io::Error::other)? {
+                SelectedConfig::Incomplete => return Ok(None),
+                SelectedConfig::Complete(config, policy) => (config, policy),
+            };
+            self.session = Some(UnbufferedServerConnection::new(config).map_err(io::Error::other)?);
+            self.policy = policy;
+        }
+        Ok(self.session.as_mut())
+    }
+
+    fn alpn_protocol(&self) -> Option<&[u8]> {
+        self.session.as_ref().and_then(|session| session.alpn_protocol())
     }
 
     /// True if the client negotiated HTTP/2; known after the handshake.
     pub(crate) fn is_http2(&self) -> bool {
-        self.session.alpn_protocol() == Some(b"h2")
+        self.alpn_protocol() == Some(b"h2")
+    }
+
+    /// True if a certificate authority made the handshake to validate a host (RFC 8737); known after the handshake.
+    pub(crate) fn is_acme_challenge(&self) -> bool {
+        self.alpn_protocol() == Some(fairlead_tls::ACME_TLS_ALPN)
     }
 
     /// True if the peer sent close_notify.
@@ -66,7 +99,10 @@ impl RecordLayer {
         outgoing: &mut Vec<u8>,
         buffers: &Buffers,
     ) -> io::Result<()> {
-        let (consumed, closed) = open_records(&mut self.session, incoming, plaintext, outgoing, buffers)?;
+        let (consumed, closed) = match self.session(incoming)? {
+            Some(session) => open_records(session, incoming, plaintext, outgoing, buffers)?,
+            None => (0, false),
+        };
         let rest = &incoming[consumed..];
         if closed || rest.is_empty() {
             self.partial = Vec::new();
@@ -83,7 +119,8 @@ impl RecordLayer {
         if self.closed {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        seal_records(&mut self.session, &mut self.partial, plaintext, sealed, outgoing)
+        let Some(session) = &mut self.session else { return Err(io::ErrorKind::NotConnected.into()) };
+        seal_records(session, &mut self.partial, plaintext, sealed, outgoing)
     }
 
     /// Appends close_notify to `outgoing`; further calls do nothing.
@@ -91,7 +128,8 @@ impl RecordLayer {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
-        let UnbufferedStatus { state, .. } = self.session.process_tls_records(&mut self.partial);
+        let Some(session) = &mut self.session else { return };
+        let UnbufferedStatus { state, .. } = session.process_tls_records(&mut self.partial);
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = state {
             append(outgoing, |space| match traffic.queue_close_notify(space) {
                 Ok(count) => Ok(count),

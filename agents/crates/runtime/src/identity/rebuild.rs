@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fairlead_base::{Folders, file};
 
-use super::{Identities, USERS};
+use super::{APP_USERS, Identities};
 use crate::instance::InstanceFolder;
 use crate::volumes::key_of;
 
@@ -81,7 +81,7 @@ impl OwnerEvidence {
         }
         for process in entries(Path::new("/proc"))? {
             if let Ok(found) = fs::symlink_metadata(process) {
-                self.running.extend([found.uid()].iter().filter(|user| USERS.contains(*user)));
+                self.running.extend([found.uid()].iter().filter(|user| APP_USERS.contains(*user)));
             }
         }
         Ok(())
@@ -93,7 +93,7 @@ impl OwnerEvidence {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             found => found?,
         };
-        self.seen.extend([found.uid(), found.gid()].iter().filter(|user| USERS.contains(*user)));
+        self.seen.extend([found.uid(), found.gid()].iter().filter(|user| APP_USERS.contains(*user)));
         if let Some(name) = name {
             self.name(name, Some(found.uid()));
         }
@@ -102,7 +102,7 @@ impl OwnerEvidence {
 
     /// Keeps the first evidence for a name, and gives no two names the same user.
     fn name(&mut self, name: String, user: Option<u32>) {
-        let Some(user) = user.filter(|user| USERS.contains(user)) else { return };
+        let Some(user) = user.filter(|user| APP_USERS.contains(user)) else { return };
         self.seen.insert(user);
         if !self.users.values().any(|taken| *taken == user) {
             self.users.entry(name).or_insert(user);
@@ -117,7 +117,7 @@ impl OwnerEvidence {
             let name = name.trim().trim_matches('"');
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/".contains(&byte);
             let kind = ["run/", "release/", "build/"].iter().any(|kind| name.starts_with(kind));
-            if USERS.contains(&user) {
+            if APP_USERS.contains(&user) {
                 self.seen.insert(user);
                 if kind && name.bytes().all(plain) {
                     self.name(name.to_owned(), Some(user));
@@ -128,10 +128,10 @@ impl OwnerEvidence {
 
     /// Lists every user without a name, from the first given to the last found and a margin.
     fn lost(&self, start: u32) -> Vec<u32> {
-        let size = USERS.end() - USERS.start() + 1;
-        let step = |user: &u32| (user - USERS.start() + size - start) % size;
+        let size = APP_USERS.end() - APP_USERS.start() + 1;
+        let step = |user: &u32| (user - APP_USERS.start() + size - start) % size;
         let last = self.seen.iter().map(step).filter(|step| *step < size / 2).max().map_or(0, |step| step + MARGIN);
-        let in_sequence = (0..=last).map(|step| USERS.start() + (start + step) % size);
+        let in_sequence = (0..=last).map(|step| APP_USERS.start() + (start + step) % size);
         let named: BTreeSet<u32> = self.users.values().copied().collect();
         let lost: BTreeSet<u32> = self.seen.union(&self.running).copied().chain(in_sequence).collect();
         lost.difference(&named).copied().collect()

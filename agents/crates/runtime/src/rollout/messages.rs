@@ -13,7 +13,7 @@ use crate::layer_bound::{LayerBound, LayerExcess};
 pub(super) const CANCELLED: &str = "The deployment was cancelled. Live traffic is unaffected.";
 /// Message for an artifact that was built on another server.
 pub(super) const FETCHING: &str = "Fetching the artifact, which another server built.";
-pub(super) const LIVE: &str = "The old instances have stopped. The release is live.";
+pub(super) const LIVE: &str = "The release is live.";
 
 fn failure(code: &str, message: String) -> Failure {
     Failure { code: code.to_owned(), message }
@@ -165,7 +165,7 @@ pub(super) fn no_server(exit: &Exit, release: &ReleaseSpec) -> Failure {
     failure(
         "rollout.ended",
         format!(
-            "The program exited with exit code 0 and never listened on a port. If it is a worker or a job, add it as a worker (Configuration → Workers) or as a release command. If it is a server, check {command}: it must stay in the foreground."
+            "The program exited with exit code 0 and never listened on a port. If it is a worker or a job, add it as a worker (Settings → Runtime → Workers) or as a release command. If it is a server, check {command}: it must stay in the foreground."
         ),
     )
 }

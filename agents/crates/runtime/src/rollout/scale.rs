@@ -48,6 +48,11 @@ impl Autoscaler {
         Self { count, ..Self::default() }
     }
 
+    /// Starts with no instance, unless the number is known from before.
+    pub(super) fn start_asleep(&mut self) {
+        self.count.get_or_insert(0);
+    }
+
     /// Returns the number of instances to have now; `base` applies without any known load.
     pub(super) fn count(&self, scale: &Autoscaling, base: u32) -> u32 {
         match self.count {

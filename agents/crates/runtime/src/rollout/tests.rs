@@ -79,6 +79,7 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
         instances: 1,
         traffic: Default::default(),
         autoscaling: None,
+        release_environment: None,
     }
 }
 

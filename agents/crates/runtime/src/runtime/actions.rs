@@ -10,7 +10,8 @@ use std::time::Duration;
 use fairlead_base::cgroup::CgroupFolders;
 use fairlead_base::{clock, excerpt};
 use fairlead_model::{
-    AppKey, ArtifactKind, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec, Step,
+    AppKey, AppSpec, ArtifactKind, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec,
+    Step,
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
@@ -203,7 +204,19 @@ impl RuntimeDriver {
             return;
         };
         let (folder, key) = (self.release_folder(&release), key.clone());
-        self.launch(LaunchRequest { instance, key, process, release, folder, deployment, restarts, port, hook: None });
+        let sealed_for = self.desired.get(&key).map_or_else(|| key.clone(), AppSpec::sealed_for);
+        self.launch(LaunchRequest {
+            instance,
+            key,
+            sealed_for,
+            process,
+            release,
+            folder,
+            deployment,
+            restarts,
+            port,
+            hook: None,
+        });
     }
 
     /// Lets a shim start the ordered instance.

@@ -80,6 +80,7 @@ impl RuntimeDriver {
         let process = WEB.to_owned();
         self.launch(LaunchRequest {
             instance,
+            sealed_for: key.clone(),
             key,
             process,
             release,

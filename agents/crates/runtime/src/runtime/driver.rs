@@ -202,6 +202,12 @@ impl RuntimeDriver {
                     managed.spec = Some(spec);
                 }
             }
+            Message::HasStopped(key, answer) => {
+                let is_known = self.desired.contains_key(&key) || self.apps.contains_key(&key);
+                let runs = self.instances.values().any(|managed| managed.key == key);
+                // A dropped receiver no longer waits.
+                answer.send(self.applied && !is_known && !self.workers.contains_key(&key) && !runs).ok();
+            }
             Message::StopAll(done) => self.stop_all(done).await,
         }
     }

@@ -13,7 +13,9 @@ use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
 use fairlead_base::root_view::{APP, PROGRAMS, RUNTIMES};
 use fairlead_base::sandbox;
-use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, RunFile, SOCKET_PATH_BYTES_MAX};
+use fairlead_model::{
+    AppKey, ArtifactKind, DeploymentId, EnvironmentId, InstanceId, ReleaseSpec, RunFile, SOCKET_PATH_BYTES_MAX,
+};
 use fairlead_network::{AppNetwork, resolv_conf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use zeroize::Zeroizing;
@@ -46,6 +48,8 @@ const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets
 pub(super) struct LaunchRequest {
     pub(super) instance: InstanceId,
     pub(super) key: AppKey,
+    /// Key that its secrets are sealed for: another one only behind a deployment URL.
+    pub(super) sealed_for: AppKey,
     /// Name of the app's process.
     pub(super) process: String,
     pub(super) release: ReleaseSpec,
@@ -69,7 +73,7 @@ pub(super) struct PreparedInstance {
 pub(super) fn prepare(options: &Arc<RuntimeOptions>, request: LaunchRequest) -> Result<PreparedInstance, Exit> {
     let failed = |unopenable, error| Exit { start_error: Some(error), unopenable, ..Exit::default() };
     let sealed = request.release.secrets.as_ref();
-    let opened = sealed.map(|sealed| secrets::open(&options.sealing, &request.key, sealed)).transpose();
+    let opened = sealed.map(|sealed| secrets::open(&options.sealing, &request.sealed_for, sealed)).transpose();
     let opened = opened.map_err(|error| failed(true, error))?;
     if opened.as_ref().is_some_and(|opened| opened.files) && !rustix::process::geteuid().is_root() {
         return Err(failed(false, NO_SECRET_FILES.to_owned()));
@@ -92,7 +96,8 @@ fn build(
     request: LaunchRequest,
     opened: Option<&PlainSecrets>,
 ) -> io::Result<(InstanceFolder, InstanceSpec)> {
-    let user = options.identities.user_for(&format!("run/{}", request.key))?;
+    let account = account(&request.key, &request.sealed_for)?;
+    let user = options.identities.app_user(&account)?;
     // The group belongs to the app, not to this environment: a release may be live in several.
     let group = options.identities.user_for(&format!("release/{}", request.key.app))?;
     let folder = InstanceFolder::new(options.folders.instances().join(request.instance.as_str()));
@@ -108,7 +113,7 @@ fn build(
         Some(_) => (PathBuf::from(APP), PathBuf::from(RUNTIMES)),
         None => (request.folder.clone(), options.folders.toolchains()),
     };
-    let home = options.folders.homes().join(format!("{}-{}", request.key.app, request.key.environment));
+    let home = options.folders.homes().join(format!("{}-{}", account.app, account.environment));
     make_folder(&home, 0o700, user)?;
     let container = match request.release.artifact_kind {
         ArtifactKind::Image => Some(container(options, &request, opened)?),
@@ -211,6 +216,17 @@ fn build(
     Ok((folder, spec))
 }
 
+/// Returns the key of its user and home. The deployment URLs of an app in an environment share a user, because users are never
+/// given back. It is not the app's own, which owns the volumes.
+fn account(key: &AppKey, sealed_for: &AppKey) -> io::Result<AppKey> {
+    if key == sealed_for {
+        return Ok(key.clone());
+    }
+    let AppKey { app, environment } = sealed_for.clone();
+    let environment = EnvironmentId::parse(&format!("{environment}urls")).map_err(io::Error::other)?;
+    Ok(AppKey { app, environment })
+}
+
 /// Makes the instance's layer over its release. Each start begins with the release as it was built.
 fn view(
     options: &RuntimeOptions,
@@ -278,7 +294,7 @@ fn container(
         }
         _ => None,
     };
-    let user = options.identities.user_for(&format!("run/{}", request.key))?;
+    let user = options.identities.app_user(&account(&request.key, &request.sealed_for)?)?;
     let mut volumes = Vec::new();
     for volume in &request.release.volumes {
         let path = volumes::path_of(&options.folders, &request.key, &volume.name);

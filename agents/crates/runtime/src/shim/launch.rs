@@ -263,7 +263,7 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
     let path = spec.environment.get("PATH").map(String::as_str).unwrap_or_default();
     let Some(program) = find(name, path) else {
         return format!(
-            "The app could not be started: there is no program `{name}` in its folder or in PATH ({path}). Install it on the server, or change the start command."
+            "The app could not be started: there is no program `{name}` in its folder or on the server. Install it on the server, or change the start command."
         );
     };
     // Variables that Fairlead itself sets take precedence, as with variables that are no secrets.

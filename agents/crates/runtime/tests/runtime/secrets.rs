@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fairlead_model::SealedSecrets;
+use fairlead_model::{Autoscaling, SealedSecrets};
 use fairlead_secret::SealingKey;
 use serde_json::Value;
 
@@ -110,6 +110,40 @@ async fn an_app_has_its_secrets_and_nothing_else_on_the_server_shows_them() {
         })
         .await;
     assert_eq!(get(address(&again)).await, expected(user));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_former_release_has_the_secrets_of_its_app_and_a_user_apart_from_the_apps() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut server = Server::new().await;
+    let former = AppKey { environment: EnvironmentId::parse("env_former").unwrap(), ..key("app_a") };
+    let scale = Autoscaling {
+        instances_min: 0,
+        instances_max: 1,
+        idle_timeout: Duration::from_secs(300),
+        in_flight_target: 0,
+        cpu_millis_target: 0,
+        wake_timeout: Duration::from_secs(30),
+    };
+    let spec = AppSpec {
+        key: former.clone(),
+        autoscaling: Some(scale),
+        release_environment: Some(key("app_a").environment),
+        ..live(with_secrets(1, &["secrets"], "sealed"))
+    };
+    server.desire([spec]);
+    let is_asleep = |view: &RuntimeView| (view.instances.first()?.state == InstanceState::Asleep).then_some(());
+    server.until("sleep from the start", is_asleep).await;
+    server.runtime.wake(former);
+    let woken = server.healthy(1).await.remove(0);
+    let identities = Identities::open(&server.folders).unwrap();
+    let [user, own] =
+        ["run/app_a/env_purls", "run/app_a/env_p"].map(|name| identities.user_for(name).unwrap().unwrap());
+    assert_ne!(user, own);
+    assert_eq!(get(address(&woken)).await, expected(user));
     server.end().await;
 }
 

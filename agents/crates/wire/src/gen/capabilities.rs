@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 28] = [
+pub const CAPABILITIES: [&str; 33] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -10,7 +10,9 @@ pub const CAPABILITIES: [&str; 28] = [
     "build.plan",
     "build.variables",
     "certificate",
+    "certificate.challenge",
     "container",
+    "deployment_url",
     "hook",
     "inspect",
     "liveness",
@@ -23,10 +25,13 @@ pub const CAPABILITIES: [&str; 28] = [
     "toolchain",
     "traffic",
     "traffic.forward_auth",
+    "traffic.hsts",
     "traffic.rewrite_prefix",
+    "traffic.tls",
     "transfer",
     "uninstall",
     "upgrade",
     "volume",
+    "volume.snapshot",
     "worker",
 ];

@@ -217,6 +217,12 @@ pub struct HostInfo {
     /// Isolation features that this host lacks, as sentences for people; empty if isolation is complete.
     #[prost(string, repeated, tag = "8")]
     pub isolation_off: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Addresses of its network interfaces that other machines may reach, without port or prefix length.
+    #[prost(string, repeated, tag = "9")]
+    pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Root of the authority that issues certificates of local names, PEM; empty before the agent's first run.
+    #[prost(string, tag = "10")]
+    pub local_ca_pem: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DesiredVersion {
@@ -279,9 +285,46 @@ pub struct DesiredState {
     /// Accounts of the orders in `certificates`.
     #[prost(message, repeated, tag = "15")]
     pub acme_accounts: ::prost::alloc::vec::Vec<AcmeAccount>,
+    /// Snapshots and restores of volumes, each to run once. Needs the capability "volume.snapshot".
+    #[prost(message, repeated, tag = "16")]
+    pub volume_tasks: ::prost::alloc::vec::Vec<VolumeTask>,
+}
+/// Task on a volume that the server runs once.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeTask {
+    #[prost(string, tag = "1")]
+    pub task_id: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub volume: ::core::option::Option<VolumeKey>,
+    #[prost(oneof = "volume_task::Action", tags = "3, 4")]
+    pub action: ::core::option::Option<volume_task::Action>,
+}
+/// Nested message and enum types in `VolumeTask`.
+pub mod volume_task {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Action {
+        #[prost(message, tag = "3")]
+        Snapshot(super::VolumeSnapshot),
+        #[prost(message, tag = "4")]
+        Restore(super::VolumeRestore),
+    }
+}
+/// Packs the volume and uploads it to the artifact store. A volume that does not exist is packed as an empty one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeSnapshot {
+    /// True: waits until the app has stopped. False: packs the files while the app may write them.
+    #[prost(bool, tag = "1")]
+    pub stopped: bool,
+}
+/// Makes the volume from a snapshot, once. A volume of this name that exists is set aside for seven days.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeRestore {
+    /// "sha256:<hex>" of the snapshot.
+    #[prost(string, tag = "1")]
+    pub digest: ::prost::alloc::string::String,
 }
 /// Certificate of host names. A server with the newest chain serves it, also without the control plane.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CertificateSpec {
     #[prost(string, tag = "1")]
     pub certificate_id: ::prost::alloc::string::String,
@@ -301,6 +344,20 @@ pub struct CertificateSpec {
     /// with it, for an order of any server. Empty: no order.
     #[prost(string, tag = "6")]
     pub challenge_thumbprint: ::prost::alloc::string::String,
+    /// Proofs with which the server answers TLS-ALPN-01 challenges for these hosts, for an order of any server. Needs the
+    /// capability "certificate.challenge".
+    #[prost(message, repeated, tag = "7")]
+    pub tls_alpn_proofs: ::prost::alloc::vec::Vec<AcmeProof>,
+}
+/// Proof of control over a host (RFC 8555, 8): SHA-256 of the key authorization, base64url without padding. DNS-01 wants it as
+/// TXT record of `_acme-challenge.<host>`, TLS-ALPN-01 in a certificate for the host.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcmeProof {
+    /// Lower case, without the `*.` of a wildcard.
+    #[prost(string, tag = "1")]
+    pub host: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
 }
 /// Plain text of `sealed_key`. It contains its certificate, so that it opens for no other.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -313,7 +370,7 @@ pub struct CertificateKey {
     pub key_der: ::prost::alloc::vec::Vec<u8>,
 }
 /// Order of a certificate (RFC 8555, 7.4).
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AcmeOrder {
     /// Grows with every order of the certificate; an agent runs each once.
     #[prost(uint32, tag = "1")]
@@ -325,6 +382,9 @@ pub struct AcmeOrder {
     pub sealed_key: ::prost::alloc::vec::Vec<u8>,
     #[prost(enumeration = "AcmeChallengeKind", tag = "4")]
     pub challenge: i32,
+    /// Proofs that are in place: the agent asks the authority to validate once they include all that it reported.
+    #[prost(message, repeated, tag = "5")]
+    pub proofs_in_place: ::prost::alloc::vec::Vec<AcmeProof>,
 }
 /// Account at a certificate authority.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -383,6 +443,10 @@ pub struct AgentRelease {
     /// Grows with every request for this server: only a greater number retries a program that failed.
     #[prost(uint32, tag = "4")]
     pub attempt: u32,
+    /// Signature file of the program, in the format of minisign; empty: unsigned. An agent of a release requires one by a key that
+    /// it pins, so that no control plane can put another program on its server.
+    #[prost(string, tag = "5")]
+    pub signature: ::prost::alloc::string::String,
 }
 /// Desired state of an app on this server. `live` is the last known good release and keeps serving while `candidate` is rolled
 /// out beside it.
@@ -405,6 +469,11 @@ pub struct AppSpec {
     /// Autoscaling of `instances`; absent: off. Needs the capability "autoscaling".
     #[prost(message, optional, tag = "8")]
     pub autoscaling: ::core::option::Option<Autoscaling>,
+    /// Set for a former release behind its deployment URL: the environment of that release, which its secrets are sealed for;
+    /// `environment_id` is an id of its own. The agent runs it by a user apart from the app's, and starts it at the first request.
+    /// Needs the capability "deployment_url".
+    #[prost(string, tag = "9")]
+    pub release_environment_id: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Autoscaling {
@@ -768,9 +837,30 @@ pub struct Report {
     /// Orders in desired state, finished ones too.
     #[prost(message, repeated, tag = "13")]
     pub certificates: ::prost::alloc::vec::Vec<CertificateStatus>,
+    /// Tasks in desired state, finished ones too.
+    #[prost(message, repeated, tag = "14")]
+    pub volume_tasks: ::prost::alloc::vec::Vec<VolumeTaskStatus>,
+}
+/// Progress of a task on a volume.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeTaskStatus {
+    #[prost(string, tag = "1")]
+    pub task_id: ::prost::alloc::string::String,
+    #[prost(enumeration = "WorkState", tag = "2")]
+    pub state: i32,
+    /// Step of a snapshot, "wait", "pack" or "upload", or of a restore, "fetch", "wait" or "unpack".
+    #[prost(string, tag = "3")]
+    pub step: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "4")]
+    pub failure: ::core::option::Option<Failure>,
+    /// "sha256:<hex>" and packed size of a snapshot that succeeded.
+    #[prost(string, tag = "5")]
+    pub digest: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "6")]
+    pub size_bytes: u64,
 }
 /// Progress of a certificate's order.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CertificateStatus {
     #[prost(string, tag = "1")]
     pub certificate_id: ::prost::alloc::string::String,
@@ -792,6 +882,9 @@ pub struct CertificateStatus {
     /// Time at which the authority wants the certificate to be renewed (RFC 9773); zero: it names none.
     #[prost(uint64, tag = "8")]
     pub renew_unix_ms: u64,
+    /// Proofs that the running order waits for.
+    #[prost(message, repeated, tag = "9")]
+    pub proofs: ::prost::alloc::vec::Vec<AcmeProof>,
 }
 /// Progress of an agent that removes itself.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1356,6 +1449,10 @@ pub struct PlannedWorker {
 pub enum AcmeChallengeKind {
     /// HTTP-01 (RFC 8555, 8.3).
     Unspecified = 0,
+    /// DNS-01 (RFC 8555, 8.4). The control plane sets the TXT records. Needs the capability "certificate.challenge".
+    Dns01 = 1,
+    /// TLS-ALPN-01 (RFC 8737), answered by all servers of the host. Needs the capability "certificate.challenge".
+    TlsAlpn01 = 2,
 }
 impl AcmeChallengeKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1365,12 +1462,16 @@ impl AcmeChallengeKind {
     pub fn as_str_name(&self) -> &'static str {
         match self {
             Self::Unspecified => "ACME_CHALLENGE_KIND_UNSPECIFIED",
+            Self::Dns01 => "ACME_CHALLENGE_KIND_DNS_01",
+            Self::TlsAlpn01 => "ACME_CHALLENGE_KIND_TLS_ALPN_01",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
             "ACME_CHALLENGE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "ACME_CHALLENGE_KIND_DNS_01" => Some(Self::Dns01),
+            "ACME_CHALLENGE_KIND_TLS_ALPN_01" => Some(Self::TlsAlpn01),
             _ => None,
         }
     }

@@ -135,17 +135,21 @@ pub struct ProxySnapshot {
     /// standalone proxy.
     #[prost(bool, tag = "7")]
     pub traffic_is_json: bool,
-    /// Hosts whose HTTP-01 challenges the proxy answers.
+    /// Hosts whose challenges the proxy answers.
     #[prost(message, repeated, tag = "8")]
     pub acme_responders: ::prost::alloc::vec::Vec<AcmeResponder>,
 }
-/// Answer to HTTP-01 challenges of a host (RFC 8555, 8.3): the token, a dot, and the thumbprint of the account's key.
+/// Answer to challenges of a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AcmeResponder {
     #[prost(string, tag = "1")]
     pub host: ::prost::alloc::string::String,
+    /// For HTTP-01 (RFC 8555, 8.3): the answer is the token, a dot, and this thumbprint of the account's key. Empty: none.
     #[prost(string, tag = "2")]
     pub thumbprint: ::prost::alloc::string::String,
+    /// For TLS-ALPN-01 (RFC 8737): SHA-256 of the key authorization. Empty: none.
+    #[prost(bytes = "vec", tag = "3")]
+    pub tls_alpn_digest: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyRoute {
@@ -160,6 +164,9 @@ pub struct ProxyRoute {
     pub redirect: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "5")]
     pub policy: ::prost::alloc::vec::Vec<u8>,
+    /// Environment of the apps that `policy` names; empty: that of `app_key`.
+    #[prost(string, tag = "6")]
+    pub policy_environment_id: ::prost::alloc::string::String,
 }
 /// "<app id>/<environment id>", or "address/<address>" for a fixed upstream.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -130,7 +130,8 @@ fn a_program_that_exits_with_0_twice_without_listening_is_no_server() {
     ends(&mut world, again, 0);
     let failure = world.rollout(2).failure.unwrap();
     assert_eq!(failure.code, "rollout.ended");
-    for words in ["exit code 0", "never listened", "Configuration → Workers", "release command", "start command `"] {
+    for words in ["exit code 0", "never listened", "Settings → Runtime → Workers", "release command", "start command `"]
+    {
         assert!(failure.message.contains(words), "{failure:?}");
     }
     assert_eq!(world.routes(), (vec![address(1)], vec![]));

@@ -498,6 +498,26 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
 }
 
 #[test]
+fn a_former_release_starts_with_a_request_and_sleeps_again_if_it_never_becomes_healthy() {
+    let former = AppSpec { release_environment: Some(key().environment), ..sleepy() };
+    let mut world = World::new(AppRecord::default());
+    world.desire(former.clone());
+    assert_eq!((world.starting().count(), world.state().sleeps()), (0, true));
+    world.event(RolloutEvent::Wake);
+    assert_eq!((world.starting().count(), world.state().sleeps()), (1, false));
+    // Another version of the same state leaves it awake.
+    world.desire(former);
+    let mut pass = |seconds: u32| {
+        for _ in 0..seconds {
+            world.at += Duration::from_secs(1);
+            world.event(RolloutEvent::Load(Load::default()));
+        }
+        world.state().sleeps()
+    };
+    assert_eq!([pass(300), pass(300)], [false, true]);
+}
+
+#[test]
 fn a_release_that_is_deployed_while_the_app_sleeps_is_tried_all_the_same() {
     let mut world = World::new(AppRecord { scaled: Some(0), ..AppRecord::default() });
     world.desire(sleepy());
